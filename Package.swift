@@ -264,7 +264,8 @@ let package = Package(
             name: "Bench", dependencies: ["Bed", .product(name: "ArgumentParser", package: "swift-argument-parser")], path: "Tests/Bench",
             swiftSettings: upcoming),
         .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
-        .testTarget(name: "BedTests", dependencies: ["Bed", "Controls", "KioskPlayback", "TestSupport"], swiftSettings: upcoming),
+        .testTarget(
+            name: "BedTests", dependencies: ["Bed", "Controls", "KioskPlayback", "KioskVocabulary", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
             dependencies: [

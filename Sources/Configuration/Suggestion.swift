@@ -1,3 +1,5 @@
+import KioskPlatform
+
 /// The one of `candidates` that `word` was most likely meant to be; nil when none is near.
 ///
 /// Near is one slip in a short word, two in one of five letters or more; a slip is a letter too many, missing, wrong, or two letters
@@ -16,20 +18,4 @@ package func suggestion(for word: String, among candidates: some Sequence<String
         best = (candidate, score)
     }
     return best?.candidate
-}
-
-/// The least number of insertions, deletions, substitutions and swaps of neighbours that makes `b` of `a` (no letter touched twice).
-func editDistance<Element: Equatable>(_ a: [Element], _ b: [Element]) -> Int {
-    var beforePrevious: [Int] = []
-    var previous = Array(0...b.count)
-    for i in a.indices {
-        var current = [i + 1]
-        for j in b.indices {
-            var least = min(previous[j] + (a[i] == b[j] ? 0 : 1), previous[j + 1] + 1, current[j] + 1)
-            if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, beforePrevious[j - 1] + 1) }
-            current.append(least)
-        }
-        (beforePrevious, previous) = (previous, current)
-    }
-    return previous[b.count]
 }

@@ -87,6 +87,20 @@ enum Paint {
         unsafe cairo_fill(raw)
     }
 
+    /// Fills all of it.
+    func fill(_ color: Color) {
+        set(.color(color, 1))
+        unsafe cairo_paint(raw)
+    }
+
+    /// A line along the inside of a rounded rectangle.
+    func ring(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double, _ line: Double, _ paint: Paint) {
+        set(paint)
+        roundedPath(x + line / 2, y + line / 2, width - line, height - line, radius - line / 2)
+        unsafe cairo_set_line_width(raw, line)
+        unsafe cairo_stroke(raw)
+    }
+
     func roundedPath(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double) {
         let r = max(0, min(radius, width / 2, height / 2))
         unsafe cairo_new_path(raw)
@@ -132,19 +146,10 @@ enum Paint {
             let angle = 2 * Double.pi * Double(ray) / 12 - .pi / 2
             let age = (step - ray + 24) % 12
             set(.white(1 - 0.85 * Double(age) / 11))
-            point(x, y, angle, radius * 0.55, isFirst: true)
-            point(x, y, angle, radius * 0.92, isFirst: false)
+            let (dx, dy) = (cos(angle) * radius, sin(angle) * radius)
+            unsafe cairo_move_to(raw, x + 0.55 * dx, y + 0.55 * dy)
+            unsafe cairo_line_to(raw, x + 0.92 * dx, y + 0.92 * dy)
             unsafe cairo_stroke(raw)
-        }
-    }
-
-    /// Moves to a place around a middle, or draws a line to it.
-    func point(_ x: Double, _ y: Double, _ angle: Double, _ radius: Double, isFirst: Bool) {
-        let (px, py) = (x + cos(angle) * radius, y + sin(angle) * radius)
-        if isFirst {
-            unsafe cairo_move_to(raw, px, py)
-        } else {
-            unsafe cairo_line_to(raw, px, py)
         }
     }
 }

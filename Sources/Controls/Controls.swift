@@ -16,7 +16,7 @@ import Synchronization
 /// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
 /// The player calls nobody with its own lock held.
 package final class Controls: Sendable {
-    struct Shared {
+    private struct Shared {
         var state: ControlsState
         var shelf: ShelfState
         /// Whether the player stood still because the shelf is open, and is to go on when that closes.
@@ -28,20 +28,20 @@ package final class Controls: Sendable {
         var changes = 0
         /// The kernel's time of the first input that has not been drawn.
         var input: HostTime?
-        /// A turn that was asked for, while what lies over the picture is drawn for it; and how many there were.
-        var turning: Rotation??
-        var turns = 0
+        /// A rotation that was asked for, while what lies over the picture is drawn for it; and how many there were.
+        var rotating: Rotation??
+        var rotations = 0
         /// Whether anything has been on the screen, and whether there is a thread that draws.
         var hasPicture = false
         var draws = false
         var isStopped = false
     }
 
-    let shared: Monitor<Shared>
-    let player: PlaybackEngine
-    let settings: ControlsSettings
+    private let shared: Monitor<Shared>
+    private let player: PlaybackEngine
+    private let settings: ControlsSettings
     /// What the shelf needs of the program.
-    let surroundings: ShelfSurroundings
+    private let surroundings: ShelfSurroundings
     private let screen: any ControlsScreen
     private let program: @Sendable (ProgramCommand) -> Void
     private let previews: Mutex<Previews?> = Mutex(nil)
@@ -82,21 +82,22 @@ package final class Controls: Sendable {
 
     /// Shows how much of something that takes a while is done, 0…100; nil ends that. Any thread.
     package func show(progress percent: Int?) {
-        change(at: .now) {
-            $0.state.show(progress: percent, at: .now)
-            return []
-        }
+        show { $0.show(progress: percent, at: .now) }
     }
 
     /// Shows a line of news for some seconds, over the shelf, too. Any thread.
     package func show(notice text: String) {
+        show { $0.show(notice: text, at: .now) }
+    }
+
+    private func show(_ body: (inout ControlsState) -> Void) {
         change(at: .now) {
-            $0.state.show(notice: text, at: .now)
+            body(&$0.state)
             return []
         }
     }
 
-    /// The display has become another one, or has turned. Any thread.
+    /// The display has become another one, or has been rotated. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
 
     /// Begins to draw as soon as the first picture is on the screen, where there is something to touch: `hasDevices` says so. It is asked
@@ -115,7 +116,7 @@ package final class Controls: Sendable {
         self.observer.withLock { $0 = observer }
     }
 
-    func begin() {
+    private func begin() {
         if settings.mode == .none { return }
         thread.withLock { thread in
             if thread != nil || shared.withLock({ $0.isStopped }) { return }
@@ -153,7 +154,7 @@ package final class Controls: Sendable {
     }
 
     /// Lets something happen to the state, and asks the player for what it means.
-    func change(at input: HostTime, _ body: (inout Shared) -> [TimedCommand]) {
+    private func change(at input: HostTime, _ body: (inout Shared) -> [TimedCommand]) {
         let begins = shared.signal { shared in
             refresh(&shared, at: input)
             ask(body(&shared), &shared)
@@ -184,9 +185,9 @@ package final class Controls: Sendable {
     }
 
     /// Tells the state what is played and on what.
-    func refresh(_ shared: inout Shared, at time: HostTime) {
+    private func refresh(_ shared: inout Shared, at time: HostTime) {
         let snapshot = player.snapshot
-        let rotation = shared.turning.map { screen.rotation(after: $0) } ?? screen.nextRotation
+        let rotation = shared.rotating.map { screen.rotation(after: $0) } ?? screen.nextRotation
         let mode = screen.mode
         let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
         let start = snapshot.item.flatMap { player.item($0) }?.entry.start ?? .zero
@@ -196,11 +197,11 @@ package final class Controls: Sendable {
         shared.shelf.setGeometry(geometry, at: time)
     }
 
-    func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
+    private func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
         for asked in commands {
             switch asked.command {
             case .player(let command): player.perform(command, at: asked.time)
-            case .rotate(let rotation): turn(rotation, &shared)
+            case .rotate(let rotation): rotate(rotation, &shared)
             case .toggleShelf: perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
             case .showControls, .hideControls: break  // ControlsState has
             case .program(let command): program(command)
@@ -208,14 +209,14 @@ package final class Controls: Sendable {
         }
     }
 
-    private func turn(_ rotation: Rotation?, _ shared: inout Shared) {
-        if let earlier = shared.turning { screen.rotate(earlier) }
-        // What is seen turns with the picture: it is drawn first.
+    private func rotate(_ rotation: Rotation?, _ shared: inout Shared) {
+        if let earlier = shared.rotating { screen.rotate(earlier) }
+        // What is seen rotates with the picture: it is drawn first.
         if shared.draws, shared.shelf.isOpen || shared.state.isSeen(at: .now) {
-            shared.turning = .some(rotation)
-            shared.turns += 1
+            shared.rotating = .some(rotation)
+            shared.rotations += 1
         } else {
-            shared.turning = nil
+            shared.rotating = nil
             screen.rotate(rotation)
         }
     }
@@ -229,14 +230,14 @@ package final class Controls: Sendable {
         var input: HostTime?
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
         var deadline: HostTime?
-        var turns: Int?
+        var rotations: Int?
         /// Whether it is the shelf, and when the next frame of that is drawn at the soonest: one for each vblank.
         var isShelf = false
         var next: HostTime?
     }
 
     /// What there is to do.
-    private enum Turn {
+    private enum Step {
         case draw(Frame)
         case wait(until: HostTime)
         case stop
@@ -261,7 +262,7 @@ package final class Controls: Sendable {
         var preview: (source: String, time: MediaTime)?
         var nextShelfFrame: HostTime?
         while true {
-            let turn = shared.wait(until: deadline) { shared -> Turn? in
+            let step = shared.wait(until: deadline) { shared -> Step? in
                 if shared.isStopped { return .stop }
                 let now = HostTime.now
                 if shared.changes == changes, deadline.map({ $0 > now }) ?? true { return nil }
@@ -273,7 +274,7 @@ package final class Controls: Sendable {
                 return .draw(self.frame(&shared, at: now))
             }
             let frame: Frame
-            switch turn {
+            switch step {
             case nil: continue
             case .stop: return
             case .wait(let time):
@@ -290,7 +291,7 @@ package final class Controls: Sendable {
                 overlay.fillsScreen = true
                 wakeShelfThreads()
             }
-            if let turns = frame.turns { carryOutTurn(turns) }
+            if let rotations = frame.rotations { carryOutRotation(rotations) }
             if overlay == shown { continue }
             shown = overlay
             player.setOverlay(overlay, at: frame.input)
@@ -307,7 +308,7 @@ package final class Controls: Sendable {
         return Frame(
             parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
             preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
-            turns: shared.turning == nil ? nil : shared.turns)
+            rotations: shared.rotating == nil ? nil : shared.rotations)
     }
 
     /// So long after a vblank the next frame of the shelf is begun: the flip is told by then, and its buffers have come back.
@@ -324,14 +325,14 @@ package final class Controls: Sendable {
             parts: shared.shelf.parts(at: vblank) + shared.state.noticeParts(at: vblank), geometry: shared.state.geometry,
             input: shared.input, preview: nil,
             deadline: [moves ? next : nil, shared.shelf.deadline(after: now), now + .seconds(1)].compactMap { $0 }.min(),
-            turns: shared.turning == nil ? nil : shared.turns, isShelf: true, next: next)
+            rotations: shared.rotating == nil ? nil : shared.rotations, isShelf: true, next: next)
     }
 
-    /// Turns the display, for which the overlay has been drawn; unless another turn has followed, for which it will be.
-    private func carryOutTurn(_ number: Int) {
+    /// Rotates the display, for which the overlay has been drawn; unless another rotation has followed, for which it will be.
+    private func carryOutRotation(_ number: Int) {
         shared.withLock { shared in
-            guard let rotation = shared.turning, shared.turns == number else { return }
-            shared.turning = nil
+            guard let rotation = shared.rotating, shared.rotations == number else { return }
+            shared.rotating = nil
             screen.rotate(rotation)
         }
     }
@@ -349,33 +350,144 @@ package final class Controls: Sendable {
             previews?.request(source: wanted.source, at: wanted.time, size: (wanted.width, wanted.height))
         }
     }
+
+    // MARK: The shelf
+
+    /// Lets something happen to the shelf; `isInput` where it is what a viewer did. Any thread; returns at once.
+    package func changeShelf(at time: HostTime = .now, isInput: Bool = false, _ body: (inout ShelfState) -> [ShelfAction]) {
+        let begins = shared.signal { shared in
+            refresh(&shared, at: time)
+            let wasOpen = shared.shelf.isOpen
+            perform(body(&shared.shelf), &shared)
+            shared.changes += 1
+            if isInput, wasOpen || shared.shelf.isOpen { shared.input = shared.input ?? time }
+            return shared.shelf.isOpen && !shared.draws
+        }
+        if begins { begin() }
+    }
+
+    /// The shelf as it is. Any thread.
+    package var shelf: ShelfState { shared.withLock { $0.shelf } }
+
+    /// Takes over what another configuration's controls have on their shelf.
+    package func adoptShelf(of other: Controls) {
+        let old = other.shelf
+        shared.withLock { $0.shelf.adopt(old) }
+    }
+
+    /// Asks the player and the program for what the shelf asks for. What plays stands still while the shelf covers it, and goes on when that
+    /// closes; unless something that was chosen plays then.
+    private func perform(_ actions: [ShelfAction], _ shared: inout Shared) {
+        for action in actions {
+            switch action {
+            case .opened:
+                ask(shared.state.letGo(at: .now), &shared)
+                shared.goesOn = shared.state.now.status != .paused
+                if shared.goesOn { player.perform(.pause) }
+                startShelfThreads(&shared)
+            case .closed:
+                shared.reading?.cancel()
+                goOn(&shared)
+            case .play(let entry):
+                // What it returns to plays, too.
+                goOn(&shared)
+                player.perform(.playSource(entry.source, resumes: true))
+                player.perform(.play)
+            case .playFrom(let entries):
+                shared.goesOn = false
+                surroundings.playFrom(entries)
+                player.perform(.play)
+            case .export(let film): surroundings.export(film)
+            case .cancelExport: surroundings.cancelExport()
+            }
+        }
+    }
+
+    private func goOn(_ shared: inout Shared) {
+        if shared.goesOn { player.perform(.play) }
+        shared.goesOn = false
+    }
+
+    // MARK: Threads
+
+    private func wakeShelfThreads() { shared.signal({ _ in [ShelfWorker.tiles.group, ShelfWorker.thumbnails.group] }) { _ in } }
+
+    private func startShelfThreads(_ shared: inout Shared) {
+        if shared.hasShelfThreads { return }
+        shared.hasShelfThreads = true
+        Thread("shelf") { [weak self] in self?.drawRows() }.detach()
+        Thread("thumbnails") { [weak self] in self?.makeThumbnails() }.detach()
+    }
+
+    private enum Work<Job> {
+        case job(Job)
+        case stop
+    }
+
+    private func drawRows() {
+        let typesetter = Typesetter(font: settings.theme.font)
+        let drawing = ShelfDrawing(theme: settings.theme)
+        while true {
+            let work = shared.wait(as: ShelfWorker.tiles.group) { shared -> Work<(row: Int, cards: [ShelfCard], layout: ShelfLayout)>? in
+                shared.isStopped ? .stop : shared.shelf.wantedRow.map { .job($0) }
+            }
+            guard case .job(let job)? = work else { return }
+            let surface = drawing.row(job.cards, job.layout, typesetter)
+            shared.signal { shared in
+                guard shared.shelf.layout == job.layout else { return }
+                shared.shelf.set(ShelfState.Tile(cards: job.cards, picture: PreviewPicture(surface)), ofRow: job.row)
+                shared.changes += 1
+            }
+        }
+    }
+
+    private func makeThumbnails() {
+        while true {
+            let interruption = Interruption()
+            let work = shared.wait(as: ShelfWorker.thumbnails.group) { shared -> Work<(entry: ShelfEntry, width: Int, height: Int)>? in
+                if shared.isStopped { return .stop }
+                guard let job = shared.shelf.wantedThumbnail else { return nil }
+                shared.reading = interruption
+                return .job(job)
+            }
+            guard case .job(let job)? = work else { return }
+            // Each time: a film that is cancelled ends the idling of all.
+            Thread.runWhenIdle()
+            let store = surroundings.store
+            let kept = job.entry.version.flatMap { store?.find(job.entry.source, $0, job.width, job.height) }
+            let made = kept ?? Thumbnail.make(of: job.entry.source, fitting: job.width, job.height, interruption: interruption)
+            let picture = made?.picture.map { PreviewPicture(Surface(width: $0.width, height: $0.height, pixels: $0.pixels)) }
+            shared.signal { shared in
+                shared.reading = nil
+                guard let made else { return }
+                shared.shelf.set(made.facts, picture, of: job.entry)
+                shared.changes += 1
+            }
+            if kept == nil, let made, let version = job.entry.version {
+                store?.keep(made, of: job.entry.source, version, job.width, job.height)
+            }
+        }
+    }
+}
+
+/// The threads that work for the shelf while it is open.
+private enum ShelfWorker: Int, CaseIterable {
+    /// Draws rows of cards: `shelf`.
+    case tiles = 1
+    /// Reads clips: `thumbnails`. Runs when nothing else wants the processor or the disk.
+    case thumbnails
+
+    var group: Waiters { Waiters(group: rawValue) }
 }
 
 /// The display, as far as the controls are concerned with it. Any thread; all of it returns at once.
 package protocol ControlsScreen: Sendable {
     /// The present mode; nil while there is no display.
     var mode: DisplayMode? { get }
-    /// The turn of pictures and overlays that are prepared from now on.
+    /// The rotation of pictures and overlays that are prepared from now on.
     var nextRotation: Rotation { get }
-    /// Turns the display to `rotation`; nil is a quarter further clockwise.
+    /// Rotates the display to `rotation`; nil is a quarter further clockwise.
     func rotate(_ rotation: Rotation?)
     /// What ``nextRotation`` would be after that.
     func rotation(after rotation: Rotation?) -> Rotation
-}
-
-extension NowPlaying {
-    /// What a player says. `start` is the item time at which its item begins.
-    init(_ snapshot: PlayerSnapshot, start: MediaTime, rate: Double) {
-        status = snapshot.status
-        hasEnded = snapshot.hasEnded
-        item = snapshot.item?.number
-        (place, count) = (snapshot.itemNumber, snapshot.itemCount)
-        (title, source) = (snapshot.title ?? "", snapshot.source ?? "")
-        if let artist = snapshot.artist { title += " – \(artist)" }
-        (self.start, time, duration) = (start, snapshot.time, snapshot.duration)
-        (isSeekable, bufferedUntil) = (snapshot.isSeekable, snapshot.bufferedUntil)
-        self.rate = rate
-        (volume, isMuted) = (Int(saturating: snapshot.volume * 100), snapshot.isMuted)
-        (waitsForTap, onTap) = (snapshot.waitsForTap, snapshot.onTap)
-    }
 }

@@ -127,7 +127,7 @@ struct ControlsDrawing: ~Copyable {
     }
 
     private func draw(_ icon: Icon, at x: Double, _ y: Double, radius: Double, on canvas: borrowing Canvas) {
-        canvas.draw(icon, at: x, y, radius: radius)
+        canvas.draw(icon, x, y, radius)
         if case .skip(_, let seconds?) = icon {
             let text = "\(seconds)"
             let size = Int((radius * (text.count > 2 ? 0.66 : 0.86)).rounded())

@@ -11,29 +11,17 @@ package struct ControlsLayout: Hashable, Sendable {
     /// What a layout depends on beside the screen.
     package struct Content: Hashable, Sendable {
         /// The parts that are drawn.
-        package var parts: Set<ControlsPart>
+        package var parts = Set(ControlsPart.allCases)
         /// The controls that act. Of the others a slider and times are drawn all the same, buttons are not.
-        package var allowed: Set<Control>
+        package var allowed = Set(Control.allCases)
         /// Whether there are other items to go to.
-        package var hasQueue: Bool
+        package var hasQueue = true
         /// Whether there is a duration: a slider, and a time at its end.
-        package var hasDuration: Bool
+        package var hasDuration = true
         /// Whether there is a shelf to open.
-        package var hasShelf: Bool
+        package var hasShelf = false
         /// Characters of the longest time that is shown: 4 for 9:59, 7 for 1:00:00.
-        package var timeLength: Int
-
-        package init(
-            parts: Set<ControlsPart> = Set(ControlsPart.allCases), allowed: Set<Control> = Set(Control.allCases), hasQueue: Bool = true,
-            hasDuration: Bool = true, hasShelf: Bool = false, timeLength: Int = 4
-        ) {
-            self.parts = parts
-            self.allowed = allowed
-            self.hasQueue = hasQueue
-            self.hasDuration = hasDuration
-            self.hasShelf = hasShelf
-            self.timeLength = timeLength
-        }
+        package var timeLength = 4
 
         /// Whether a button is drawn: one that does not act is not.
         fileprivate func draws(_ control: Control) -> Bool { parts.contains(control.part) && allowed.contains(control) }
@@ -96,18 +84,13 @@ package struct ControlsLayout: Hashable, Sendable {
 
     // MARK: From millimetres to pixels
 
-    private func pixel(_ millimetres: Double) -> Int { Int((millimetres * geometry.density).rounded()) }
-
-    private func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
-        let (left, top) = (pixel(x), pixel(y))
-        return PixelRectangle(x: left, y: top, width: max(1, pixel(x + width) - left), height: max(1, pixel(y + height) - top))
-    }
-
     private func disc(_ x: Double, _ y: Double, _ diameter: Double) -> Disc {
-        Disc(x: pixel(x), y: pixel(y), diameter: geometry.pixels(diameter))
+        Disc(x: geometry.pixel(x), y: geometry.pixel(y), diameter: geometry.pixels(diameter))
     }
 
-    private func track(_ left: Double, _ right: Double, _ y: Double) -> Track { Track(left: pixel(left), right: pixel(right), y: pixel(y)) }
+    private func track(_ left: Double, _ right: Double, _ y: Double) -> Track {
+        Track(left: geometry.pixel(left), right: geometry.pixel(right), y: geometry.pixel(y))
+    }
 
     // MARK: What lies where
 
@@ -115,25 +98,25 @@ package struct ControlsLayout: Hashable, Sendable {
         let (width, height) = geometry.millimetres
         let margin = Self.margin
         // On low screen there is more picture than shade.
-        topScrim = box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
+        topScrim = geometry.box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
-        bottomScrim = box(0, height - bottomHeight, width, bottomHeight)
+        bottomScrim = geometry.box(0, height - bottomHeight, width, bottomHeight)
         var right = width - margin
         if content.draws(.shelf), content.hasShelf {
             icons[.shelf] = disc(right - 3, margin + 3, Self.iconSize)
-            targets[.shelf] = box(right - 9, margin - 3, 12, 12)
+            targets[.shelf] = geometry.box(right - 9, margin - 3, 12, 12)
             right -= 12
         }
         if content.parts.contains(.title) {
             let placeWidth = content.hasQueue ? 22.0 : 0
-            title = box(margin, margin - 1, right - margin - placeWidth, 8)
-            if content.hasQueue { place = box(right - placeWidth, margin - 1, placeWidth, 8) }
+            title = geometry.box(margin, margin - 1, right - margin - placeWidth, 8)
+            if content.hasQueue { place = geometry.box(right - placeWidth, margin - 1, placeWidth, 8) }
         }
         let toastWidth = min(Self.toastSize.width, width - 2 * margin)
-        toast = box((width - toastWidth) / 2, margin, toastWidth, Self.toastSize.height)
-        toastBelowTitle = box((width - toastWidth) / 2, margin + 9, toastWidth, Self.toastSize.height)
+        toast = geometry.box((width - toastWidth) / 2, margin, toastWidth, Self.toastSize.height)
+        toastBelowTitle = geometry.box((width - toastWidth) / 2, margin + 9, toastWidth, Self.toastSize.height)
         let noticeWidth = min(Self.noticeSize.width, width - 2 * margin)
-        notice = box((width - noticeWidth) / 2, margin + 10 + Self.toastSize.height, noticeWidth, Self.noticeSize.height)
+        notice = geometry.box((width - noticeWidth) / 2, margin + 10 + Self.toastSize.height, noticeWidth, Self.noticeSize.height)
         let signSize = min(Self.discSize, height - 2, width / 3 - 2)
         sign = disc(width / 2, height / 2, signSize)
         leftSign = disc(width / 6, height / 2, signSize)
@@ -150,7 +133,7 @@ package struct ControlsLayout: Hashable, Sendable {
         let row = isNarrow ? (top: sliderY + 3.6, bottom: sliderY + 13.2) : (top: sliderY - 6, bottom: sliderY + 6)
         let sliderRow = isNarrow ? (top: sliderY - 6, bottom: sliderY + 3.6) : row
         func target(_ left: Double, _ length: Double, in row: (top: Double, bottom: Double)) -> PixelRectangle {
-            box(left, row.top, length, row.bottom - row.top)
+            geometry.box(left, row.top, length, row.bottom - row.top)
         }
 
         let hasSlider = content.parts.contains(.slider) && content.hasDuration
@@ -191,11 +174,11 @@ package struct ControlsLayout: Hashable, Sendable {
         }
         if hasMute || hasItems { right -= 2 }
         if hasTimes {
-            elapsed = box(left, rowY - 4, timeWidth, 8)
+            elapsed = geometry.box(left, rowY - 4, timeWidth, 8)
             left += timeWidth + 4
         }
         if hasRemaining {
-            remaining = box(right - remainingWidth, rowY - 4, remainingWidth, 8)
+            remaining = geometry.box(right - remainingWidth, rowY - 4, remainingWidth, 8)
             if content.allowed.contains(.remaining) {
                 targets[.remaining] = target(right - remainingWidth - 1, remainingWidth + 2, in: row)
             }
@@ -207,7 +190,7 @@ package struct ControlsLayout: Hashable, Sendable {
             if content.allowed.contains(.slider) { targets[.slider] = target(left - 2.5, right - left + 5, in: sliderRow) }
         }
         let previewWidth = min(Self.previewSize.width, width - 2 * margin)
-        preview = box(0, sliderY - Self.previewDistance - Self.previewSize.height, previewWidth, Self.previewSize.height)
+        preview = geometry.box(0, sliderY - Self.previewDistance - Self.previewSize.height, previewWidth, Self.previewSize.height)
         return sliderRow.top
     }
 
@@ -221,7 +204,7 @@ package struct ControlsLayout: Hashable, Sendable {
         let y = max(min(height / 2, bottom - size / 2), top + size / 2)
         func button(_ control: Control, _ x: Double, _ diameter: Double) -> (Disc, PixelRectangle) {
             let target = max(diameter, Self.leastTarget)
-            return (disc(x, y, diameter), box(x - target / 2, y - target / 2, target, target))
+            return (disc(x, y, diameter), geometry.box(x - target / 2, y - target / 2, target, target))
         }
         var buttons: [(Control, x: Double, size: Double)] = []
         if content.draws(.playPause) { buttons.append((.playPause, width / 2, size)) }

@@ -66,7 +66,7 @@ extension ControlsState {
         return due.compactMap { $0 }.filter { $0 > time }.min()
     }
 
-    /// The wheel has so many steps a turn, and takes a second for one.
+    /// The wheel has so many steps a round, and takes a second for one.
     private static let spinnerSteps: Int64 = 12
     private static let spinnerStep = MediaTime(nanoseconds: 1_000_000_000 / spinnerSteps)
     /// The slider moves no more often than this, however short the item is.

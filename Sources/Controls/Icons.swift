@@ -1,27 +1,80 @@
 import CCairo
+import KioskVocabulary
 
-// The signs on the buttons, white. All are drawn in a circle of `radius` around `x`, `y`.
+// Signs. All are drawn in a circle of radius `r` around `x`, `y`.
 extension Canvas {
-    func draw(_ icon: Icon, at x: Double, _ y: Double, radius: Double) {
-        set(.white(1))
+    func draw(_ icon: Icon, _ x: Double, _ y: Double, _ r: Double, _ paint: Paint = .white(1)) {
+        set(paint)
         unsafe cairo_set_line_join(raw, CAIRO_LINE_JOIN_ROUND)
         unsafe cairo_set_line_cap(raw, CAIRO_LINE_CAP_ROUND)
+        unsafe cairo_set_line_width(raw, r * 0.26)
+        unsafe cairo_new_path(raw)
+        func line(_ points: (Double, Double)...) {
+            for point in points { unsafe cairo_line_to(raw, x + point.0 * r, y + point.1 * r) }
+            unsafe cairo_stroke(raw)
+        }
+        func frame(_ halfWidth: Double, _ halfHeight: Double) {
+            roundedPath(x - halfWidth * r, y - halfHeight * r, 2 * halfWidth * r, 2 * halfHeight * r, r * 0.2)
+            unsafe cairo_stroke(raw)
+        }
         switch icon {
-        case .play: outline(x + radius * 0.06, y, radius, pen: radius * 0.22, (-0.45, -0.8), (0.85, 0), (-0.45, 0.8))
+        case .play: outline(x + r * 0.06, y, r, pen: r * 0.22, (-0.45, -0.8), (0.85, 0), (-0.45, 0.8))
         case .pause:
             for side in [-0.42, 0.42] {
-                rounded(x + side * radius - radius * 0.17, y - radius * 0.8, radius * 0.34, radius * 1.6, radius * 0.12, .white(1))
+                rounded(x + side * r - r * 0.17, y - r * 0.8, r * 0.34, r * 1.6, r * 0.12, .white(1))
             }
-        case .replay: circle(x, y, radius: radius * 0.86, width: radius * 0.22, forward: true)
-        case .skip(let forward, _): circle(x, y, radius: radius, width: radius * 0.19, forward: forward)
-        case .previous: toItem(x, y, radius, isNext: false)
-        case .next: toItem(x, y, radius, isNext: true)
+        case .replay: circle(x, y, radius: r * 0.86, width: r * 0.22, forward: true)
+        case .skip(let forward, _): circle(x, y, radius: r, width: r * 0.19, forward: forward)
+        case .previous: toItem(x, y, r, isNext: false)
+        case .next: toItem(x, y, r, isNext: true)
         case .copying:
-            rounded(x - radius * 0.1, y - radius * 0.95, radius * 0.2, radius * 0.8, radius * 0.1, .white(1))
-            outline(x, y, radius, pen: radius * 0.16, (-0.45, -0.2), (0.45, -0.2), (0, 0.4))
-            rounded(x - radius * 0.75, y + radius * 0.75, radius * 1.5, radius * 0.2, radius * 0.1, .white(1))
-        case .shelf: draw(.grid, x, y, radius, .white(1))
-        case .speaker(let waves, let isMuted): speaker(x, y, radius, isMuted ? 0 : waves, isCrossed: isMuted)
+            rounded(x - r * 0.1, y - r * 0.95, r * 0.2, r * 0.8, r * 0.1, .white(1))
+            outline(x, y, r, pen: r * 0.16, (-0.45, -0.2), (0.45, -0.2), (0, 0.4))
+            rounded(x - r * 0.75, y + r * 0.75, r * 1.5, r * 0.2, r * 0.1, .white(1))
+        case .shelf:
+            for row in [-0.9, 0.1] {
+                for column in [-0.9, 0.1] { rounded(x + column * r, y + row * r, r * 0.8, r * 0.8, r * 0.18, paint) }
+            }
+        case .speaker(let waves, let isMuted): speaker(x, y, r, isMuted ? 0 : waves, isCrossed: isMuted)
+        case .search:
+            unsafe cairo_arc(raw, x - r * 0.15, y - r * 0.15, r * 0.75, 0, 2 * .pi)
+            unsafe cairo_stroke(raw)
+            line((0.4, 0.4), (1, 1))
+        case .cross:
+            line((-1, -1), (1, 1))
+            line((-1, 1), (1, -1))
+        case .check: line((-0.9, 0), (-0.25, 0.7), (0.95, -0.7))
+        case .film:
+            frame(1.25, 0.9)
+            line((-0.65, -0.9), (-0.65, 0.9))
+            line((0.65, -0.9), (0.65, 0.9))
+            for side in [-0.95, 0.95] { for row in [-0.3, 0.3] { line((side - 0.12, row), (side + 0.12, row)) } }
+        case .note:
+            line((-0.3, 0.75), (-0.3, -0.9), (0.8, -1.1), (0.8, 0.5))
+            disc(x - r * 0.6, y + r * 0.75, r * 0.36, paint)
+            disc(x + r * 0.5, y + r * 0.55, r * 0.36, paint)
+        case .still:
+            frame(1.2, 0.95)
+            line((-0.9, 0.55), (-0.3, -0.15), (0.1, 0.3), (0.4, 0), (0.9, 0.55))
+            disc(x + r * 0.5, y - r * 0.45, r * 0.18, paint)
+        case .warning:
+            line((0, -1), (1.1, 0.9), (-1.1, 0.9), (0, -1))
+            line((0, -0.3), (0, 0.2))
+            disc(x, y + r * 0.56, r * 0.14, paint)
+        case .portrait: frame(0.6, 0.95)
+        case .sound:
+            unsafe cairo_move_to(raw, x - r, y - r * 0.35)
+            for point in [(-0.5, -0.35), (0.1, -0.85), (0.1, 0.85), (-0.5, 0.35), (-1, 0.35)] {
+                unsafe cairo_line_to(raw, x + point.0 * r, y + point.1 * r)
+            }
+            unsafe cairo_close_path(raw)
+            unsafe cairo_fill(raw)
+            unsafe cairo_arc(raw, x, y, r * 0.65, -0.8, 0.8)
+            unsafe cairo_stroke(raw)
+        case .erase:
+            line((-1.5, 0), (-0.7, -0.9), (1.2, -0.9), (1.2, 0.9), (-0.7, 0.9), (-1.5, 0))
+            line((-0.2, -0.4), (0.6, 0.4))
+            line((-0.2, 0.4), (0.6, -0.4))
         }
     }
 

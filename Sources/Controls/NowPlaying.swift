@@ -66,3 +66,20 @@ package struct NowPlaying: Hashable, Sendable {
         return (hours > 0 ? "\(hours):\(minutes.padded(to: 2))" : "\(minutes)") + ":\((seconds % 60).padded(to: 2))"
     }
 }
+
+extension NowPlaying {
+    /// What a player says. `start` is the item time at which its item begins.
+    init(_ snapshot: PlayerSnapshot, start: MediaTime, rate: Double) {
+        status = snapshot.status
+        hasEnded = snapshot.hasEnded
+        item = snapshot.item?.number
+        (place, count) = (snapshot.itemNumber, snapshot.itemCount)
+        (title, source) = (snapshot.title ?? "", snapshot.source ?? "")
+        if let artist = snapshot.artist { title += " – \(artist)" }
+        (self.start, time, duration) = (start, snapshot.time, snapshot.duration)
+        (isSeekable, bufferedUntil) = (snapshot.isSeekable, snapshot.bufferedUntil)
+        self.rate = rate
+        (volume, isMuted) = (Int(saturating: snapshot.volume * 100), snapshot.isMuted)
+        (waitsForTap, onTap) = (snapshot.waitsForTap, snapshot.onTap)
+    }
+}

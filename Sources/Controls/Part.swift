@@ -10,7 +10,7 @@ enum Part: Hashable, Sendable {
     case button(Icon, diameter: Int, isPressed: Bool)
     /// A sign on the bottom bar: `size` is its own, `area` that of the surface.
     case icon(Icon, size: Int, area: Int, isPressed: Bool)
-    /// A disc with a wheel that turns: 12 steps a turn.
+    /// A disc with a wheel that rotates: 12 steps a round.
     case spinner(diameter: Int, wheel: Int, step: Int)
     /// A level from 0 to 100.
     case toast(width: Int, height: Int, level: Int, icon: Icon)
@@ -66,6 +66,8 @@ enum Icon: Hashable, Sendable {
     case copying
     /// Four cards: the shelf.
     case shelf
+    /// Signs on it.
+    case search, cross, check, film, note, still, warning, portrait, sound, erase
 }
 
 /// A part, where it is, and how much of it is seen.

@@ -34,7 +34,7 @@ package struct ScreenGeometry: Hashable, Sendable {
         self.density = min(max(density.isFinite ? density : 0, Self.leastDensity), most)
     }
 
-    /// The screen of a display in `mode`, whose picture is turned by `rotation` on it.
+    /// The screen of a display in `mode`, whose picture is rotated by `rotation` on it.
     package init(mode: DisplayMode, rotation: Rotation) {
         let (width, height) = (mode.width, mode.height)
         let (across, down) = (mode.physicalWidth, mode.physicalHeight)
@@ -58,8 +58,25 @@ package struct ScreenGeometry: Hashable, Sendable {
     }
 
     /// Whole pixels of a length in millimetres; at least 1.
-    func pixels(_ millimetres: Double) -> Int { max(1, Int((millimetres * density).rounded())) }
+    func pixels(_ millimetres: Double) -> Int { max(1, pixel(millimetres)) }
 
     /// Millimetres across and down.
     var millimetres: (width: Double, height: Double) { (Double(width) / density, Double(height) / density) }
+
+    /// The pixel at a length in millimetres.
+    func pixel(_ millimetres: Double) -> Int { Int((millimetres * density).rounded()) }
+
+    /// The pixels of a rectangle in millimetres; at least one across and down.
+    func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
+        let (left, top) = (pixel(x), pixel(y))
+        return PixelRectangle(x: left, y: top, width: max(1, pixel(x + width) - left), height: max(1, pixel(y + height) - top))
+    }
+
+    /// The largest size of that shape that fits, even, and its place in the middle.
+    func fit(_ width: Int, _ height: Int) -> (x: Int, y: Int, width: Int, height: Int) {
+        guard width > 0, height > 0 else { return (0, 0, 2, 2) }
+        let scale = min(Double(self.width) / Double(width), Double(self.height) / Double(height))
+        let (w, h) = (max(2, Int(Double(width) * scale) / 2 * 2), max(2, Int(Double(height) * scale) / 2 * 2))
+        return ((self.width - w) / 2, (self.height - h) / 2, w, h)
+    }
 }

@@ -4,7 +4,7 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// Reads an accelerometer of the kernel's iio kind five times a second, and says how the picture has to be turned (``ScreenOrientation``).
+/// Reads an accelerometer of the kernel's iio kind five times a second, and says how the picture has to be rotated (``ScreenOrientation``).
 ///
 /// On a thread of its own: a reading is a transfer on a slow bus. One that comes later, or goes and comes back, is found within some
 /// seconds.
@@ -21,10 +21,10 @@ package final class Accelerometer: Sendable {
     /// One that looks for devices in `folder`.
     package init(folder: String = Accelerometer.folder) { self.folder = folder }
 
-    /// Begins to read. `turn` is called on a thread of this value's own, with the turn and the time of the reading that decided. Called
+    /// Begins to read. `rotate` is called on a thread of this value's own, with the rotation and the time of the reading that decided. Called
     /// once.
-    package func start(_ turn: @escaping @Sendable (Rotation, HostTime) -> Void) {
-        Thread("accelerometer") { [self] in run(turn) }.detach()
+    package func start(_ rotate: @escaping @Sendable (Rotation, HostTime) -> Void) {
+        Thread("accelerometer") { [self] in run(rotate) }.detach()
     }
 
     /// Ends the reading. Does not wait for the thread: a bus may hang.
@@ -33,7 +33,7 @@ package final class Accelerometer: Sendable {
         wakeUp.wake()
     }
 
-    private func run(_ turn: (Rotation, HostTime) -> Void) {
+    private func run(_ rotate: (Rotation, HostTime) -> Void) {
         var orientation = ScreenOrientation()
         var device: AccelerometerDevice?
         var wasFound: Bool?
@@ -50,7 +50,7 @@ package final class Accelerometer: Sendable {
                 if let rotation = orientation.update(x: reading.x, y: reading.y, z: reading.z, at: now),
                     !isStopped.load(ordering: .acquiring)
                 {
-                    turn(rotation, now)
+                    rotate(rotation, now)
                 }
             } else {
                 device = nil

@@ -31,7 +31,7 @@ package struct Calibration: Sendable {
     /// The screen that is being calibrated.
     package private(set) var device: DeviceID?
 
-    /// For a picture that is turned clockwise by `rotation` on its panel.
+    /// For a picture that is rotated clockwise by `rotation` on its panel.
     package init(rotation: Rotation) { self.rotation = rotation }
 
     /// How many targets have been touched.
@@ -40,28 +40,18 @@ package struct Calibration: Sendable {
     /// Where the next target is, on the picture as a viewer sees it.
     package var target: (x: Double, y: Double) { Self.targets[min(count, Self.targets.count - 1)] }
 
-    /// Takes the next event of any device, whose positions are those of its axes, neither calibrated nor turned.
+    /// Takes the next event of any device, whose positions are those of its axes, neither calibrated nor rotated.
     package mutating func update(_ event: ContactEvent) -> Outcome {
         guard event.phase == .up, event.contact.surface == .display, device == nil || device == event.device else { return .ignored }
         let contact = event.contact
         if let last = samples.last?.reported, max(abs(last.x - contact.x), abs(last.y - contact.y)) < Self.leastDistance { return .ignored }
         device = event.device
-        samples.append(CalibrationMatrix.Sample(reported: (contact.x, contact.y), target: onPanel(target)))
+        samples.append(CalibrationMatrix.Sample(reported: (contact.x, contact.y), target: (-rotation).upright(target)))
         if count < Self.targets.count { return .next }
         if let matrix = CalibrationMatrix(fitting: samples), matrix.largestError(of: samples) <= Self.largestError {
             return .found(matrix, device: event.device)
         }
         (samples, device) = ([], nil)
         return .startedAgain
-    }
-
-    /// Where a place of the picture is on the panel.
-    private func onPanel(_ place: (x: Double, y: Double)) -> (x: Double, y: Double) {
-        switch rotation {
-        case .none: place
-        case .clockwise90: (1 - place.y, place.x)
-        case .clockwise180: (1 - place.x, 1 - place.y)
-        case .clockwise270: (place.y, 1 - place.x)
-        }
     }
 }

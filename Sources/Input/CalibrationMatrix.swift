@@ -39,15 +39,9 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// One touch of a calibration: where it was reported, as fractions of the axes, and where the target was, as fractions of the panel.
-    package struct Sample: Hashable, Sendable {
-        package var reported: (x: Double, y: Double) { (reportedX, reportedY) }
-        package var target: (x: Double, y: Double) { (targetX, targetY) }
-        private let reportedX: Double, reportedY: Double, targetX: Double, targetY: Double
-
-        /// A sample from its two positions.
-        package init(reported: (x: Double, y: Double), target: (x: Double, y: Double)) {
-            (reportedX, reportedY, targetX, targetY) = (reported.x, reported.y, target.x, target.y)
-        }
+    package struct Sample: Sendable {
+        package var reported: (x: Double, y: Double)
+        package var target: (x: Double, y: Double)
     }
 
     /// The matrix that brings the reported positions to their targets with the least squares of error; nil where the samples do not decide

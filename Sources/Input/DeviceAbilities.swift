@@ -15,7 +15,7 @@ struct DeviceAbilities: Hashable, Sendable {
     }
 
     var contacts: ContactSource
-    /// Whether positions on it are positions on the picture (a touch screen, not a touchpad), so that they turn with it.
+    /// Whether positions on it are positions on the picture (a touch screen, not a touchpad), so that they rotate with it.
     var isDirect: Bool
     /// The keys of interest that it has.
     var keys: Set<KeyCode>
@@ -40,13 +40,9 @@ struct DeviceAbilities: Hashable, Sendable {
     private static let systemKeys: Set<KeyCode> = [
         KeyCode(KEY_POWER), KeyCode(KEY_POWER2), KeyCode(KEY_SLEEP), KeyCode(KEY_SUSPEND), KeyCode(KEY_WAKEUP), KeyCode(KEY_RESTART),
     ]
+}
 
-    init(contacts: ContactSource, isDirect: Bool, keys: Set<KeyCode>) {
-        self.contacts = contacts
-        self.isDirect = isDirect
-        self.keys = keys
-    }
-
+extension DeviceAbilities: CustomStringConvertible {
     init(_ device: OpaquePointer, keys: Set<KeyCode>) {
         func has(_ type: Int32, _ code: Int32) -> Bool { libevdev_has_event_code(device, UInt32(type), UInt32(code)) != 0 }
         func hasProperty(_ property: Int32) -> Bool { libevdev_has_property(device, UInt32(property)) != 0 }
@@ -70,9 +66,7 @@ struct DeviceAbilities: Hashable, Sendable {
                 .none
             }
     }
-}
 
-extension DeviceAbilities: CustomStringConvertible {
     /// `touch, 10 fingers; 24 keys`.
     var description: String {
         var parts: [String] = []

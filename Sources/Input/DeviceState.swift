@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 
 /// What has been told of one device: the contacts that are down and the keys that are held. A pure value; what the kernel says in, events
 /// out.
@@ -57,7 +58,7 @@ struct DeviceState {
     var nextDeadline: HostTime? { contacts.map(\.restsSince).min().map { $0 + Self.stuckDuration } }
 
     /// A key changes. nil for the release of a key of which nothing else was told.
-    mutating func key(_ key: KeyCode, _ phase: KeyEvent.Phase, modifiers: KeyEvent.Modifiers, at time: HostTime) -> InputEvent? {
+    mutating func key(_ key: KeyCode, _ phase: KeyEvent.Phase, modifiers: Set<KeyTrigger.Modifier>, at time: HostTime) -> InputEvent? {
         switch phase {
         case .press, .repeat: held.insert(key)
         case .release: if held.remove(key) == nil { return nil }

@@ -2,19 +2,13 @@ import KioskPlatform
 import KioskVocabulary
 
 /// Which touch screen lies on which display, where there are several. A pure value.
-package struct DisplayMap: Hashable, Sendable {
+package struct DisplayMap: Sendable {
     /// Touch screens by a part of their names or of what else tells them from others (``InputDevice/identity``), and the display of each:
     /// `[input] map`. The first that fits counts.
-    package var entries: [(device: String, connector: DisplayConnector)] {
-        zip(devices, connectors).map { ($0, $1) }
-    }
-    private let devices: [String]
-    private let connectors: [DisplayConnector]
+    package let entries: [(device: String, connector: DisplayConnector)]
 
     /// A map; by default one that says nothing.
-    package init(_ entries: [(device: String, connector: DisplayConnector)] = []) {
-        (devices, connectors) = (entries.map(\.device), entries.map(\.connector))
-    }
+    package init(_ entries: [(device: String, connector: DisplayConnector)] = []) { self.entries = entries }
 
     /// The display of a device: what this map says, else `output`, udev's property WL_OUTPUT of it. nil where nobody says anything.
     package func connector(of device: String, output: String?) -> DisplayConnector? {

@@ -1,4 +1,5 @@
 import CKioskEvdev
+import CKioskInput
 import Glibc
 import KioskPlatform
 import KioskVocabulary
@@ -96,8 +97,8 @@ struct EvdevDevice: ~Copyable {
     /// What happened to a device.
     enum Event: Equatable {
         case key(KeyCode, KeyEvent.Phase, HostTime)
-        /// A knob or a wheel is turned by so many notches, at most ``EvdevDevice/mostNotches``.
-        case turn(KeyCode, count: Int, HostTime)
+        /// A knob or a wheel goes by so many notches, at most ``EvdevDevice/mostNotches``.
+        case notches(KeyCode, count: Int, HostTime)
         /// Positions and buttons are complete as of this time (SYN_REPORT): the moment to look at ``EvdevDevice/contacts()``.
         case report(HostTime)
         /// The kernel's queue overflowed at this time and events are missing (SYN_DROPPED). The state is up to date.
@@ -155,7 +156,7 @@ struct EvdevDevice: ~Copyable {
         case (EV_KEY, _): return KeyEvent.Phase(rawValue: event.value).map { .key(KeyCode(rawValue: event.code), $0, time) }
         case (EV_REL, REL_DIAL), (EV_REL, REL_WHEEL):
             guard event.value != 0 else { return nil }
-            return .turn(event.value > 0 ? .dialUp : .dialDown, count: Int(min(event.value.magnitude, UInt32(Self.mostNotches))), time)
+            return .notches(event.value > 0 ? .dialUp : .dialDown, count: Int(min(event.value.magnitude, UInt32(Self.mostNotches))), time)
         case (EV_SYN, SYN_REPORT):
             anonymous.endReport()
             reported = touching()
@@ -167,13 +168,11 @@ struct EvdevDevice: ~Copyable {
     /// Whether a key is down.
     func isHeld(_ key: KeyCode) -> Bool { libevdev_get_event_value(device, UInt32(EV_KEY), UInt32(key.rawValue)) != 0 }
 
-    /// The modifier keys that are down.
-    func modifiers() -> KeyEvent.Modifiers {
-        var held: KeyEvent.Modifiers = []
-        if isHeld(KeyCode(KEY_LEFTCTRL)) || isHeld(KeyCode(KEY_RIGHTCTRL)) { held.insert(.control) }
-        if isHeld(KeyCode(KEY_LEFTALT)) || isHeld(KeyCode(KEY_RIGHTALT)) { held.insert(.alternate) }
-        if isHeld(KeyCode(KEY_LEFTMETA)) || isHeld(KeyCode(KEY_RIGHTMETA)) { held.insert(.meta) }
-        return held
+    /// The modifier keys that are down, but for shift.
+    func modifiers() -> Set<KeyTrigger.Modifier> { Set(Self.modifierKeys.filter { isHeld($0) }.compactMap(\.modifier)) }
+
+    private static let modifierKeys = [KEY_LEFTCTRL, KEY_RIGHTCTRL, KEY_LEFTALT, KEY_RIGHTALT, KEY_LEFTMETA, KEY_RIGHTMETA].map {
+        KeyCode($0)
     }
 
     /// What touches the panel as of the last report, in its own coordinates put right by its calibration, slot by slot.
@@ -182,13 +181,8 @@ struct EvdevDevice: ~Copyable {
     private mutating func touching() -> [Contact] {
         switch abilities.contacts {
         case .none: return []
-        case .multitouch(let slots): return (0..<slots).compactMap { contact(slot: $0) }
-        case .anonymous:
-            return anonymous.touches.enumerated().map { index, touch in
-                contact(
-                    slot: index, id: touch.id, x: fraction(touch.x, ABS_MT_POSITION_X), y: fraction(touch.y, ABS_MT_POSITION_Y),
-                    isPalm: palms.isPalm(isPalmTool: touch.isPalmTool, major: touch.major, pressure: touch.pressure))
-            }
+        case .multitouch(let slots): return (0..<slots).compactMap { slot in touch(slot).map { contact($0, slot) } }
+        case .anonymous: return anonymous.touches.enumerated().map { contact($1, $0) }
         case .absolute(let button):
             guard isHeld(button) else { return [] }
             return [contact(slot: 0, id: 0, x: fraction(value(ABS_X), ABS_X), y: fraction(value(ABS_Y), ABS_Y))]
@@ -198,23 +192,25 @@ struct EvdevDevice: ~Copyable {
     }
 
     /// What touches in a slot of protocol B.
-    private mutating func contact(slot: Int) -> Contact? {
+    private func touch(_ slot: Int) -> AnonymousContacts.Touch? {
         func value(_ code: Int32) -> Int32 { libevdev_get_slot_value(device, UInt32(slot), UInt32(code)) }
         func optional(_ code: Int32) -> Int32? { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 ? value(code) : nil }
         let id = value(ABS_MT_TRACKING_ID)
-        guard id >= 0 else { return nil }
-        let isPalm = palms.isPalm(
-            isPalmTool: optional(ABS_MT_TOOL_TYPE) == MT_TOOL_PALM, major: optional(ABS_MT_TOUCH_MAJOR), pressure: optional(ABS_MT_PRESSURE)
-        )
-        return contact(
-            slot: slot, id: Int(id), x: fraction(value(ABS_MT_POSITION_X), ABS_MT_POSITION_X),
-            y: fraction(value(ABS_MT_POSITION_Y), ABS_MT_POSITION_Y), isPalm: isPalm)
+        if id < 0 { return nil }
+        return AnonymousContacts.Touch(
+            id: Int(id), x: value(ABS_MT_POSITION_X), y: value(ABS_MT_POSITION_Y), major: optional(ABS_MT_TOUCH_MAJOR),
+            pressure: optional(ABS_MT_PRESSURE), isPalmTool: optional(ABS_MT_TOOL_TYPE) == MT_TOOL_PALM)
     }
 
-    private func contact(slot: Int, id: Int, x: Double, y: Double, isPalm: Bool = false) -> Contact {
-        var contact = Contact(slot: slot, id: id, x: x, y: y, surface: abilities.surface).calibrated(calibration)
-        contact.isPalm = isPalm
+    private mutating func contact(_ touch: AnonymousContacts.Touch, _ slot: Int) -> Contact {
+        var contact = contact(
+            slot: slot, id: touch.id, x: fraction(touch.x, ABS_MT_POSITION_X), y: fraction(touch.y, ABS_MT_POSITION_Y))
+        contact.isPalm = palms.isPalm(isPalmTool: touch.isPalmTool, major: touch.major, pressure: touch.pressure)
         return contact
+    }
+
+    private func contact(slot: Int, id: Int, x: Double, y: Double) -> Contact {
+        Contact(slot: slot, id: id, x: x, y: y, surface: abilities.surface).calibrated(calibration)
     }
 
     private func value(_ axis: Int32) -> Int32 { libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(axis)) }
@@ -230,14 +226,14 @@ struct EvdevDevice: ~Copyable {
 }
 
 extension DeviceState {
-    /// What is told of an event of `device`, the picture turned clockwise by `rotation` on it.
+    /// What is told of an event of `device`, the picture rotated clockwise by `rotation` on it.
     mutating func events(
         for event: EvdevDevice.Event, of device: borrowing EvdevDevice, takesContacts: Bool, rotation: Rotation
     ) -> [InputEvent] {
         switch event {
         case .key(let key, let phase, let time):
             return self.key(key, phase, modifiers: device.modifiers(), at: time).map { [$0] } ?? []
-        case .turn(let dial, let count, let time):
+        case .notches(let dial, let count, let time):
             let modifiers = device.modifiers()
             return (0..<count).flatMap { _ in
                 [KeyEvent.Phase.press, .release].compactMap { key(dial, $0, modifiers: modifiers, at: time) }
@@ -249,4 +245,13 @@ extension DeviceState {
             return cancel(touching: device.contacts(), isStillHeld: { device.isHeld($0) }, at: time)
         }
     }
+}
+
+private let evdevLog = Logger(label: "evdev")
+
+/// What libevdev logs in its own words.
+package enum EvdevLog {
+    /// Has the lines of libevdev logged at `debug` with the label `evdev` for the rest of the process, instead of written to standard
+    /// error. Call when swift-log has been bootstrapped. The corresponding C function is `libevdev_set_log_function`.
+    package static func capture() { kiosk_capture_evdev_log { evdevLog.debug("\(String(cString: $0))") } }
 }

@@ -31,9 +31,6 @@ package enum InputEvent: Hashable, Sendable {
 package struct DeviceID: Hashable, Sendable {
     /// The number, from 0.
     package var rawValue: Int
-
-    /// The device of a number.
-    package init(rawValue: Int) { self.rawValue = rawValue }
 }
 
 /// A finger, a pen or a pressed mouse button on a device, at a moment.
@@ -41,7 +38,7 @@ package struct Contact: Hashable, Sendable {
     /// What the position of a contact is a position on.
     package enum Surface: Hashable, Sendable {
         /// A touch screen, a pen display or the absolute mouse of a virtual machine. The position is one on the display, after the
-        /// configured rotation and that of a panel which is built in turned: what a viewer points at.
+        /// configured rotation and that of a panel which is built in rotated: what a viewer points at.
         case display
         /// A touchpad. The position is one on the pad.
         case touchpad
@@ -64,24 +61,10 @@ package struct Contact: Hashable, Sendable {
     /// Whether the kernel or its size says that it is a palm. No event is told of such a contact.
     var isPalm = false
 
-    /// A contact from its parts.
-    package init(slot: Int, id: Int, x: Double, y: Double, surface: Surface) {
-        self.slot = slot
-        self.id = id
-        self.x = x
-        self.y = y
-        self.surface = surface
-    }
-
-    /// A contact on a panel, as seen on the picture that is shown there turned clockwise by `rotation`.
+    /// A contact on a panel, as seen on the picture that is shown there rotated clockwise by `rotation`.
     func upright(_ rotation: Rotation) -> Contact {
         var contact = self
-        switch rotation {
-        case .none: break
-        case .clockwise90: (contact.x, contact.y) = (y, 1 - x)
-        case .clockwise180: (contact.x, contact.y) = (1 - x, 1 - y)
-        case .clockwise270: (contact.x, contact.y) = (1 - y, x)
-        }
+        (contact.x, contact.y) = rotation.upright((x, y))
         return contact
     }
 
@@ -106,7 +89,7 @@ package struct ContactEvent: Hashable, Sendable {
         /// It is lifted. The position is the last one that was reported.
         case up
         /// Nobody knows how it ends, or it is not for this program, or nobody meant it: the device is gone, the kernel has dropped events
-        /// (SYN_DROPPED), another virtual terminal is in front; it has turned out to be a palm, or dirt that rests for ever
+        /// (SYN_DROPPED), another virtual terminal is in front; it has proved to be a palm, or dirt that rests for ever
         /// (``DeviceState`` says what more). What it may have meant should be forgotten.
         case cancelled
     }
@@ -120,14 +103,6 @@ package struct ContactEvent: Hashable, Sendable {
     /// When the kernel reported it, by CLOCK_MONOTONIC. Of `cancelled`: when events were lost, or when this program found the device gone
     /// or lost its terminal.
     package var time: HostTime
-
-    /// An event from its parts.
-    package init(device: DeviceID, contact: Contact, phase: Phase, time: HostTime) {
-        self.device = device
-        self.contact = contact
-        self.phase = phase
-        self.time = time
-    }
 }
 
 /// A key is pressed, repeats or is released. Buttons of mice, pens and panels are keys too (`BTN_LEFT`, `BTN_TOUCH`), and so are the
@@ -145,34 +120,26 @@ package struct KeyEvent: Hashable, Sendable {
         case `repeat` = 2
     }
 
-    /// Keys that change what other keys mean, left and right alike.
-    package struct Modifiers: OptionSet, Hashable, Sendable {
-        package let rawValue: Int
-
-        package init(rawValue: Int) { self.rawValue = rawValue }
-
-        package static let control = Modifiers(rawValue: 1)
-        package static let alternate = Modifiers(rawValue: 2)
-        package static let meta = Modifiers(rawValue: 4)
-    }
-
     /// The device that has the key.
     package var device: DeviceID
     /// Which key.
     package var key: KeyCode
     /// What happens to it.
     package var phase: Phase
-    /// The modifier keys of the same device that are held; one that is itself pressed by this event is among them.
-    package var modifiers: Modifiers
+    /// The modifier keys of the same device that are held, left and right alike, shift not among them; one that is itself pressed by this event is among them.
+    package var modifiers: Set<KeyTrigger.Modifier> = []
     /// When the kernel reported it, by CLOCK_MONOTONIC. Of a `release` that the kernel does not report: when it was found missing.
     package var time: HostTime
+}
 
-    /// An event from its parts.
-    package init(device: DeviceID, key: KeyCode, phase: Phase, modifiers: Modifiers = [], time: HostTime) {
-        self.device = device
-        self.key = key
-        self.phase = phase
-        self.modifiers = modifiers
-        self.time = time
+extension Rotation {
+    /// Where a place of a panel, 0…1 from the left and from the top, is on the picture that is shown there rotated so.
+    func upright(_ place: (x: Double, y: Double)) -> (x: Double, y: Double) {
+        switch self {
+        case .none: place
+        case .clockwise90: (place.y, 1 - place.x)
+        case .clockwise180: (1 - place.x, 1 - place.y)
+        case .clockwise270: (1 - place.y, place.x)
+        }
     }
 }

@@ -1,6 +1,5 @@
 import KioskPlatform
 import KioskVocabulary
-import Synchronization
 
 /// What ``InputReader`` hands events to. All of it is called on the input thread and returns at once.
 package struct InputHandler: Sendable {
@@ -29,20 +28,20 @@ package struct InputHandler: Sendable {
     ) -> InputHandler {
         var timer = IdleTimer(after: time)
         if isTouched { timer.touched(at: .now) }
-        let watch = Watch(timer)
+        let watch = Monitor(timer)
         var result = InputHandler(
             handle: { event in
-                watch.timer.withLock { $0.touched(at: event.time) }
+                watch.withLock { $0.touched(at: event.time) }
                 handle(event)
             },
-            nextDeadline: { [nextDeadline(), watch.timer.withLock { $0.nextDeadline }].compactMap { $0 }.min() },
+            nextDeadline: { [nextDeadline(), watch.withLock { $0.nextDeadline }].compactMap { $0 }.min() },
             expire: { now in
-                if let due = watch.timer.withLock({ $0.expire(at: now) }) {
-                    if isInUse() { watch.timer.withLock { $0.touched(at: now) } } else { perform(due) }
+                if let due = watch.withLock({ $0.expire(at: now) }) {
+                    if isInUse() { watch.withLock { $0.touched(at: now) } } else { perform(due) }
                 }
                 expire(now)
             })
-        result.awaitsIdle = { watch.timer.withLock { $0.nextDeadline != nil } }
+        result.awaitsIdle = { watch.withLock { $0.nextDeadline != nil } }
         return result
     }
 
@@ -51,11 +50,6 @@ package struct InputHandler: Sendable {
         var result = self
         result.handle = { if !takes($0) { handle($0) } }
         return result
-    }
-
-    private final class Watch: Sendable {
-        let timer: Mutex<IdleTimer>
-        init(_ timer: IdleTimer) { self.timer = Mutex(timer) }
     }
 }
 

@@ -77,7 +77,7 @@ package final class InputReader: Sendable {
     /// any thread.
     package func name(of device: DeviceID) -> (name: String, place: String)? { control.names.withLock { $0[device] } }
 
-    /// The clockwise turn of the picture on the panel, with which touch turns; none to begin with. From any thread.
+    /// The clockwise rotation of the picture on the panel, with which touch rotates; none to begin with. From any thread.
     package func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
 
     /// Whether the devices are ours: false while another virtual terminal is in front; then they are let go, contacts are cancelled, keys

@@ -1,4 +1,5 @@
 import CKioskEvdev
+import KioskPlatform
 import KioskVocabulary
 
 /// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h), or one of two beyond those for a notch of a
@@ -59,21 +60,6 @@ package struct KeyCode: Hashable, Sendable {
         }
         guard let best, best.distance <= max(1, letters.count / 2), best.distance < letters.count else { return nil }
         return best.name
-    }
-
-    /// Insertions, deletions and replacements that make `b` of `a` (Levenshtein).
-    private static func editDistance(_ a: [UInt8], _ b: [UInt8]) -> Int {
-        var row = Array(0...b.count)
-        for i in a.indices {
-            var diagonal = row[0]
-            row[0] = i + 1
-            for j in b.indices {
-                let next = min(row[j] + 1, row[j + 1] + 1, diagonal + (a[i] == b[j] ? 0 : 1))
-                diagonal = row[j + 1]
-                row[j + 1] = next
-            }
-        }
-        return row[b.count]
     }
 }
 

@@ -172,11 +172,7 @@ package struct KeyRecognizer: Sendable {
     /// The modifiers that are held, on any device; a key that is one does not modify itself.
     private func modifiers(_ event: KeyEvent) -> Set<KeyTrigger.Modifier> {
         var modifiers = Set(held.filter { $0.key != event.key }.compactMap(\.key.modifier))
-        if event.key.modifier == nil {
-            if event.modifiers.contains(.control) { modifiers.insert(.control) }
-            if event.modifiers.contains(.alternate) { modifiers.insert(.alternate) }
-            if event.modifiers.contains(.meta) { modifiers.insert(.meta) }
-        }
+        if event.key.modifier == nil { modifiers.formUnion(event.modifiers) }
         return modifiers
     }
 }

@@ -54,17 +54,11 @@ package final class FolderWatch: Sendable {
         case none
     }
 
-    private struct Table {
-        /// The kernel's number of each path. Paths that lead to one folder have one.
-        var numbers: [Path: Int32] = [:]
-
-        func paths(of number: Int32) -> [Path] { numbers.filter { $0.value == number }.map(\.key) }
-    }
-
     private let events: Descriptor
     private var descriptor: Int32 { events.raw }
     private let wakeUp = WakeUp()
-    private let table = Mutex(Table())
+    /// The kernel's number of each path. Paths that lead to one folder have one.
+    private let numbers = Mutex<[Path: Int32]>([:])
     private let isStopping = Atomic(false)
     private let lack = Mutex<Lack?>(nil)
     /// What the system had no more of when this was made.
@@ -102,9 +96,9 @@ package final class FolderWatch: Sendable {
             return (.partial, false)
         }
         guard number >= 0 else { return (.none, false) }
-        let (before, isLeft) = table.withLock { table -> (Int32?, Bool) in
-            let before = table.numbers.updateValue(number, forKey: path)
-            return (before, before.map { $0 != number && table.paths(of: $0).isEmpty } ?? false)
+        let (before, isLeft) = numbers.withLock { numbers -> (Int32?, Bool) in
+            let before = numbers.updateValue(number, forKey: path)
+            return (before, before.map { $0 != number && !numbers.values.contains($0) } ?? false)
         }
         if let before, isLeft { inotify_rm_watch(descriptor, before) }
         return (Self.isShared(UInt32(truncatingIfNeeded: kind)) ? .partial : .full, before != number)
@@ -128,10 +122,10 @@ package final class FolderWatch: Sendable {
 
     /// Watches no others than these.
     package func keep(_ paths: Set<Path>) {
-        let left = table.withLock { table -> Set<Int32> in
-            let gone = table.numbers.filter { !paths.contains($0.key) }
-            for path in gone.keys { table.numbers[path] = nil }
-            return Set(gone.values).subtracting(table.numbers.values)
+        let left = numbers.withLock { numbers -> Set<Int32> in
+            let gone = numbers.filter { !paths.contains($0.key) }
+            for path in gone.keys { numbers[path] = nil }
+            return Set(gone.values).subtracting(numbers.values)
         }
         for number in left { inotify_rm_watch(descriptor, number) }
     }
@@ -140,7 +134,7 @@ package final class FolderWatch: Sendable {
     package var lacks: Lack? { lack.withLock { $0 } }
 
     /// How many folders are watched.
-    package var count: Int { table.withLock { Set($0.numbers.values).count } }
+    package var count: Int { numbers.withLock { Set($0.values).count } }
 
     /// Starts telling; `tell` is called on a thread of its own. Call once.
     package func start(_ tell: @escaping @Sendable ([Change]) -> Void) {
@@ -188,9 +182,9 @@ package final class FolderWatch: Sendable {
                 changes.append(Change(.anything))
                 continue
             }
-            let paths = table.withLock { table -> [Path] in
-                let paths = table.paths(of: event.wd)
-                if event.mask & UInt32(IN_IGNORED) != 0 { for path in paths { table.numbers[path] = nil } }
+            let paths = numbers.withLock { numbers -> [Path] in
+                let paths = numbers.filter { $0.value == event.wd }.map(\.key)
+                if event.mask & UInt32(IN_IGNORED) != 0 { for path in paths { numbers[path] = nil } }
                 return paths
             }
             guard let kind = Self.kind(event.mask) else { continue }

@@ -6,23 +6,15 @@ package struct NetworkMounts {
     private var mounts: [(path: String, isNetwork: Bool)] = []
 
     /// Those of now.
-    package init() {
-        guard let file = fopen("/proc/self/mounts", "re") else { return }
-        defer { fclose(file) }
-        var (line, capacity) = (UnsafeMutablePointer<CChar>?.none, 0)
-        defer { free(line) }
-        while getline(&line, &capacity, file) > 0, let line { add(String(cString: line)) }
-    }
+    package init() { self.init(SmallFile.text("/proc/self/mounts", atMost: 1 << 20) ?? "") }
 
     /// Those of a list of the kernel's.
-    init(_ text: String) { for line in text.split(separator: "\n") { add(String(line)) } }
-
-    private mutating func add(_ line: String) {
-        let fields = line.split(separator: " ")
-        guard fields.count > 2 else { return }
-        // Of the octal escapes a space's is the only one that people make.
-        let path = fields[1].split(separator: "\\040", omittingEmptySubsequences: false).joined(separator: " ")
-        mounts.append((path, Self.isNetwork(fields[2])))
+    init(_ text: String) {
+        for fields in text.split(separator: "\n").map({ $0.split(separator: " ") }) where fields.count > 2 {
+            // Of the octal escapes a space's is the only one that people make.
+            let path = fields[1].split(separator: "\\040", omittingEmptySubsequences: false).joined(separator: " ")
+            mounts.append((path, Self.isNetwork(fields[2])))
+        }
     }
 
     private static func isNetwork(_ type: Substring) -> Bool {

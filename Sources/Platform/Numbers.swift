@@ -12,3 +12,19 @@ extension BinaryInteger {
         return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 }
+
+/// The least number of insertions, deletions, substitutions and swaps of neighbours that makes `b` of `a` (no letter touched twice).
+package func editDistance<Element: Equatable>(_ a: [Element], _ b: [Element]) -> Int {
+    var beforePrevious: [Int] = []
+    var previous = Array(0...b.count)
+    for i in a.indices {
+        var current = [i + 1]
+        for j in b.indices {
+            var least = min(previous[j] + (a[i] == b[j] ? 0 : 1), previous[j + 1] + 1, current[j] + 1)
+            if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, beforePrevious[j - 1] + 1) }
+            current.append(least)
+        }
+        (beforePrevious, previous) = (previous, current)
+    }
+    return previous[b.count]
+}

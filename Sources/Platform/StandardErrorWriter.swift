@@ -16,10 +16,8 @@ final class StandardErrorWriter: Sendable {
         var isWriting = false
     }
 
-    private enum Work {
-        case line(String, above: String, status: String)
-        case status(String)
-    }
+    /// A line to be written, or none, above a status line; and whether another one stands there.
+    private typealias Work = (line: String?, status: String, erases: Bool)
 
     /// Lines that may wait in the queue.
     static let capacity = 512
@@ -75,12 +73,8 @@ final class StandardErrorWriter: Sendable {
 
     private func run() {
         while true {
-            let work: Work? = state.wait { next(&$0) }
-            switch work {
-            case .line(let line, let above, let status): put(clear(above) + line + "\n" + cut(status))
-            case .status(let status): put("\r\u{1B}[K" + cut(status))
-            case nil: break
-            }
+            guard let work = state.wait({ next(&$0) }) else { continue }
+            put((work.erases ? "\r\u{1B}[K" : "") + (work.line.map { $0 + "\n" } ?? "") + cut(work.status))
             state.signal { $0.isWriting = false }
         }
     }
@@ -95,11 +89,8 @@ final class StandardErrorWriter: Sendable {
         guard line != nil || state.status != above else { return nil }
         state.isWriting = true
         state.shownStatus = state.status
-        guard let line else { return .status(state.status) }
-        return .line(line, above: above, status: state.status)
+        return (line, state.status, line == nil || !above.isEmpty)
     }
-
-    private func clear(_ status: String) -> String { status.isEmpty ? "" : "\r\u{1B}[K" }
 
     /// Cut to the terminal's width: a line that wraps could not be erased.
     private func cut(_ status: String) -> String {

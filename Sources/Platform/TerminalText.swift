@@ -44,7 +44,7 @@ extension String {
         return String(fitting(self, columns / 2)) + "…" + String(fitting(reversed(), (columns - 1) / 2).reversed())
     }
 
-    /// The text ``withoutCredentials``, and with control characters, line separators and what turns the direction of writing replaced: file names
+    /// The text ``withoutCredentials``, and with control characters, line separators and what reverses the direction of writing replaced: file names
     /// come from anybody's USB stick, and must not move the cursor, change colours or look like others.
     package var printable: String { withoutCredentials.replacingControls { _ in false } }
 

@@ -16,7 +16,11 @@ package final class Thread: Sendable {
         var isDetached = false, isJoined = false
     }
 
-    private let start: Start
+    private let name: String
+    private let realtimePriority: Int32
+    private let create: Creation
+    /// What is to be run; let go of once it has, or never will.
+    private let body: Mutex<(@Sendable () -> Void)?>
     private let state = Monitor(State())
 
     /// Starts a thread that runs `body`.
@@ -33,7 +37,8 @@ package final class Thread: Sendable {
 
     /// The same by another function than the system's.
     init(_ name: String, _ realtimePriority: Int32 = 0, by create: @escaping Creation, _ body: @escaping @Sendable () -> Void) {
-        start = Start(name, realtimePriority, create, body)
+        (self.name, self.realtimePriority, self.create) = (name, realtimePriority, create)
+        self.body = Mutex(body)
         Self.startWaiting()
         let isFirst = Self.waiting.withLock(\.threads.isEmpty)
         if isFirst, begin() == 0 { return }
@@ -54,7 +59,7 @@ package final class Thread: Sendable {
         state.withLock { state in
             var thread = pthread_t()
             let retained = Unmanaged.passRetained(self)
-            let status = start.create(
+            let status = create(
                 &thread, nil,
                 { context in
                     Unmanaged<Thread>.fromOpaque(context!).takeRetainedValue().run()
@@ -72,7 +77,12 @@ package final class Thread: Sendable {
 
     /// What the thread does.
     private func run() {
-        start.run()
+        if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
+        // What it holds has been let go of before anybody knows of the end.
+        do {
+            let body = body.withLock { $0.take() }
+            body?()
+        }
         state.signal { $0.hasEnded = true }
         Self.startWaiting()
     }
@@ -142,7 +152,7 @@ package final class Thread: Sendable {
         }
         if isCancelled {
             state.signal { $0.isCancelled = true }
-            start.drop()
+            body.withLock { $0 = nil }
         }
         return isCancelled
     }
@@ -182,27 +192,4 @@ package final class Thread: Sendable {
     /// CAP_SYS_NICE): somebody waits for their end. Even a thread that is killed needs the processor to be gone, and until then the process is not:
     /// on a busy box that took 13 s.
     package static func endIdling() { kiosk_process_leave_idle() }
-
-    /// What is to be run.
-    private final class Start: Sendable {
-        private let name: String
-        private let realtimePriority: Int32
-        let create: Creation
-        private let body: Mutex<(@Sendable () -> Void)?>
-
-        init(_ name: String, _ realtimePriority: Int32, _ create: @escaping Creation, _ body: @escaping @Sendable () -> Void) {
-            (self.name, self.realtimePriority, self.create) = (name, realtimePriority, create)
-            self.body = Mutex(body)
-        }
-
-        /// Runs the body, once. What that holds has been let go of when this returns.
-        func run() {
-            if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
-            let body = body.withLock { $0.take() }
-            body?()
-        }
-
-        /// Lets go of the body.
-        func drop() { body.withLock { $0 = nil } }
-    }
 }

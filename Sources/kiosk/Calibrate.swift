@@ -41,7 +41,7 @@ struct Calibrate: ParsableCommand {
         }
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: true)
-        let rotation = Turn()
+        let rotation = PictureRotation()
         display.observeRotation { rotation.set($0) }
         var options = InputReader.Options(keys: [])
         options.isCalibrated = false
@@ -113,11 +113,11 @@ struct Calibrate: ParsableCommand {
             "Written to \(output). To have it read: udevadm control --reload && udevadm trigger --subsystem-match=input; then start kiosk.")
     }
 
-    /// The turn of the picture on the panel, as the display tells it.
-    private final class Turn: Sendable {
-        private let turn = Monitor(Rotation.none)
-        var value: Rotation { turn.withLock { $0 } }
-        func set(_ rotation: Rotation) { turn.signal { $0 = rotation } }
+    /// The rotation of the picture on the panel, as the display tells it.
+    private final class PictureRotation: Sendable {
+        private let state = Monitor(Rotation.none)
+        var value: Rotation { state.withLock { $0 } }
+        func set(_ rotation: Rotation) { state.signal { $0 = rotation } }
     }
 }
 

@@ -1,5 +1,6 @@
 import Bed
 import Foundation
+import KioskVocabulary
 import Testing
 
 @testable import Controls
@@ -34,13 +35,13 @@ extension BedTests.Recordings {
                     playlist: ["source = \"\(clip.path)\"\non-tap = \"record preview\""] + (playsFilms ? ["source = \"\(folder)\""] : [])))
         }
 
-        static let framing: [RecordingPanel.Button] = [.start, .cancel]
-        static let recording: [RecordingPanel.Button] = [.stop, .pause, .cancel]
-        static let paused: [RecordingPanel.Button] = [.stop, .resume, .cancel]
-        static let reviewing: [RecordingPanel.Button] = [.keep, .retake, .cancel]
+        static let framing: [RecordingOrder] = [.start, .cancel]
+        static let recording: [RecordingOrder] = [.stop, .pause, .cancel]
+        static let paused: [RecordingOrder] = [.stop, .resume, .cancel]
+        static let reviewing: [RecordingOrder] = [.keep, .retake, .cancel]
 
         /// A tap on a button, where it is among `buttons`.
-        static func tap(_ button: RecordingPanel.Button, _ buttons: [RecordingPanel.Button]) -> ActionTimeline.Action {
+        static func tap(_ button: RecordingOrder, _ buttons: [RecordingOrder]) -> ActionTimeline.Action {
             let geometry = ScreenGeometry(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 86)
             let place = RecordingPanel(buttons: buttons).places(on: geometry).first { $0.button == button }!
             return .tap(place.x, place.y)

@@ -1,10 +1,10 @@
 import CCairo
-import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// Every state of the controls on one screen, as pictures.
 struct Gallery {

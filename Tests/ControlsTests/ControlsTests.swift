@@ -1,7 +1,6 @@
 import CCairo
 import Glibc
 import KioskAudioCore
-import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -12,6 +11,7 @@ import Testing
 
 @testable import Controls
 @testable import KioskDisplayCore
+@testable import KioskInputCore
 
 /// The whole: a player that plays a clip into memory, touched.
 @Suite(.blocking, .serialized) struct ControlsTests {

@@ -1,10 +1,10 @@
 import Foundation
-import KioskInputCore
 import KioskPlatform
 import KioskVocabulary
 import Testing
 
 @testable import Controls
+@testable import KioskInputCore
 
 @Suite struct RecordingStageTests {
     private static func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }

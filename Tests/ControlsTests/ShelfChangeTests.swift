@@ -1,4 +1,3 @@
-import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -6,6 +5,7 @@ import KioskVocabulary
 import Testing
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// What is on the shelf becomes something else while it is open, scrolled and touched; between two frames, too, when the threads that draw ahead
 /// ask what they are to do.

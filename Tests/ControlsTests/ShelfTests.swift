@@ -1,4 +1,3 @@
-import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -6,6 +5,7 @@ import KioskVocabulary
 import Testing
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// A shelf on a screen, and fingers and keys on it.
 struct ShelfViewer {

@@ -1,10 +1,10 @@
-import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Testing
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// What touches and keys mean: one row for each rule. Commands are those since the row began to touch.
 @Suite struct TouchTests {

@@ -1,10 +1,10 @@
-import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Testing
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// What is seen, and for how long.
 @Suite struct ViewTests {

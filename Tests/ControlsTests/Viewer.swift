@@ -1,9 +1,9 @@
-import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// Somebody before a screen: touches it, presses keys, and lets time pass. What the controls ask for is kept.
 struct Viewer {

@@ -1,4 +1,3 @@
-import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -6,6 +5,7 @@ import KioskVocabulary
 import Testing
 
 @testable import Controls
+@testable import KioskInputCore
 
 /// Whatever happens on the shelf, in whatever order, it can be drawn, and the threads that draw ahead are asked for what is there. Thousands of
 /// fingers, keys, searches, files that come and go, screens and films, by chance; each seed is another walk.

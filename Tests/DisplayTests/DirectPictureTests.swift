@@ -48,7 +48,7 @@ import Testing
         // Asked once for the copy, once before it is offered, and once with such a picture.
         #expect(video.asked == 3)
         let arrangement = try #require(stage.screen.shownVideo?.arrangement)
-        #expect(arrangement.source == PixelRectangle(x: 0, y: 0, width: 352, height: 208))
+        #expect(arrangement.candidate.source == PixelRectangle(x: 0, y: 0, width: 352, height: 208))
     }
 
     @Test func `a decoder that has begun before stays where it is if the driver has rows of its own`() throws {

@@ -20,7 +20,7 @@ struct DisplayOutputTests {
         var answer: ScreenAnswer = .queued
         var report: ScreenReport?
         var restored = 0
-        var panelTurn = Rotation.none
+        var panelRotation = Rotation.none
         func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer { answer }
         func collect(at now: HostTime) -> ScreenReport? {
             defer { report = nil }
@@ -264,7 +264,7 @@ struct DisplayOutputTests {
     /// A portrait panel that lies on its side, and a configured turn on top of that.
     @Test func picturesAndTouchTurnWithThePanel() throws {
         let screen = ManualScreen()
-        screen.panelTurn = .clockwise90
+        screen.panelRotation = .clockwise90
         var settings = DisplaySettings()
         settings.rotation = .clockwise180
         let output = DisplayOutput(settings, screen: screen)

@@ -31,12 +31,14 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         let everything = Orientation.all
         planes = [
             PlanePlannerTests.plane(31, .primary, [kDRM_FORMAT_XRGB8888] + primary.map(PlanePlannerTests.fourcc), on: 7) {
-                $0.turns = everything
+                $0.orientations = everything
             }
         ]
         for (index, formats) in overlays.enumerated() {
             planes.append(
-                PlanePlannerTests.plane(40 + UInt32(index), .overlay, formats.map(PlanePlannerTests.fourcc)) { $0.turns = everything })
+                PlanePlannerTests.plane(40 + UInt32(index), .overlay, formats.map(PlanePlannerTests.fourcc)) {
+                    $0.orientations = everything
+                })
         }
     }
 
@@ -53,13 +55,13 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         made.append(buffer)
         return buffer
     }
-    func makeBackground(_ colour: UInt32) -> BackgroundBuffer {
+    func makeBackground(_ colour: UInt32) -> HeldFramebuffer {
         backgrounds.append(colour)
-        return BackgroundBuffer(framebuffer: FramebufferID(rawValue: UInt32(200 + backgrounds.count)), colour: colour)
+        return HeldFramebuffer(id: FramebufferID(rawValue: UInt32(200 + backgrounds.count)))
     }
-    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer {
         imported += 1
-        return ImportedSurface(framebuffer: FramebufferID(rawValue: UInt32(300 + imported)))
+        return HeldFramebuffer(id: FramebufferID(rawValue: UInt32(300 + imported)))
     }
     func test(_ show: VideoShow) throws(DeviceError) {
         asked += 1

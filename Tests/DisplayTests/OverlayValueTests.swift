@@ -38,7 +38,7 @@ import Testing
 
     private func frame(_ plane: UInt32, rotation: Rotation = .none) -> OverlayFrame {
         let memory = MemoryBuffer(width: 8, height: 8, format: .xrgb8888)
-        let buffer = MemoryPlanes.MemoryOverlayBuffer(memory, number: plane)
+        let buffer = OverlayBuffer(pixels: memory.pixels, framebuffer: FramebufferID(rawValue: plane), owner: memory)
         let properties = PlaneProperties(PropertyTable([:]), of: PlaneID(rawValue: plane))
         return OverlayFrame(
             shows: [.init(plane: properties, zpos: nil, buffer: buffer, place: Self.place(0, 0, 8, 8))], rotation: rotation)
@@ -107,7 +107,7 @@ import Testing
         #expect(!queue.isBusy(a.shows[0].buffer))
     }
 
-    @Test func whatIsTurnedWaitsForATurnedPicture() {
+    @Test func whatIsRotatedWaitsForARotatedPicture() {
         var queue = queue
         queue.offer(frame(40, rotation: .clockwise90))
         #expect(queue.change() == "nothing")
@@ -154,39 +154,39 @@ import Testing
         #expect(!queue.hasPending && queue.overlays.allSatisfy(\.shows.isEmpty))
     }
 
-    // MARK: Turning
+    // MARK: Rotating
 
-    @Test func aTurnComesWithAPicture() {
-        var turn = TurnState(.none)
-        let before = turn.wanted
+    @Test func aRotationComesWithAPicture() {
+        var state = RotationState(.none)
+        let before = state.wanted
         let now = HostTime(nanoseconds: 0)
-        let asked = turn.ask(.clockwise90, at: now)
-        #expect(asked && turn.shown.rotation == .none && turn.wanted.rotation == .clockwise90)
-        turn.commit(before)
-        #expect(!turn.isOver(before) && turn.flipped(to: before) == nil)
-        turn.prepared(turn.wanted)
-        #expect(turn.repaintTime == nil)
-        turn.commit(turn.wanted)
-        #expect(turn.isOver(before) && !turn.isOver(turn.wanted))
-        #expect(turn.flipped(to: turn.wanted) == .clockwise90 && turn.flipped(to: turn.wanted) == nil)
-        let again = turn.ask(.clockwise90, at: now)
+        let asked = state.ask(.clockwise90, at: now)
+        #expect(asked && state.shown.rotation == .none && state.wanted.rotation == .clockwise90)
+        state.commit(before)
+        #expect(!state.isOver(before) && state.flipped(to: before) == nil)
+        state.prepared(state.wanted)
+        #expect(state.repaintTime == nil)
+        state.commit(state.wanted)
+        #expect(state.isOver(before) && !state.isOver(state.wanted))
+        #expect(state.flipped(to: state.wanted) == .clockwise90 && state.flipped(to: state.wanted) == nil)
+        let again = state.ask(.clockwise90, at: now)
         #expect(!again)
     }
 
     @Test func whatStandsIsAskedForOnce() {
-        var turn = TurnState(.none)
-        _ = turn.ask(.clockwise180, at: HostTime(nanoseconds: 0))
-        let due = HostTime(nanoseconds: 0) + TurnState.preparationTimeout
-        let results = [turn.takeRepaint(at: due - .milliseconds(1)), turn.takeRepaint(at: due), turn.takeRepaint(at: due)]
+        var state = RotationState(.none)
+        _ = state.ask(.clockwise180, at: HostTime(nanoseconds: 0))
+        let due = HostTime(nanoseconds: 0) + RotationState.preparationTimeout
+        let results = [state.takeRepaint(at: due - .milliseconds(1)), state.takeRepaint(at: due), state.takeRepaint(at: due)]
         #expect(results == [false, true, false])
     }
 
-    @Test func aPanelThatIsBuiltInTurned() {
-        var turn = TurnState(.clockwise90)
-        let renewed = [turn.renew(panel: .clockwise90), turn.renew(panel: .clockwise90), turn.renew(panel: .none)]
+    @Test func aPanelThatIsBuiltInRotated() {
+        var state = RotationState(.clockwise90)
+        let renewed = [state.renew(panel: .clockwise90), state.renew(panel: .clockwise90), state.renew(panel: .none)]
         #expect(renewed == [.clockwise180, nil, .clockwise90])
-        _ = turn.ask(.none, at: .now)
-        #expect(turn.renew(panel: .clockwise270) == .clockwise270 && turn.repaintTime == nil)
+        _ = state.ask(.none, at: .now)
+        #expect(state.renew(panel: .clockwise270) == .clockwise270 && state.repaintTime == nil)
     }
 
     // MARK: Sharing planes

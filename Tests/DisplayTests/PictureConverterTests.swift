@@ -107,7 +107,7 @@ struct PictureConverterTests {
     }
 
     /// Where each quarter of the picture ends up, for every turn, scaled and not.
-    @Test func turns() throws {
+    @Test func rotations() throws {
         let (r, g, b, w): (UInt32, UInt32, UInt32, UInt32) = (0xff0000, 0x00ff00, 0x0000ff, 0xffffff)
         // Top left, top right, bottom left, bottom right.
         let expected: [(Orientation, [UInt32])] = [
@@ -140,23 +140,24 @@ struct PictureConverterTests {
             let source = (0..<(width * height)).map { Pixel(truncatingIfNeeded: $0 &* 40503) }
             for rotation in Rotation.allCases {
                 for isMirrored in [false, true] {
-                    let turn = Orientation(rotation: rotation, isMirrored: isMirrored)
+                    let orientation = Orientation(rotation: rotation, isMirrored: isMirrored)
                     let (outWidth, outHeight) = rotation.swapsAxes ? (height, width) : (width, height)
                     // A row more than is written, and pixels after each row, which must stay.
                     let stride = outWidth + 3
                     var out = [Pixel](repeating: 77, count: stride * (outHeight + 1))
                     var rows = out
-                    var strip = [Pixel](repeating: 0, count: PixelTurn.stripBytes(width: outWidth, bytesPerPixel: size) / size)
+                    var strip = [Pixel](repeating: 0, count: PixelRotation.stripBytes(width: outWidth, bytesPerPixel: size) / size)
                     source.withUnsafeBytes { source in
                         out.withUnsafeMutableBytes {
-                            PixelTurn.copy(
-                                source.baseAddress!, stride: width * size, width: width, height: height, bytesPerPixel: size, turn: turn,
+                            PixelRotation.copy(
+                                source.baseAddress!, stride: width * size, width: width, height: height, bytesPerPixel: size,
+                                orientation: orientation,
                                 to: $0.baseAddress!, stride: stride * size)
                         }
                         strip.withUnsafeMutableBytes { strip in
-                            PixelTurn.turnRows(
+                            PixelRotation.rotateRows(
                                 of: source.baseAddress!, stride: width * size, width: width, height: height, bytesPerPixel: size,
-                                turn: turn,
+                                orientation: orientation,
                                 strip: strip.baseAddress!
                             ) { y, row in
                                 for x in 0..<outWidth { rows[y * stride + x] = row.load(fromByteOffset: x * size, as: Pixel.self) }
@@ -177,8 +178,8 @@ struct PictureConverterTests {
                             wanted[place.1 * stride + place.0] = source[y * width + x]
                         }
                     }
-                    #expect(out == wanted, "\(turn), \(size) bytes")
-                    #expect(rows == wanted, "\(turn), \(size) bytes, row by row")
+                    #expect(out == wanted, "\(orientation), \(size) bytes")
+                    #expect(rows == wanted, "\(orientation), \(size) bytes, row by row")
                 }
             }
         }

@@ -94,7 +94,7 @@ import Testing
         let frame = Pictures.make(test.format, test.size.0, test.size.1, orientation: test.orientation) { _, _, _ in 0 }
         frame.av.pointee.sample_aspect_ratio = AVRational(num: test.aspect.0, den: test.aspect.1)
         let shape = PictureShape(
-            frame, crop: nil, turn: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: 1920,
+            frame, crop: nil, own: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: 1920,
             screenHeight: 1080)
         let plan = PicturePlan(try #require(shape), test.paths, width: 1920, height: 1080)
         let found = plan.candidates.map(\.text) + plan.refusals.map { "\($0.path.rawValue): \($0.reason)" }
@@ -105,7 +105,7 @@ import Testing
         let frame = Pictures.solid(100, 128, 128, 64, 36)
         frame.av.pointee.colorspace = AVCOL_SPC_FCC
         let shape = PictureShape(
-            frame, crop: nil, turn: .none, gravity: .resize, rotation: .none, background: 0, screenWidth: 64, screenHeight: 36)
+            frame, crop: nil, own: .none, gravity: .resize, rotation: .none, background: 0, screenWidth: 64, screenHeight: 36)
         let plan = PicturePlan(try #require(shape), [.copy], width: 64, height: 36)
         #expect(plan.candidates.isEmpty && plan.refusals.map(\.reason) == ["no plane makes its colours"])
     }
@@ -123,9 +123,14 @@ import Testing
         let table = PropertyTable<PlaneID>([
             "COLOR_ENCODING": names(["ITU-R BT.601 YCbCr", "ITU-R BT.709 YCbCr"]), "COLOR_RANGE": names(["YCbCr limited range"]),
         ])
-        #expect(PlaneColour.offered(by: table) == [PlaneColour(.bt601), PlaneColour(.bt709)])
+        #expect(
+            ColourDescription.offered(by: table) == [
+                ColourDescription(matrix: SWS_CS_ITU601, isFullRange: false), ColourDescription(matrix: SWS_CS_ITU709, isFullRange: false),
+            ])
         // Where nothing is said, everything in limited range.
-        #expect(PlaneColour.offered(by: PropertyTable([:])) == Set(PlaneColour.Encoding.allCases.map { PlaneColour($0) }))
+        #expect(
+            ColourDescription.offered(by: PropertyTable([:]))
+                == Set([SWS_CS_ITU601, SWS_CS_ITU709, SWS_CS_BT2020].map { ColourDescription(matrix: $0, isFullRange: false) }))
     }
 
     /// The kernel turns counter-clockwise: what it calls 90 is our 270.
@@ -139,9 +144,10 @@ import Testing
 extension PicturePlan.Candidate {
     fileprivate var text: String {
         func size(_ r: PixelRectangle) -> String { "\(r.x),\(r.y) \(r.width)x\(r.height)" }
-        let turn = layer.turn
+        let orientation = layer.orientation
         return "\(path.rawValue) \(format?.description ?? "-") \(width)x\(height): \(size(source)) → \(size(layer.destination))"
-            + (turn.isMirrored ? " mirrored" : "") + (turn.rotation == .none ? "" : " turned \(turn.rotation.rawValue)")
+            + (orientation.isMirrored ? " mirrored" : "")
+            + (orientation.rotation == .none ? "" : " turned \(orientation.rotation.rawValue)")
             + (hasBackground ? " over background" : "")
     }
 }

@@ -23,12 +23,13 @@ import Testing
     }
 
     static func layer(
-        _ format: UInt32, at place: PixelRectangle = screen, source: (Int, Int)? = nil, turn: Orientation = .up, isFaded: Bool = false,
+        _ format: UInt32, at place: PixelRectangle = screen, source: (Int, Int)? = nil, orientation: Orientation = .up,
+        isFaded: Bool = false,
         modifier: UInt64? = 0
     ) -> PlanePlanner.Layer {
         PlanePlanner.Layer(
             format: format, modifier: modifier, sourceWidth: source?.0 ?? place.width, sourceHeight: source?.1 ?? place.height,
-            destination: place, turn: turn, isFaded: isFaded)
+            destination: place, orientation: orientation, isFaded: isFaded)
     }
 
     static let screen = PixelRectangle(x: 0, y: 0, width: 1920, height: 1080)
@@ -125,13 +126,13 @@ import Testing
             planes: [
                 plane(31, .primary, [nv12]) {
                     $0.canScale = false
-                    $0.turns = [.up, quarter]
+                    $0.orientations = [.up, quarter]
                 }
-            ], layers: [layer(nv12, source: (1080, 1920), turn: quarter)], expected: ["31"]),
+            ], layers: [layer(nv12, source: (1080, 1920), orientation: quarter)], expected: ["31"]),
         Case(
             name: "a plane that cannot turn", planes: [plane(31, .primary, [nv12])],
-            layers: [layer(nv12, source: (1080, 1920), turn: quarter)],
-            expected: ["no plane for layer 0: plane 31 lacks its turn"]),
+            layers: [layer(nv12, source: (1080, 1920), orientation: quarter)],
+            expected: ["no plane for layer 0: plane 31 lacks its rotation"]),
         Case(
             name: "a translucent overlay",
             planes: [plane(31, .primary), plane(32, .overlay, [argb]), plane(33, .overlay, [argb]) { $0.hasAlpha = true }],
@@ -207,11 +208,11 @@ import Testing
 
     @Test func turnsThatAPropertyOffers() {
         let all = ["rotate-0": 0, "rotate-90": 1, "rotate-180": 2, "rotate-270": 3] as [String: UInt64]
-        #expect(PlaneRecord.turns(.init(id: 5, value: 1, choices: all)) == Set(Rotation.allCases.map { Orientation(rotation: $0) }))
+        #expect(PlaneRecord.orientations(.init(id: 5, value: 1, choices: all)) == Set(Rotation.allCases.map { Orientation(rotation: $0) }))
         // Counter-clockwise for the kernel.
-        let mirrored = PlaneRecord.turns(.init(id: 5, value: 1, choices: ["rotate-0": 0, "rotate-90": 1, "reflect-x": 4]))
+        let mirrored = PlaneRecord.orientations(.init(id: 5, value: 1, choices: ["rotate-0": 0, "rotate-90": 1, "reflect-x": 4]))
         let expected = [Rotation.none, .clockwise270].flatMap { [Orientation(rotation: $0), Orientation(rotation: $0, isMirrored: true)] }
         #expect(mirrored == Set(expected))
-        #expect(PlaneRecord.turns(nil) == [.up])
+        #expect(PlaneRecord.orientations(nil) == [.up])
     }
 }

@@ -35,14 +35,14 @@ import Testing
             for isFull in [false, true] {
                 let frame = Reference.picture(format, size.width, size.height, matrix, isFull: isFull, Reference.colour)
                 let found = PictureShape(
-                    frame, crop: nil, turn: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: screen.width,
+                    frame, crop: nil, own: .none, gravity: test.gravity, rotation: test.rotation, background: 0, screenWidth: screen.width,
                     screenHeight: screen.height)
                 let shape = try #require(found)
                 let candidates = PicturePlan(shape, [test.path], width: screen.width, height: screen.height).candidates
                 for target in Set(candidates.compactMap(\.format)) {
                     let candidate = try #require(candidates.first { $0.format == target })
                     let name = "\(target) of \(String(cString: av_get_pix_fmt_name(format.0))) \(isFull ? "full" : "limited")"
-                    #expect(candidate.layer.colour == PlaneColour(.bt709, isFullRange: isFull))
+                    #expect(candidate.layer.colour == ColourDescription(matrix: SWS_CS_ITU709, isFullRange: isFull))
                     let place = candidate.layer.destination
                     #expect(
                         (place.width, place.height) == (isTurned ? (shown.height, shown.width) : (shown.width, shown.height)), "\(name)")

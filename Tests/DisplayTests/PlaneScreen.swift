@@ -35,7 +35,8 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
     func makeBuffer(width: Int, height: Int) -> OverlayBuffer {
         let memory = MemoryBuffer(width: width, height: height, format: .xrgb8888)
         memory.clear(to: 0x12_3456)
-        let buffer = MemoryOverlayBuffer(memory, number: UInt32(made.count + 1))
+        let buffer = OverlayBuffer(
+            pixels: memory.pixels, framebuffer: FramebufferID(rawValue: UInt32(made.count + 1)), owner: memory)
         made.append(buffer)
         return buffer
     }
@@ -45,15 +46,6 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
         if refuses(frame) { throw DeviceError("test", code: EINVAL) }
     }
     func hold(_ planes: [PlaneID]) { held = Set(planes.map(\.rawValue)).sorted() }
-
-    final class MemoryOverlayBuffer: OverlayBuffer, @unchecked Sendable {
-        // Sendable for the reason OverlayBuffer gives; what it adds never changes.
-        let memory: MemoryBuffer
-        init(_ memory: MemoryBuffer, number: UInt32) {
-            self.memory = memory
-            super.init(pixels: memory.pixels, framebuffer: FramebufferID(rawValue: number))
-        }
-    }
 }
 
 /// A screen with overlay planes whose vblanks come when the test says so, and which knows what a viewer sees.
@@ -63,7 +55,7 @@ final class PlaneScreen: Screen {
     let reportsVblank = true
     let descriptor: Int32? = nil
     var timer: HostTime? { report == nil ? nil : HostTime(nanoseconds: 0) }
-    let panelTurn: Rotation
+    let panelRotation: Rotation
     var overlayPlanes: (any OverlayHardware)? { planes }
     let planes: MemoryPlanes?
     var videoPlanes: (any VideoHardware)? { video }
@@ -82,11 +74,11 @@ final class PlaneScreen: Screen {
 
     init(
         _ width: Int = 64, _ height: Int = 36, format: ScanoutFormat = .xrgb8888, planes: MemoryPlanes? = nil, video: MemoryVideo? = nil,
-        panelTurn: Rotation = .none
+        panelRotation: Rotation = .none
     ) {
         mode = DisplayMode(width: width, height: height, refreshPeriod: .milliseconds(10), name: "planes")
         buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
-        (self.planes, self.video, self.panelTurn) = (planes, video, panelTurn)
+        (self.planes, self.video, self.panelRotation) = (planes, video, panelRotation)
     }
 
     func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {

@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import KioskMedia
 import Testing
 
 @testable import KioskDisplayCore
@@ -6,8 +7,8 @@ import Testing
 /// Reductions: what each pixel is the mean of.
 @Suite struct ScalingTests {
     /// A picture with other numbers in each plane, and what lies beside its rows.
-    private static func picture(_ format: AVPixelFormat, _ width: Int, _ height: Int) throws -> ScratchPicture {
-        guard let picture = ScratchPicture.make(format, width: width, height: height) else { throw NoMemory() }
+    private static func picture(_ format: AVPixelFormat, _ width: Int, _ height: Int) throws -> VideoFrame {
+        guard let picture = VideoFrame.blank(format, width: width, height: height, hasRoom: true) else { throw NoMemory() }
         var seed: UInt32 = 7
         for (place, (plane, stride)) in planes(picture.planes).enumerated() {
             for index in 0..<stride * rows(place, format, height) {

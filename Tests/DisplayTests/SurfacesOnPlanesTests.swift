@@ -100,7 +100,7 @@ import Testing
         func use(_ index: Int) throws {
             _ = try imports.framebuffer(of: surface(100, in: files[index])) { _ throws(DeviceError) in
                 made += 1
-                return ImportedSurface(framebuffer: FramebufferID(rawValue: UInt32(made)))
+                return HeldFramebuffer(id: FramebufferID(rawValue: UInt32(made)))
             }
         }
         for index in 0..<8 { try use(index) }

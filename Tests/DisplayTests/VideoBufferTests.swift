@@ -117,15 +117,15 @@ import Testing
         let size = way.path == .scale ? (100, 51) : (66, 34)
         let buffer = MemoryVideo.MemoryVideoBuffer(format, size.0, size.1, forScaling: true)
         let found = PictureShape(
-            frame, crop: nil, turn: .none, gravity: .resize, rotation: .none, background: 0, screenWidth: size.0, screenHeight: size.1)
+            frame, crop: nil, own: .none, gravity: .resize, rotation: .none, background: 0, screenWidth: size.0, screenHeight: size.1)
         let shape = try #require(found)
-        #expect(shape.colour == PlaneColour(.bt601, isFullRange: way.isFull))
+        #expect(shape.colour == ColourDescription(matrix: SWS_CS_ITU601, isFullRange: way.isFull))
         let candidate = try #require(
             PicturePlan(shape, [way.path], width: size.0, height: size.1).candidates.first { $0.format == format && !$0.hasBackground })
         var writer = VideoWriter()
         try writer.write(frame, as: candidate, into: buffer)
         #expect(buffer.isWhole)
-        guard let read = buffer.frame(ColourDescription(PlaneColour(.bt601, isFullRange: way.isFull))) else {
+        guard let read = buffer.frame(ColourDescription(matrix: SWS_CS_ITU601, isFullRange: way.isFull)) else {
             Issue.record("no memory")
             return
         }

@@ -54,7 +54,7 @@ import Testing
         #expect(line(AV_CODEC_ID_H264, 64, 36) == "h264 64×36 YU12 → the primary plane as NV12, copied once")
         #expect(line(AV_CODEC_ID_HEVC, 64, 36) == "hevc 64×36 YU12 → the primary plane as NV12, copied once")
         #expect(video.asked == 1 && video.shown.isEmpty)
-        let turned = "vp9 32×18 YU12 → the primary plane as NV12, scaled by the display, turned by the display, copied once"
+        let turned = "vp9 32×18 YU12 → the primary plane as NV12, scaled by the display, rotated by the display, copied once"
         #expect(line(AV_CODEC_ID_VP9, 32, 18, rotation: .clockwise180) == turned)
         video.refuses = { $0.arrangement.path == .copy }
         let why = "copy: no plane for layer 0: plane 31 lacks its format"
@@ -127,7 +127,8 @@ import Testing
         Case(testDescription: "bars without another plane", size: (48, 36), expected: nil),
         Case(
             testDescription: "scaled in software where the driver refuses to scale", size: (32, 18),
-            refuses: { $0.arrangement.source.width != $0.arrangement.place.width }, expected: "scale primary"),
+            refuses: { $0.arrangement.candidate.source.width != $0.arrangement.candidate.layer.destination.width },
+            expected: "scale primary"),
         Case(testDescription: "converted where the driver refuses all", refuses: { _ in true }, expected: nil),
         Case(testDescription: "NV12 planes show YUV420", primary: ["NV12"], expected: "copy primary"),
         Case(testDescription: "10 bits", primary: ["P010"], format: AV_PIX_FMT_YUV420P10LE, expected: "copy primary"),
@@ -220,7 +221,7 @@ import Testing
         let video = MemoryVideo(overlays: [["YU12"]])
         let stage = stage(video) { $0.background = Color(red: 0x10, green: 0x20, blue: 0x30) }
         for _ in 0..<4 { try stage.show(Pictures.solid(235, 128, 128, 48, 36), .resizeAspect) }
-        #expect(video.backgrounds == [0x10_2030] && stage.screen.shownVideo?.backgroundBuffer?.colour == 0x10_2030)
+        #expect(video.backgrounds == [0x10_2030] && stage.screen.shownVideo?.backgroundBuffer?.id.rawValue == 201)
         #expect(stage.screen.seen(2, 20) == 0x10_2030 && near(stage.screen.seen(32, 20), 0xff_ffff))
     }
 

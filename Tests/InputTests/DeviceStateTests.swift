@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 import Testing
 
 @testable import KioskInputCore
@@ -15,7 +16,9 @@ import Testing
         .contact(ContactEvent(device: device, contact: contact, phase: phase, time: Self.at(milliseconds)))
     }
 
-    private func key(_ phase: KeyEvent.Phase, _ code: UInt16, _ milliseconds: Int64, _ modifiers: KeyEvent.Modifiers = []) -> InputEvent {
+    private func key(
+        _ phase: KeyEvent.Phase, _ code: UInt16, _ milliseconds: Int64, _ modifiers: Set<KeyTrigger.Modifier> = []
+    ) -> InputEvent {
         .key(
             KeyEvent(
                 device: device, key: KeyCode(rawValue: code), phase: phase, modifiers: modifiers, time: Self.at(milliseconds)))
@@ -128,7 +131,7 @@ import Testing
         var state = DeviceState(device: device)
         let space = KeyCode(rawValue: 57)
         #expect(state.key(space, .release, modifiers: [], at: Self.at(0)) == nil, "pressed before anybody listened")
-        #expect(state.key(space, .repeat, modifiers: .control, at: Self.at(1)) == key(.repeat, 57, 1, .control), "likewise, and held")
+        #expect(state.key(space, .repeat, modifiers: [.control], at: Self.at(1)) == key(.repeat, 57, 1, [.control]), "likewise, and held")
         #expect(state.key(space, .release, modifiers: [], at: Self.at(2)) == key(.release, 57, 2))
         #expect(state.key(space, .press, modifiers: [], at: Self.at(3)) == key(.press, 57, 3))
         #expect(state.key(space, .repeat, modifiers: [], at: Self.at(4)) == key(.repeat, 57, 4))

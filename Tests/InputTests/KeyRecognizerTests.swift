@@ -185,7 +185,7 @@ import Testing
         ])
         var recognizer = KeyRecognizer(map)
         let event = KeyEvent(
-            device: DeviceID(rawValue: 0), key: try KeyCode(named: "q"), phase: .press, modifiers: .control, time: Self.at(0))
+            device: DeviceID(rawValue: 0), key: try KeyCode(named: "q"), phase: .press, modifiers: [.control], time: Self.at(0))
         #expect(recognizer.update(event) == [TimedCommand(.program(.quit), at: Self.at(0))])
     }
 }

@@ -93,11 +93,11 @@ struct PictureGeometryTests {
         #expect(geometry.scanout == test.scanout ?? test.canvas)
     }
 
-    @Test func turnIsOrientationThenRotation() {
+    @Test func theOrientationIsThatOfThePictureThenTheRotation() {
         let geometry = PictureGeometry(
             storedWidth: 4, storedHeight: 2, orientation: Orientation(rotation: .clockwise90, isMirrored: true), gravity: .resize,
             screenWidth: 8, screenHeight: 8, rotation: .clockwise270)
-        #expect(geometry.turn == Orientation(rotation: .none, isMirrored: true))
+        #expect(geometry.orientation == Orientation(rotation: .none, isMirrored: true))
     }
 
     /// Whatever comes in: nothing is empty, nothing lies outside, gravity keeps its promise.

@@ -238,7 +238,7 @@ final class RecordingDisplay: SceneOutput {
     func wake() { state.signal { $0.isWoken = true } }
 
     /// What was with the engine is free.
-    func endTurn() {
+    func playerEnded() {
         state.withLock { state in
             state.free = Set(0..<bufferCount).subtracting([state.shown, state.pending?.buffer, state.read?.buffer].compactMap { $0 })
         }

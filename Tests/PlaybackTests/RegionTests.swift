@@ -47,7 +47,7 @@ import Testing
         #expect(geometry.canvas.x + geometry.canvas.width <= place.x + place.width)
         #expect(geometry.canvas.y + geometry.canvas.height <= place.y + place.height)
         if gravity != .resizeAspect { #expect(geometry.canvas == place) }
-        #expect(geometry.scanout == PictureGeometry.turn(geometry.canvas, on: canvas, by: rotation))
+        #expect(geometry.scanout == PictureGeometry.rotate(geometry.canvas, on: canvas, by: rotation))
     }
 
     // MARK: What is prepared again

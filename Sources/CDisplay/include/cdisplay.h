@@ -1,4 +1,4 @@
-// What Display needs from C: ppoll, VT switch signals, the guard process, and copies by vectors: turned ones and halved ones.
+// What Display needs from C: ppoll, VT switch signals, the guard process, and copies by vectors: rotated ones and halved ones.
 #pragma once
 #include <linux/fb.h>
 #include <linux/kd.h>
@@ -29,10 +29,10 @@ int kiosk_vt_guard_start(int tty, const char *_Nonnull path, int kd_mode, int ke
 /// Dismisses the guard without its doing anything, and reaps it.
 void kiosk_vt_guard_stop(int pipe, pid_t pid);
 
-/// Copies a picture turned: pixel (x, y) of `target`, whose rows lie `stride` bytes apart, is the one at `source + x * across + y * down`. One of
+/// Copies a picture rotated: pixel (x, y) of `target`, whose rows lie `stride` bytes apart, is the one at `source + x * across + y * down`. One of
 /// `across` and `down` is `bytes` or -`bytes`, a pixel's size: 1, 2 or 4. Source and target do not overlap. The target is written only, once but
 /// where squares of 16 bytes overlap at its edges.
-void kiosk_copy_turned(
+void kiosk_copy_rotated(
     void *_Nonnull target, long stride, int columns, int rows, const void *_Nonnull source, long across, long down, int bytes);
 
 /// Writes a plane of `width` times `height` bytes, each the mean of four: those at twice its place and beside and below it. Rows of the source lie `step`

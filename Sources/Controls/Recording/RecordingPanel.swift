@@ -1,47 +1,28 @@
+import Glibc
+import KioskCapture
 import KioskInputCore
+import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
 /// What lies over the camera's picture while somebody records: how long, how loud, and buttons. A pure value: what is the case in, parts and targets out; ``RecordingDrawing``
 /// draws.
 struct RecordingPanel: Hashable, Sendable {
-    /// What can be pressed.
-    enum Button: Hashable, Sendable {
-        case start, stop, pause, resume, keep, retake, cancel
-
-        /// What it asks for.
-        var order: RecordingOrder {
-            switch self {
-            case .start: .start
-            case .stop: .stop
-            case .pause: .pause
-            case .resume: .resume
-            case .keep: .keep
-            case .retake: .retake
-            case .cancel: .cancel
-            }
-        }
-    }
-
     /// Time and level, such as `0:12 / 1:00`; nil where nothing is recorded.
     var time: String?
     /// Loudness in tenths, 0…10; nil without a microphone.
     var level: Int?
-    var isPaused: Bool
-    /// From left to right.
-    var buttons: [Button]
+    var isPaused = false
+    /// What can be pressed, from left to right.
+    var buttons: [RecordingOrder]
     /// What is wrong.
     var message: String?
     /// The button that keys are at, in ``buttons``; nil as long as nobody uses keys.
     var focus: Int?
 
-    init(time: String? = nil, level: Int? = nil, isPaused: Bool = false, buttons: [Button], message: String? = nil) {
-        (self.time, self.level, self.isPaused, self.buttons, self.message) = (time, level, isPaused, buttons, message)
-    }
-
     /// What a key means here.
     enum KeyMeaning: Hashable, Sendable {
-        case press(Button)
+        case press(RecordingOrder)
         /// Keys are at another button.
         case focus(Int)
         /// Nothing, and nothing else either: what lies below is not to be sought or skipped meanwhile.
@@ -69,7 +50,7 @@ struct RecordingPanel: Hashable, Sendable {
     static let buttonSize = 18.0, gap = 8.0
 
     /// Where the buttons are: middle and diameter in pixels, along the bottom.
-    func places(on geometry: ScreenGeometry) -> [(button: Button, x: Int, y: Int, diameter: Int)] {
+    func places(on geometry: ScreenGeometry) -> [(button: RecordingOrder, x: Int, y: Int, diameter: Int)] {
         let diameter = geometry.pixels(Self.buttonSize), step = geometry.pixels(Self.buttonSize + Self.gap)
         let left = geometry.width / 2 - step * (buttons.count - 1) / 2
         let y = geometry.height - geometry.pixels(ControlsLayout.margin) - diameter / 2
@@ -77,7 +58,7 @@ struct RecordingPanel: Hashable, Sendable {
     }
 
     /// The button at a position, 0…1 from the left and from the top; a finger may be half a button off.
-    func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> Button? {
+    func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> RecordingOrder? {
         let (px, py) = (x * Double(geometry.width), y * Double(geometry.height))
         return places(on: geometry).first { place in
             let (dx, dy) = (px - Double(place.x), py - Double(place.y))
@@ -87,11 +68,38 @@ struct RecordingPanel: Hashable, Sendable {
     }
 }
 
+extension RecordingPanel {
+    /// What a viewer sees and can press in a state.
+    init(_ state: RecordingStage.State, _ status: CaptureSession.Status, hasSound: Bool, message: String?) {
+        let buttons: [RecordingOrder] =
+            switch state {
+            case .idle, .opening, .finishing: []
+            case .framing: [.start, .cancel]
+            case .recording: [.stop, .pause, .cancel]
+            case .paused: [.stop, .resume, .cancel]
+            case .reviewing: [.keep, .retake, .cancel]
+            }
+        func clock(_ time: MediaTime) -> String {
+            let seconds = Int(time.seconds)
+            return "\(seconds / 60):\((seconds % 60).padded(to: 2))"
+        }
+        let isRecording = state == .recording || state == .paused
+        let decibels = status.level > 0 ? 20 * log10f(status.level) : -100
+        // What is left, as it may be less than the duration: the disk.
+        let time = isRecording ? clock(status.elapsed) + (status.remaining.map { " −\(clock($0))" } ?? "") : nil
+        self.init(
+            time: time,
+            level: hasSound && (isRecording || state == .framing) ? min(max(Int((decibels + 50) / 5), 0), 10) : nil,
+            isPaused: state == .paused,
+            buttons: buttons, message: message)
+    }
+}
+
 /// Draws a ``RecordingPanel``. One thread's.
 struct RecordingDrawing: ~Copyable {
     private let theme: Theme
     private let typesetter: Typesetter
-    private var drawn: [RecordingPanel.Button: Surface] = [:]
+    private var drawn: [RecordingOrder: Surface] = [:]
 
     /// Loads fonts, which may take a second.
     init(_ theme: Theme) {
@@ -112,7 +120,7 @@ struct RecordingDrawing: ~Copyable {
                 canvas.rounded(0, 0, w, h, h / 2, .black(0.55))
                 if let time = panel.time {
                     if panel.isPaused {
-                        canvas.draw(.pause, at: h * 0.6, h / 2, radius: h * 0.2)
+                        canvas.draw(.pause, h * 0.6, h / 2, h * 0.2)
                     } else {
                         canvas.disc(h * 0.6, h / 2, h * 0.22, .color(Color("#ff3b30") ?? theme.accent, 1))
                     }
@@ -150,13 +158,13 @@ struct RecordingDrawing: ~Copyable {
     }
 
     /// What shows that keys are at a button.
-    private func ring(around place: (button: RecordingPanel.Button, x: Int, y: Int, diameter: Int)) -> Overlay.Picture {
+    private func ring(around place: (button: RecordingOrder, x: Int, y: Int, diameter: Int)) -> Overlay.Picture {
         let diameter = place.diameter * 5 / 4, middle = Double(diameter) / 2
         let surface = Canvas.surface(diameter, diameter) { canvas in canvas.disc(middle, middle, middle, .color(theme.accent, 1)) }
         return .init(surface: surface, x: place.x - diameter / 2, y: place.y - diameter / 2)
     }
 
-    private mutating func button(_ button: RecordingPanel.Button, _ diameter: Int) -> Surface {
+    private mutating func button(_ button: RecordingOrder, _ diameter: Int) -> Surface {
         if let surface = drawn[button], surface.width == diameter { return surface }
         let surface = Canvas.surface(diameter, diameter) { canvas in
             let middle = Double(diameter) / 2, radius = Double(diameter) / 2
@@ -165,13 +173,14 @@ struct RecordingDrawing: ~Copyable {
             switch button {
             case .start: canvas.disc(middle, middle, radius * 0.6, red)
             case .stop: canvas.rounded(middle - radius * 0.4, middle - radius * 0.4, radius * 0.8, radius * 0.8, radius * 0.12, red)
-            case .pause: canvas.draw(.pause, at: middle, middle, radius: radius * 0.5)
-            case .resume: canvas.draw(.play, at: middle, middle, radius: radius * 0.5)
-            case .retake: canvas.draw(.replay, at: middle, middle, radius: radius * 0.5)
+            case .pause: canvas.draw(.pause, middle, middle, radius * 0.5)
+            case .resume: canvas.draw(.play, middle, middle, radius * 0.5)
+            case .retake: canvas.draw(.replay, middle, middle, radius * 0.5)
             case .keep, .cancel:
                 let label = Part.Text(
                     text: button == .keep ? "✓" : "✕", size: Int(radius), isBold: true, width: Int(2 * radius), height: Int(2 * radius))
                 typesetter.drawCentered(label, x: middle, y: middle, isShaded: false, on: canvas)
+            case .preview, .toggle: break
             }
         }
         drawn[button] = surface

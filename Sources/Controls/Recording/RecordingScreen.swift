@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import KioskCapture
 import KioskDisplayCore
+import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -14,6 +15,46 @@ import Synchronization
 /// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. What the camera sees goes from the thread that reads it to the display,
 /// behind the controls, without waiting for anybody: the newest picture takes the place of the one before. The player pauses meanwhile, as the microphone would hear it.
 package final class RecordingScreen: Sendable {
+    /// How it is, for programs.
+    package struct Facts: Hashable, Sendable {
+        /// `idle`, `opening`, `framing`, `recording`, `paused`, `finishing` or `reviewing`.
+        package var state = "idle"
+        package var elapsed = MediaTime.zero
+        package var remaining: MediaTime?
+        package var droppedCount = 0
+        package var level: Float = 0
+        /// The film that was kept last, and what went wrong last.
+        package var film: String?
+        package var failure: String?
+    }
+
+    /// What its thread is asked for.
+    private struct Inbox {
+        var orders: [(order: RecordingOrder, time: HostTime)] = []
+        /// Whether the camera has been asked for, and nobody knows yet what has come of that.
+        var isOpening = false
+        /// Whether what is on the screen has changed.
+        var isToBeShown = false
+        var isClosed = false
+    }
+
+    /// What is shown.
+    private struct Shown {
+        var isVisible = false
+        var preview: Overlay.Picture?
+        var drawn: [Overlay.Picture] = []
+        var panel: RecordingPanel?
+        var geometry: ScreenGeometry?
+        /// Whether it takes what is touched; a message alone does not.
+        var isInUse = false
+        /// The button that keys are at; nil as long as nobody has used any.
+        var focus: Int?
+        /// Which session's pictures are shown; one that ends may have one on its way.
+        var session: Int?
+        /// Contacts that went down here.
+        var contacts: Set<Int> = []
+    }
+
     private static let log = Logger(label: "capture")
     private let settings: Configuration.Record
     private let encoder: EncoderWish
@@ -22,8 +63,8 @@ package final class RecordingScreen: Sendable {
     private let player: PlaybackEngine
     private let screen: any ControlsScreen
     private let changed: @Sendable (Facts) -> Void
-    let shown = Mutex(Shown())
-    let inbox = Monitor(Inbox())
+    private let shown = Mutex(Shown())
+    private let inbox = Monitor(Inbox())
     private let known = Mutex(Facts())
     private let thread = Mutex<Thread?>(nil)
 
@@ -281,6 +322,51 @@ package final class RecordingScreen: Sendable {
             Self.log.notice("\(film): recorded")
             work.message = ("The film is kept", .now + Self.reading)
         } catch { complain(error, &work) }
+    }
+
+    // MARK: The input thread
+
+    /// Whether an event is for a button here, or for nobody as this lies over everything. On the input thread.
+    package func takes(_ event: InputEvent) -> Bool {
+        switch event {
+        case .contact(let touch): touch.contact.surface == .display && takes(touch)
+        case .key(let key): takes(key)
+        }
+    }
+
+    private func takes(_ key: KeyEvent) -> Bool {
+        let meaning = shown.withLock { shown -> RecordingPanel.KeyMeaning? in
+            guard shown.isInUse, var panel = shown.panel else { return nil }
+            // It may not be drawn yet where keys went last.
+            panel.focus = shown.focus
+            guard let meaning = panel.meaning(of: key) else { return nil }
+            if case .focus(let place) = meaning { shown.focus = place }
+            return meaning
+        }
+        switch meaning {
+        case .press(let button): order(button)
+        case .focus: inbox.signal { $0.isToBeShown = true }
+        case .nothing: break
+        case nil: return false
+        }
+        return true
+    }
+
+    private func takes(_ touch: ContactEvent) -> Bool {
+        let (isTaken, pressed) = shown.withLock { shown -> (Bool, RecordingOrder?) in
+            let id = touch.contact.id
+            switch touch.phase {
+            case .down:
+                guard shown.isInUse else { return (false, nil) }
+                shown.contacts.insert(id)
+                guard let panel = shown.panel, let geometry = shown.geometry else { return (true, nil) }
+                return (true, panel.button(atX: touch.contact.x, y: touch.contact.y, on: geometry))
+            case .move: return (shown.contacts.contains(id), nil)
+            case .up, .cancelled: return (shown.contacts.remove(id) != nil, nil)
+            }
+        }
+        if let pressed { order(pressed) }
+        return isTaken
     }
 
     // MARK: On the display

@@ -144,3 +144,18 @@ struct RecordingStage: Hashable, Sendable {
         }
     }
 }
+
+extension RecordingStage.State {
+    /// The word for programs.
+    var name: String {
+        switch self {
+        case .idle: "idle"
+        case .opening: "opening"
+        case .framing: "framing"
+        case .recording: "recording"
+        case .paused: "paused"
+        case .finishing: "finishing"
+        case .reviewing: "reviewing"
+        }
+    }
+}

@@ -233,15 +233,9 @@ private struct Spring: Hashable, Sendable {
 }
 
 /// How fast a finger is: by where it was within the last tenth of a second. A finger that has rested is not fast. A pure value.
-struct FingerSpeed: Hashable, Sendable {
+struct FingerSpeed: Sendable {
     private static let span = MediaTime.milliseconds(100), rest = MediaTime.milliseconds(60)
     private var places: [(place: Double, time: HostTime)] = []
-
-    static func == (a: FingerSpeed, b: FingerSpeed) -> Bool {
-        a.places.elementsEqual(b.places) { $0.place == $1.place && $0.time == $1.time }
-    }
-
-    func hash(into hasher: inout Hasher) { for place in places { hasher.combine(place.place) } }
 
     /// The finger is at a place.
     mutating func add(_ place: Double, at time: HostTime) {

@@ -31,7 +31,7 @@ struct ShelfDrawing: ~Copyable {
         if let picture = card.picture {
             canvas.picture(picture.surface, Int(x), 0, width, height, radius: radius, ground: Self.hollow)
         } else {
-            let icon: ShelfSign =
+            let icon: Icon =
                 card.hasProblem ? .warning : card.entry.kind == .sound ? .note : card.entry.kind == .image ? .still : .film
             let paint = card.hasProblem ? Paint.color(Self.trouble, 0.9) : .white(0.22)
             canvas.draw(icon, x + Double(width) / 2, Double(height) / 2, Double(min(width, height)) * 0.17, paint)
@@ -66,7 +66,7 @@ struct ShelfDrawing: ~Copyable {
                 x: left + width / 2, y: y + size / 2, isShaded: false, on: canvas)
         }
         var left = x + inset
-        func badge(_ sign: ShelfSign) {
+        func badge(_ sign: Icon) {
             canvas.rounded(left, y, size, size, size * 0.28, .black(0.68))
             canvas.draw(sign, left + size / 2, y + size / 2, size * 0.33, .white(0.95))
             left += size + inset * 0.6

@@ -43,7 +43,7 @@ struct ShelfLayout: Hashable, Sendable {
         // On low screen the head gives way.
         let rowHeight = min(17.0, height * 0.2)
         let headHeight = isNarrow ? rowHeight * 1.75 : rowHeight
-        func pixel(_ length: Double) -> Int { Int((length * geometry.density).rounded()) }
+        let pixel = geometry.pixel
         head = PixelRectangle(x: 0, y: 0, width: geometry.width, height: pixel(headHeight))
 
         let margin = min(Self.margin, width * 0.05)
@@ -165,23 +165,20 @@ struct ShelfLayout: Hashable, Sendable {
         let barHeight = hasProgress ? 7.0 : 0
         let down = pad + textHeight + barHeight + Double(buttonRows) * (buttonHeight + 3) + pad - 1
         let x = (width - across) / 2, y = max(0, height - down - 4)
-        func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
-            func pixel(_ length: Double) -> Int { Int((length * geometry.density).rounded()) }
-            return PixelRectangle(
-                x: pixel(x), y: pixel(y), width: max(1, pixel(x + width) - pixel(x)), height: max(1, pixel(y + height) - pixel(y)))
-        }
         let inner = across - 2 * pad
         let texts = (0...lines).map { line in
-            line == 0 ? box(pad, pad - 1, inner, 8) : box(pad, pad + 3.4 + Double(line) * Self.lineHeight, inner, Self.lineHeight)
+            line == 0
+                ? geometry.box(pad, pad - 1, inner, 8)
+                : geometry.box(pad, pad + 3.4 + Double(line) * Self.lineHeight, inner, Self.lineHeight)
         }
-        let bar = box(pad, pad + textHeight + 1.5, inner, 2)
+        let bar = geometry.box(pad, pad + textHeight + 1.5, inner, 2)
         let cell = (inner - 3 * Double(perRow - 1)) / Double(perRow)
         let places = (0..<buttons).map { index in
-            box(
+            geometry.box(
                 pad + Double(index % perRow) * (cell + 3),
                 pad + textHeight + barHeight + 2 + Double(index / perRow) * (buttonHeight + 3), cell, buttonHeight)
         }
-        return PanelPlaces(box: box(x, y, across, min(down, height)), lines: texts, bar: bar, buttons: places)
+        return PanelPlaces(box: geometry.box(x, y, across, min(down, height)), lines: texts, bar: bar, buttons: places)
     }
 
     // MARK: The keyboard
@@ -195,22 +192,21 @@ struct ShelfLayout: Hashable, Sendable {
         let across = min(width, 190), down = min(58, height * 0.52)
         let pitchX = (across - 4) / 10, pitchY = (down - 4) / 5
         let x0 = (width - across) / 2 + 2, y0 = height - down + 2
-        func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
-            func pixel(_ length: Double) -> Int { Int((length * geometry.density).rounded()) }
-            return PixelRectangle(
-                x: pixel(x), y: pixel(y), width: max(1, pixel(x + width) - pixel(x)), height: max(1, pixel(y + height) - pixel(y)))
-        }
         var keys: [(key: Key, place: PixelRectangle)] = []
         for (row, line) in Self.keys.enumerated() {
             let indent = row < 2 ? 0 : pitchX / 2
             for (column, key) in line.enumerated() {
                 keys.append(
-                    (key, box(x0 + indent + Double(column) * pitchX + 0.6, y0 + Double(row) * pitchY + 0.6, pitchX - 1.2, pitchY - 1.2)))
+                    (
+                        key,
+                        geometry.box(
+                            x0 + indent + Double(column) * pitchX + 0.6, y0 + Double(row) * pitchY + 0.6, pitchX - 1.2, pitchY - 1.2)
+                    ))
             }
         }
-        keys.append((.erase, box(x0 + 8.5 * pitchX + 0.6, y0 + 3 * pitchY + 0.6, 1.5 * pitchX - 1.2, pitchY - 1.2)))
-        keys.append((.space, box(x0 + 2 * pitchX + 0.6, y0 + 4 * pitchY + 0.6, 5.5 * pitchX - 1.2, pitchY - 1.2)))
-        keys.append((.done, box(x0 + 7.5 * pitchX + 0.6, y0 + 4 * pitchY + 0.6, 2.5 * pitchX - 1.2, pitchY - 1.2)))
+        keys.append((.erase, geometry.box(x0 + 8.5 * pitchX + 0.6, y0 + 3 * pitchY + 0.6, 1.5 * pitchX - 1.2, pitchY - 1.2)))
+        keys.append((.space, geometry.box(x0 + 2 * pitchX + 0.6, y0 + 4 * pitchY + 0.6, 5.5 * pitchX - 1.2, pitchY - 1.2)))
+        keys.append((.done, geometry.box(x0 + 7.5 * pitchX + 0.6, y0 + 4 * pitchY + 0.6, 2.5 * pitchX - 1.2, pitchY - 1.2)))
         return (
             PixelRectangle(x: 0, y: geometry.height - geometry.pixels(down), width: geometry.width, height: geometry.pixels(down)), keys
         )

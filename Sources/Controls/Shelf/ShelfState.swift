@@ -39,6 +39,20 @@ package enum ShelfExport: Hashable, Sendable {
     package var isRunning: Bool { if case .running = self { true } else { false } }
 }
 
+/// What the shelf needs of the program around it. Each is called with the lock of the controls held and returns at once; any thread.
+package struct ShelfSurroundings: Sendable {
+    /// Plays these from now on instead of the playlist.
+    package var playFrom: @Sendable ([ShelfEntry]) -> Void = { _ in }
+    /// Begins to make a film; how far it is comes by ``Controls/changeShelf(at:_:)``.
+    package var export: @Sendable (ShelfFilm) -> Void = { _ in }
+    package var cancelExport: @Sendable () -> Void = {}
+    /// Thumbnails on the disk; nil where none are kept.
+    package var store: ThumbnailStore?
+
+    /// Nothing.
+    package init() {}
+}
+
 /// The shelf: clips to choose from, on cards in a grid that scrolls. A pure value: input events, entries and what is known of them in; actions
 /// out, and what is to be drawn (``parts(at:)``).
 ///
@@ -87,7 +101,7 @@ package struct ShelfState: Sendable {
     }
 
     /// A finger that is down.
-    struct Touch: Hashable, Sendable {
+    struct Touch: Sendable {
         var device: DeviceID, contact: Int
         var target: Target
         var startY: Double, lastY: Double

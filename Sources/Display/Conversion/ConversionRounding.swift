@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import KioskMedia
 
 /// What libswscale's conversion from YUV to RGB loses by dropping fractions, and what is added to luma for that.
 ///
@@ -39,8 +40,8 @@ struct ConversionRounding {
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
         colour: ColourDescription, brightness: Int32
     ) -> (black: Int, mean: Double)? {
-        guard let source = ScratchPicture.make(from.format, width: from.width, height: from.height),
-            let target = ScratchPicture.make(to.format, width: to.width, height: to.height),
+        guard let source = VideoFrame.blank(from.format, width: from.width, height: from.height, hasRoom: true),
+            let target = VideoFrame.blank(to.format, width: to.width, height: to.height, hasRoom: true),
             let context = ScaleContext.make(from: from, to: to, flags: flags, colour: colour, brightness: brightness)
         else { return nil }
         let (planes, pixels) = (source.planes, target.planes)

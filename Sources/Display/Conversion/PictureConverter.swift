@@ -4,15 +4,15 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-/// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, turned.
+/// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, rotated.
 ///
 /// A frame takes up to five steps, each left out where it has nothing to do:
 ///
 ///     flatten   alpha, palette and bit-packed formats become plain BGRX at their own size, blended over the background
 ///     scale     to the destination's size, still YUV, bicubic; also brings what has no fast conversion to 8 bits planar
-///     turn      the planes, mirrored and turned, where that gives the same as turning pixels (``PlaneTurn``)
+///     rotate    the planes, mirrored and rotated, where that gives the same as rotating pixels (``PlaneRotation``)
 ///     convert   to the screen's format without scaling, which is libswscale's fast path
-///     place     into scan-out memory: mirrored and turned where the planes are not, or row by row where `convert` cannot write there itself
+///     place     into scan-out memory: mirrored and rotated where the planes are not, or row by row where `convert` cannot write there itself
 ///
 /// Scaling in YUV and then converting is 2.5 times faster than libswscale's one pass (720p to 1080p: 1.9 ms against 4.9); and once there
 /// are two passes bicubic costs a tenth more than bilinear, so bicubic it is. RGB goes in one pass, at full chroma resolution. Contexts and
@@ -47,23 +47,23 @@ final class PictureConverter {
     private var key: Key?
     private var steps: Steps?
 
-    /// Draws `frame`, or what `crop` leaves of it, where `gravity`, `region` and `rotation` put it on `buffer`, and the bars around it. `turn` turns
-    /// the picture alone, on top of its own orientation; `rotation` turns everything. Where `writer` is given, which writes to the buffer,
+    /// Draws `frame`, or what `crop` leaves of it, where `gravity`, `region` and `rotation` put it on `buffer`, and the bars around it. `own` rotates
+    /// the picture alone, on top of its own orientation; `rotation` rotates everything. Where `writer` is given, which writes to the buffer,
     /// its overlay lies over all of it.
     func draw(
-        _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, turn: Rotation = .none, gravity: VideoGravity, region: Region = .full,
+        _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, own: Rotation = .none, gravity: VideoGravity, region: Region = .full,
         rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
     ) throws(Refusal) {
         if frame.surface != nil {
             guard let downloaded = frame.downloaded() else { throw .unreadable }
             return try draw(
-                downloaded, crop: crop, turn: turn, gravity: gravity, region: region, rotation: rotation, background: background,
+                downloaded, crop: crop, own: own, gravity: gravity, region: region, rotation: rotation, background: background,
                 into: buffer, by: writer)
         }
         let format = try Self.format(of: frame)
         let geometry = PictureGeometry(
             storedWidth: frame.width, storedHeight: frame.height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
-            orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
+            orientation: Orientation(rotation: frame.orientation.rotation + own, isMirrored: frame.orientation.isMirrored),
             gravity: gravity, region: region, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
         try draw(frame, geometry, background: background, into: buffer, by: writer)
@@ -180,13 +180,13 @@ extension PictureConverter {
     /// One libswscale pass into a picture of its own.
     private final class Pass {
         private(set) var context: ScaleContext
-        private(set) var result: ScratchPicture
+        private(set) var result: VideoFrame
 
         init?(
             from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
             colour: ColourDescription? = nil, keepsRange: Bool = false
         ) {
-            guard let result = ScratchPicture.make(to.format, width: to.width, height: to.height),
+            guard let result = VideoFrame.blank(to.format, width: to.width, height: to.height, hasRoom: true),
                 let context = ScaleContext.make(from: from, to: to, flags: flags, colour: colour, keepsRange: keepsRange)
             else { return nil }
             self.context = context
@@ -204,29 +204,24 @@ extension PictureConverter {
         private let key: Key
         private var flatten: Pass?
         private var scale: Pass?
-        private var planeTurn: PlaneTurn?
+        private var planeRotation: PlaneRotation?
         private var convert: Pass?
-        /// What is left to turn after `convert`, and the size before it.
-        private var turn: Orientation
+        /// What is left to rotate after `convert`, and the size before it.
+        private var orientation: Orientation
         private var size: (width: Int, height: Int)
         /// `convert` when it writes into scan-out memory itself.
-        private var direct: Direct?
+        private var direct: Owned<ScaleContext>?
         /// Makes `convert` where there is `direct`, when something is to be put over the picture on its way for the first time.
         private var makeConvert: (() -> Pass?)?
         private let strip: UnsafeMutableRawPointer
-
-        private final class Direct {
-            private(set) var context: ScaleContext
-            init(_ context: consuming ScaleContext) { self.context = context }
-        }
 
         init?(_ key: Key) {
             self.key = key
             let (crop, place) = (key.geometry.crop, key.geometry.scanout)
             strip = .allocate(
-                byteCount: PixelTurn.stripBytes(width: place.width, bytesPerPixel: key.output.bytesPerPixel), alignment: 64)
-            turn = key.geometry.turn
-            size = turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
+                byteCount: PixelRotation.stripBytes(width: place.width, bytesPerPixel: key.output.bytesPerPixel), alignment: 64)
+            orientation = key.geometry.orientation
+            size = orientation.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
             let exact = SWS_BICUBIC | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_ACCURATE_RND
             var format = key.format.av
             var colour: ColourDescription? = key.colour
@@ -246,9 +241,9 @@ extension PictureConverter {
                     if scale == nil { return nil }
                     source = (intermediate, size.0, size.1)
                 }
-                planeTurn = PlaneTurn(intermediate, width: size.0, height: size.1, turn: turn)
-                if planeTurn != nil {
-                    (turn, size) = (.up, (place.width, place.height))
+                planeRotation = PlaneRotation(intermediate, width: size.0, height: size.1, orientation: orientation)
+                if planeRotation != nil {
+                    (orientation, size) = (.up, (place.width, place.height))
                     source = (intermediate, size.0, size.1)
                 }
             } else if key.output == .rgb565 && source != (kAV_PIX_FMT_XRGB8888, size.0, size.1) {
@@ -262,9 +257,9 @@ extension PictureConverter {
             if source == target && key.format.isFlattened { return }
             let isRepacking = source.format == kAV_PIX_FMT_XRGB8888 && key.output == .rgb565
             let flags = isRepacking ? SWS_FAST_BILINEAR : key.format.intermediate != nil ? SWS_BILINEAR : exact
-            if key.writesDirectly && turn == .up {
+            if key.writesDirectly && orientation == .up {
                 guard let context = ScaleContext.make(from: source, to: target, flags: flags, colour: colour) else { return nil }
-                direct = Direct(context)
+                direct = Owned(context)
                 makeConvert = { Pass(from: source, to: target, flags: flags, colour: colour) }
             } else {
                 convert = Pass(from: source, to: target, flags: flags, colour: colour)
@@ -286,16 +281,17 @@ extension PictureConverter {
                 planes = PicturePlanes(frame, x: crop.x, y: crop.y)
             }
             if let scale { planes = scale.run(planes) }
-            if let planeTurn { planes = planeTurn.run(planes) }
+            if let planeRotation { planes = planeRotation.run(planes) }
             if writer != nil, let makeConvert = makeConvert.take() { convert = makeConvert() }
             if let direct, writer == nil || convert == nil {
-                direct.context.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
+                direct.value.run(from: planes, to: PicturePlanes(packed: target, stride: pixels.stride))
                 return
             }
             if let convert { planes = convert.run(planes) }
             let bytes = pixels.format.bytesPerPixel
-            PixelTurn.turnRows(
-                of: planes.data.0!, stride: Int(planes.strides.0), width: size.width, height: size.height, bytesPerPixel: bytes, turn: turn,
+            PixelRotation.rotateRows(
+                of: planes.data.0!, stride: Int(planes.strides.0), width: size.width, height: size.height, bytesPerPixel: bytes,
+                orientation: orientation,
                 strip: strip
             ) { y, row in
                 if let writer {

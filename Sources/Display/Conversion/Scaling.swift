@@ -1,5 +1,6 @@
 import CKioskDisplay
 import CKioskFFmpeg
+import KioskMedia
 import KioskPlayback
 
 /// Up to four planes of a picture somewhere in memory, as libswscale takes them.
@@ -16,20 +17,26 @@ struct PicturePlanes {
         strides = (Int32(stride), 0, 0, 0)
     }
 
+    /// Calls `body` with the planes and their strides as C takes them.
+    func withPointers(_ body: (UnsafePointer<UnsafeMutablePointer<UInt8>?>, UnsafePointer<Int32>) -> Void) {
+        withUnsafeBytes(of: data) { data in
+            withUnsafeBytes(of: strides) { strides in
+                body(data.assumingMemoryBound(to: Plane.self).baseAddress!, strides.assumingMemoryBound(to: Int32.self).baseAddress!)
+            }
+        }
+    }
+
     /// The planes of `frame` from the pixel (`x`, `y`) on, which must lie on the format's chroma grid.
     init(_ frame: UnsafeMutablePointer<AVFrame>, x: Int = 0, y: Int = 0) {
         let av = frame.pointee
         data = (av.data.0, av.data.1, av.data.2, av.data.3)
         strides = (av.linesize.0, av.linesize.1, av.linesize.2, av.linesize.3)
         guard x != 0 || y != 0, let description = av_pix_fmt_desc_get(AVPixelFormat(av.format)) else { return }
-        var steps: (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
-        var components: (Int32, Int32, Int32, Int32) = (0, 0, 0, 0)
-        withUnsafeMutablePointer(to: &steps) { steps in
-            withUnsafeMutablePointer(to: &components) { components in
-                steps.withMemoryRebound(to: Int32.self, capacity: 4) { steps in
-                    components.withMemoryRebound(to: Int32.self, capacity: 4) { av_image_fill_max_pixsteps(steps, $0, description) }
-                }
-            }
+        // Of each plane the step from pixel to pixel, and then the component whose step that is.
+        var steps: InlineArray<8, Int32> = InlineArray(repeating: 0)
+        withUnsafeMutableBytes(of: &steps) { steps in
+            let steps = steps.assumingMemoryBound(to: Int32.self).baseAddress!
+            av_image_fill_max_pixsteps(steps, steps + 4, description)
         }
         func offset(_ step: Int32, _ component: Int32, _ stride: Int32) -> Int {
             let chroma = component == 1 || component == 2
@@ -37,36 +44,24 @@ struct PicturePlanes {
             let down = chroma ? y >> Int(description.pointee.log2_chroma_h) : y
             return down * Int(stride) + across * Int(step)
         }
-        data.0 = data.0.map { $0 + offset(steps.0, components.0, strides.0) }
-        data.1 = data.1.map { $0 + offset(steps.1, components.1, strides.1) }
-        data.2 = data.2.map { $0 + offset(steps.2, components.2, strides.2) }
-        data.3 = data.3.map { $0 + offset(steps.3, components.3, strides.3) }
+        data.0 = data.0.map { $0 + offset(steps[0], steps[4], strides.0) }
+        data.1 = data.1.map { $0 + offset(steps[1], steps[5], strides.1) }
+        data.2 = data.2.map { $0 + offset(steps[2], steps[6], strides.2) }
+        data.3 = data.3.map { $0 + offset(steps[3], steps[7], strides.3) }
     }
 }
 
-/// A picture in ordinary memory that is drawn over again and again. Rows have room for the up to 16 pixels that libswscale's vector
-/// code writes past the width.
-struct ScratchPicture: ~Copyable {
-    let av: UnsafeMutablePointer<AVFrame>
-
-    /// nil when there is no memory for it.
-    static func make(_ format: AVPixelFormat, width: Int, height: Int) -> ScratchPicture? {
-        guard let av = av_frame_alloc() else { return nil }
-        let picture = ScratchPicture(av: av)
-        av.pointee.format = format.rawValue
-        av.pointee.width = Int32((width + 31) / 16 * 16)
-        av.pointee.height = Int32((height + 1) / 2 * 2)
-        guard av_frame_get_buffer(av, 64) >= 0 else { return nil }
-        av.pointee.width = Int32(width)
-        av.pointee.height = Int32(height)
-        return picture
-    }
-
-    private init(av: UnsafeMutablePointer<AVFrame>) { self.av = av }
-
-    deinit {
-        var pointer: UnsafeMutablePointer<AVFrame>? = av
-        av_frame_free(&pointer)
+extension VideoFrame {
+    /// A picture in ordinary memory that nobody has drawn; nil where there is no memory for it, or no such format. With `hasRoom` it may be drawn
+    /// over again and again by libswscale, whose vector code writes up to 16 pixels past the width.
+    static func blank(_ format: AVPixelFormat, width: Int, height: Int, hasRoom: Bool = false) -> VideoFrame? {
+        guard format != AV_PIX_FMT_NONE, let av = av_frame_alloc() else { return nil }
+        let frame = VideoFrame(adopting: av)
+        let (room, rows) = hasRoom ? ((width + 31) / 16 * 16, (height + 1) / 2 * 2) : (width, height)
+        (av.pointee.format, av.pointee.width, av.pointee.height) = (format.rawValue, Int32(clamping: room), Int32(clamping: rows))
+        guard av_frame_get_buffer(av, hasRoom ? 64 : 0) >= 0 else { return nil }
+        (av.pointee.width, av.pointee.height) = (Int32(clamping: width), Int32(clamping: height))
+        return frame
     }
 
     var planes: PicturePlanes { PicturePlanes(av) }
@@ -137,8 +132,6 @@ struct ScaleContext: ~Copyable {
         return .halving(luma: (width, height), chroma: (width >> across, height >> down))
     }
 
-    private init(way: Way) { self.way = way }
-
     deinit { if case .libswscale(let context, _) = way { sws_freeContext(context) } }
 
     /// Converts one picture. The corresponding C function is `sws_scale`.
@@ -149,33 +142,10 @@ struct ScaleContext: ~Copyable {
             kiosk_halve(from.0!, Int(steps.0), to.0!, Int(strides.0), luma.width, luma.height)
             kiosk_halve(from.1!, Int(steps.1), to.1!, Int(strides.1), chroma.width, chroma.height)
             kiosk_halve(from.2!, Int(steps.2), to.2!, Int(strides.2), chroma.width, chroma.height)
-        case .libswscale(let context, let height): run(context, height, from: source, to: target)
-        }
-    }
-
-    private func run(_ context: OpaquePointer, _ height: Int32, from source: PicturePlanes, to target: PicturePlanes) {
-        withUnsafePointer(to: source.data) { data in
-            data.withMemoryRebound(to: UnsafePointer<UInt8>?.self, capacity: 4) { sourceData in
-                withUnsafePointer(to: source.strides) { strides in
-                    strides.withMemoryRebound(to: Int32.self, capacity: 4) { sourceStrides in
-                        run(context, height, sourceData, sourceStrides, target)
-                    }
-                }
-            }
-        }
-    }
-
-    private func run(
-        _ context: OpaquePointer, _ height: Int32, _ data: UnsafePointer<UnsafePointer<UInt8>?>, _ strides: UnsafePointer<Int32>,
-        _ target: PicturePlanes
-    ) {
-        withUnsafePointer(to: target.data) { targetData in
-            targetData.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 4) { targetData in
-                withUnsafePointer(to: target.strides) { targetStrides in
-                    targetStrides.withMemoryRebound(to: Int32.self, capacity: 4) { targetStrides in
-                        _ = sws_scale(context, data, strides, 0, height, targetData, targetStrides)
-                    }
-                }
+        case .libswscale(let context, let height):
+            source.withPointers { data, strides in
+                let data = UnsafeRawPointer(data).assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
+                target.withPointers { _ = sws_scale(context, data, strides, 0, height, $0, $1) }
             }
         }
     }
@@ -187,7 +157,9 @@ struct ColourDescription: Hashable {
     var matrix: Int32
     /// Whether luma spans 0…255 instead of 16…235.
     var isFullRange: Bool
+}
 
+extension ColourDescription {
     /// From what the stream says. Where it does not say: BT.709 above 576 lines, else BT.601; limited range, but full for gray and RGB.
     init(_ frame: UnsafeMutablePointer<AVFrame>, fullRangeByFormat: Bool) {
         let av = frame.pointee

@@ -93,7 +93,7 @@ struct PixelMemory {
     }
 }
 
-/// One of a screen's buffers. Subclasses own its memory; whoever paints into it holds a reference, so that a screen that goes
+/// One of a screen's buffers. It keeps what owns its memory; whoever paints into it holds a reference, so that a screen that goes
 /// away meanwhile does not take the memory with it.
 class ScanoutBuffer: @unchecked Sendable {
     // Sendable because BufferPool gives a buffer to one painter at a time, and only that one touches `layout` and writes pixels.
@@ -103,8 +103,9 @@ class ScanoutBuffer: @unchecked Sendable {
     var layout: PixelRectangle?
     /// What is beside it.
     private var colour: UInt32?
+    private let owner: AnyObject?
 
-    init(pixels: PixelMemory) { self.pixels = pixels }
+    init(pixels: PixelMemory, owner: AnyObject? = nil) { (self.pixels, self.owner) = (pixels, owner) }
 
     /// Draws the bare background.
     func clear(to rgb: UInt32) {

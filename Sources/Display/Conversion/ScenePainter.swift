@@ -25,7 +25,7 @@ final class ScenePainter {
     /// A row of the screen.
     private var line: MemoryBuffer?
 
-    /// Paints `scene` on `background` where it names none itself, its pictures in `region`, turned by `rotation`, with `overlay` over it.
+    /// Paints `scene` on `background` where it names none itself, its pictures in `region`, rotated by `rotation`, with `overlay` over it.
     func paint(
         _ scene: borrowing Scene, rotation: Rotation, region: Region = .full, background: UInt32, under overlay: PlacedOverlay? = nil,
         into buffer: ScanoutBuffer
@@ -97,7 +97,7 @@ final class ScenePainter {
     ) {
         do throws(PictureConverter.Refusal) {
             try converter.draw(
-                layer.frame, crop: layer.crop, turn: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
+                layer.frame, crop: layer.crop, own: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
                 background: background, into: buffer, by: writer)
         } catch {
             clear(buffer, to: background, by: writer)

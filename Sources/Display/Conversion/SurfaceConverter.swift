@@ -3,7 +3,7 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-/// Makes surfaces of decoded frames, as of what a camera sees: by the steps of ``PictureConverter``, scaled and turned before they are RGB where that can be.
+/// Makes surfaces of decoded frames, as of what a camera sees: by the steps of ``PictureConverter``, scaled and rotated before they are RGB where that can be.
 ///
 /// A surface of 1920x1080 is 8 MB, which malloc takes from the system each time: two thousand page faults. So the pixels of one that nobody shows any more become
 /// those of the next.
@@ -17,19 +17,13 @@ package final class SurfaceConverter: @unchecked Sendable {
 
     package init() {}
 
-    /// A frame at that size, turned clockwise, and then mirrored left to right; nil where it cannot be converted.
+    /// A frame at that size, rotated clockwise, and then mirrored left to right; nil where it cannot be converted.
     package func surface(_ frame: borrowing VideoFrame, width: Int, height: Int, rotation: Rotation, isMirrored: Bool) -> Surface? {
         guard width > 0, height > 0, width <= PictureConverter.maximumPixels / height, frame.width > 0, frame.height > 0 else { return nil }
-        // Mirrored and then turned the other way is the same, and what can be said of a picture.
-        let back: Rotation =
-            switch rotation {
-            case .clockwise90: .clockwise270
-            case .clockwise270: .clockwise90
-            default: rotation
-            }
+        // Mirrored and then rotated the other way is the same, and what can be said of a picture.
         let geometry = PictureGeometry(
             storedWidth: frame.width, storedHeight: frame.height,
-            orientation: isMirrored ? Orientation(rotation: back, isMirrored: true) : Orientation(rotation: rotation), gravity: .resize,
+            orientation: Orientation(rotation: isMirrored ? -rotation : rotation, isMirrored: isMirrored), gravity: .resize,
             screenWidth: width, screenHeight: height)
         var pixels = spare(width * height)
         let isDrawn = pixels.withUnsafeMutableBytes { memory -> Bool in

@@ -49,24 +49,6 @@ struct FramebufferDevice: ~Copyable {
             descriptor: descriptor, mappedBytes: bytes, information: screen)
     }
 
-    private init(
-        path: String, width: Int, height: Int, refresh: Double, format: ScanoutFormat, stride: Int, pages: Int,
-        base: UnsafeMutableRawPointer,
-        descriptor: consuming Descriptor, mappedBytes: Int, information: fb_var_screeninfo
-    ) {
-        self.path = path
-        self.width = width
-        self.height = height
-        self.refresh = refresh
-        self.format = format
-        self.stride = stride
-        self.pages = pages
-        self.base = base
-        self.descriptor = descriptor
-        self.mappedBytes = mappedBytes
-        self.information = information
-    }
-
     deinit { munmap(base, mappedBytes) }
 
     /// First visible row.
@@ -79,7 +61,7 @@ struct FramebufferDevice: ~Copyable {
     /// Whether the picture does not begin at the first pixel of the memory.
     var isPanned: Bool { information.xoffset != 0 || information.yoffset != 0 }
 
-    /// Turns the display on where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
+    /// Switches the display on where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
     /// refuse it.
     func unblank() { _ = ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_UNBLANK)) }
 
@@ -138,12 +120,12 @@ extension ScanoutFormat {
 
 /// A framebuffer device as a screen. It reports no vblanks, so it is paced by timer; where its memory holds two pictures or more it pans
 /// between them, else finished pictures are copied in.
-final class FramebufferScreen: Screen {
+final class FramebufferScreen: PacedScreen {
     let mode: DisplayMode
     let buffers: [ScanoutBuffer]
     let reportsVblank = false
     private let mapping: Mapping
-    private var paced: PacedFlip
+    var paced: PacedFlip
     /// The picture that was there before, and its first row.
     private var former: [UInt8]
     private let formerOffset: Int
@@ -155,23 +137,10 @@ final class FramebufferScreen: Screen {
         func pan(to offset: Int) throws(DeviceError) { try device.pan(to: offset) }
     }
 
-    /// One page of the device's memory.
-    private final class Page: ScanoutBuffer, @unchecked Sendable {
-        // Sendable for the reason ScanoutBuffer gives; what it adds never changes.
-        private let mapping: Mapping
-        init(_ mapping: Mapping, _ pixels: PixelMemory) {
-            self.mapping = mapping
-            super.init(pixels: pixels)
-        }
-    }
-
     /// Takes the device over and shows the background colour.
     init(_ device: consuming FramebufferDevice, background: UInt32) {
         let (width, height, stride, format) = (device.width, device.height, device.stride, device.format)
-        let shape = ConnectorMode(width: width, height: height, refresh: device.refresh, isPreferred: true, isProgressive: true)
-        mode = DisplayMode(
-            width: width, height: height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())),
-            name: "\(device.path) \(shape.name)", physicalWidth: device.measures?.width, physicalHeight: device.measures?.height)
+        mode = DisplayMode(device.path, ConnectorMode(width: width, height: height, refresh: device.refresh), device.measures)
         paced = PacedFlip(VblankGrid(origin: .now, refresh: device.refresh))
         formerOffset = device.offset
         former = Array(UnsafeRawBufferPointer(start: device.base, count: stride * height * device.pages))
@@ -180,10 +149,10 @@ final class FramebufferScreen: Screen {
         self.mapping = mapping
         if pages > 1 {
             buffers = (0..<min(pages, bufferCount)).map { page in
-                Page(
-                    mapping,
-                    PixelMemory(
-                        base: mapping.device.base + page * stride * height, stride: stride, width: width, height: height, format: format))
+                ScanoutBuffer(
+                    pixels: PixelMemory(
+                        base: mapping.device.base + page * stride * height, stride: stride, width: width, height: height, format: format),
+                    owner: mapping)
             }
         } else {
             buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
@@ -194,14 +163,8 @@ final class FramebufferScreen: Screen {
         mapping.device.unblank()
     }
 
-    var descriptor: Int32? { nil }
-    var timer: HostTime? { paced.timer }
     /// Whether the device still is what it was.
     var isAlive: Bool { mapping.device.isAlive() }
-
-    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
-        paced.present(buffer, id: id, at: now) ? .queued : .busy
-    }
 
     func collect(at now: HostTime) -> ScreenReport? {
         guard let (buffer, flip) = paced.collect(at: now) else { return nil }
@@ -220,6 +183,6 @@ final class FramebufferScreen: Screen {
 
     func restore() {
         former.withUnsafeBytes { mapping.device.base.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-        if buffers[0] is Page || formerOffset != 0 { try? mapping.pan(to: formerOffset) }
+        if !(buffers[0] is MemoryBuffer) || formerOffset != 0 { try? mapping.pan(to: formerOffset) }
     }
 }

@@ -2,32 +2,22 @@ import KioskPlatform
 import KioskPlayback
 
 /// A display that is none: buffers in ordinary memory, flipped at simulated vblanks.
-final class OffscreenScreen: Screen {
+final class OffscreenScreen: PacedScreen {
     let mode: DisplayMode
     let buffers: [ScanoutBuffer]
     let reportsVblank = true
-    private var paced: PacedFlip
+    var paced: PacedFlip
     private let onFlip: (@Sendable (Flip, ScreenPixels) -> Void)?
 
     init(
         width: Int, height: Int, refresh: Double, background: UInt32, origin: HostTime = .now,
         onFlip: (@Sendable (Flip, ScreenPixels) -> Void)? = nil
     ) {
-        let shape = ConnectorMode(width: width, height: height, refresh: refresh, isPreferred: true, isProgressive: true)
-        mode = DisplayMode(
-            width: width, height: height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / refresh).rounded())),
-            name: "offscreen \(shape.name)")
+        mode = DisplayMode("offscreen", ConnectorMode(width: width, height: height, refresh: refresh))
         buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: .xrgb8888) }
         buffers[0].clear(to: background)
         paced = PacedFlip(VblankGrid(origin: origin, refresh: refresh))
         self.onFlip = onFlip
-    }
-
-    var descriptor: Int32? { nil }
-    var timer: HostTime? { paced.timer }
-
-    func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer {
-        paced.present(buffer, id: id, at: now) ? .queued : .busy
     }
 
     func collect(at now: HostTime) -> ScreenReport? {

@@ -13,8 +13,7 @@ final class AtomicPipe: Pipe {
     /// The plane that shows it, with its properties.
     private var primary: PlanePlanner.Assignment
     private var plane: PlaneProperties
-    private let crtcActive: PropertyID<CRTCID>?, crtcMode: PropertyID<CRTCID>?, crtcVRR: PropertyID<CRTCID>?
-    private let connectorCRTC: PropertyID<ConnectorID>?, connectorLink: PropertyID<ConnectorID>?
+    private let crtc: PropertyTable<CRTCID>, connector: PropertyTable<ConnectorID>
     /// What changes colours and is not at its default, which is 0 for all of it: no table, no matrix, no metadata, the colour space
     /// `Default`. It outlives the program that set it.
     private let crtcTints: [PropertyID<CRTCID>], connectorTints: [PropertyID<ConnectorID>]
@@ -23,18 +22,12 @@ final class AtomicPipe: Pipe {
     /// What makes the connector show the picture as it is.
     private let settings: [ConnectorSettings.Assignment]
     /// The mode; made for the first modeset and kept as long as it may be needed.
-    private var mode: ModeBlob?
+    private var mode: Owned<PropertyBlob>?
     /// What was committed last: on the primary plane, as a converted picture; and how one that is not converted is shown, as what framebuffer.
     private var shown: FramebufferID?
     private var video: (arrangement: VideoArrangement, framebuffer: FramebufferID)?
     /// Used again for every flip.
     private(set) var flipRequest: AtomicRequest
-
-    private final class ModeBlob {
-        private(set) var blob: PropertyBlob
-        init(_ blob: consuming PropertyBlob) { self.blob = blob }
-        var id: BlobID { blob.id }
-    }
 
     /// Resolves every property once.
     init(_ route: PipeRoute) throws(DeviceError) {
@@ -51,10 +44,8 @@ final class AtomicPipe: Pipe {
         arrangements = PlaneArrangements(planner)
         primary = first
         plane = PlaneProperties(card, first.plane)
-        let crtc = PropertyTable(card, of: route.crtc)
-        (crtcActive, crtcMode, crtcVRR) = (crtc.id("ACTIVE"), crtc.id("MODE_ID"), crtc.id("VRR_ENABLED"))
-        let connector = PropertyTable(card, of: route.connector)
-        (connectorCRTC, connectorLink) = (connector.id("CRTC_ID"), connector.id("link-status"))
+        crtc = PropertyTable(card, of: route.crtc)
+        connector = PropertyTable(card, of: route.connector)
         func isChanged<Object>(_ table: PropertyTable<Object>) -> (String) -> PropertyID<Object>? {
             { table.value($0) ?? 0 != 0 ? table.id($0) : nil }
         }
@@ -66,7 +57,7 @@ final class AtomicPipe: Pipe {
 
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError) {
         let card = route.card
-        let mode = try ModeBlob(PropertyBlob.make(card, route.timing))
+        let mode = try Owned(PropertyBlob.make(card, route.timing))
         arrange(framebuffer, mode, retrainingLink: retrainingLink)
         var saved = card.saved.withLock { $0[route.crtc] } ?? save()
         saved.add(settings, of: route.connector)
@@ -89,7 +80,7 @@ final class AtomicPipe: Pipe {
     }
 
     /// Takes the plane for converted pictures on which the driver agrees, where there is a choice; else the one it has.
-    private func arrange(_ framebuffer: FramebufferID, _ mode: ModeBlob, retrainingLink: Bool) {
+    private func arrange(_ framebuffer: FramebufferID, _ mode: Owned<PropertyBlob>, retrainingLink: Bool) {
         var tested = plane
         let answer = arrangements.answer(for: [converted]) { assignments throws(DeviceError) in
             tested = assignments[0] == primary ? plane : PlaneProperties(route.card, assignments[0].plane)
@@ -104,7 +95,7 @@ final class AtomicPipe: Pipe {
     }
 
     private func request(
-        _ framebuffer: FramebufferID, on assignment: PlanePlanner.Assignment, _ plane: PlaneProperties, _ mode: ModeBlob,
+        _ framebuffer: FramebufferID, on assignment: PlanePlanner.Assignment, _ plane: PlaneProperties, _ mode: Owned<PropertyBlob>,
         retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment]
     ) -> AtomicRequest {
         var request = AtomicRequest(route.card)
@@ -116,17 +107,17 @@ final class AtomicPipe: Pipe {
 
     /// Adds all of a modeset but the picture, which the plane `spared` will show.
     private func addModeset(
-        _ mode: ModeBlob, retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment], to request: inout AtomicRequest,
+        _ mode: Owned<PropertyBlob>, retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment], to request: inout AtomicRequest,
         sparing spared: PlaneID
     ) {
         let card = route.card
-        request.set(route.connector, connectorCRTC, UInt64(route.crtc.rawValue))
+        request.set(route.connector, connector.id("CRTC_ID"), UInt64(route.crtc.rawValue))
         // Few can show the same on two connectors, and none does unasked: a commit that leaves another one on the CRTC is refused.
         for other in sharers() { request.set(other.connector, other.property, 0) }
-        if retrainingLink { request.setIfOffered(route.connector, connectorLink, UInt64(DRM_MODE_LINK_STATUS_GOOD)) }
-        request.set(route.crtc, crtcMode, UInt64(mode.id.rawValue))
-        request.set(route.crtc, crtcActive, 1)
-        request.setIfOffered(route.crtc, crtcVRR, 0)
+        if retrainingLink { request.setIfOffered(route.connector, connector.id("link-status"), UInt64(DRM_MODE_LINK_STATUS_GOOD)) }
+        request.set(route.crtc, crtc.id("MODE_ID"), UInt64(mode.value.id.rawValue))
+        request.set(route.crtc, crtc.id("ACTIVE"), 1)
+        request.setIfOffered(route.crtc, crtc.id("VRR_ENABLED"), 0)
         // A night light or an HDR player that was killed would colour our picture, too. Not put back at the end: nobody's any more.
         for property in crtcTints { request.set(route.crtc, property, 0) }
         for property in connectorTints { request.set(route.connector, property, 0) }
@@ -137,16 +128,12 @@ final class AtomicPipe: Pipe {
         }
     }
 
-    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
+    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64?) throws(DeviceError) {
         describe(picture, overlay)
-        try flipRequest.commit("flip", UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT), userData: id)
-        committed(picture)
-    }
-
-    func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError) {
-        describe(picture, overlay)
-        try flipRequest.commit("flip", 0)
-        committed(picture)
+        let flags = id == nil ? 0 : UInt32(DRM_MODE_ATOMIC_NONBLOCK | DRM_MODE_PAGE_FLIP_EVENT)
+        try flipRequest.commit("flip", flags, userData: id ?? 0)
+        shown = picture.primary
+        video = if case .planes(let show) = picture { (show.arrangement, show.framebuffer) } else { nil }
     }
 
     private func describe(_ picture: PipePicture, _ overlay: OverlayChange?) {
@@ -172,14 +159,6 @@ final class AtomicPipe: Pipe {
         for show in overlay.shows { show.request(on: route.crtc, in: &flipRequest) }
     }
 
-    private func committed(_ picture: PipePicture) {
-        shown = picture.primary
-        switch picture {
-        case .planes(let show): video = (show.arrangement, show.framebuffer)
-        case .converted: video = nil
-        }
-    }
-
     func shows(_ arrangement: VideoArrangement) -> Bool { video?.arrangement === arrangement }
 
     func planes(usesCursor: Bool) -> KMSPlanes? {
@@ -188,7 +167,7 @@ final class AtomicPipe: Pipe {
 
     /// The same in a mode that is not set: the driver is asked whether it would show pictures after a modeset.
     func planesBeforeModeset() throws(DeviceError) -> KMSPlanes {
-        let mode = try ModeBlob(PropertyBlob.make(route.card, route.timing))
+        let mode = try Owned(PropertyBlob.make(route.card, route.timing))
         return KMSPlanes(route, primary: plane, showing: nil, converted) { [self] request in
             addModeset(mode, retrainingLink: false, settings, to: &request, sparing: plane.id)
         }
@@ -212,11 +191,7 @@ final class AtomicPipe: Pipe {
     /// Reads everything that ``modeset(_:retrainingLink:)`` changes, but for the tints.
     private func save() -> SavedPipe {
         let card = route.card
-        var saved = SavedPipe()
-        if let crtc = drmModeGetCrtc(card.fd, route.crtc.rawValue) {
-            saved.crtc = crtc.pointee
-            drmModeFreeCrtc(crtc)
-        }
+        var saved = SavedPipe(crtc: card.crtc(route.crtc))
         func keep(_ object: some KMSObject, _ names: [String]) {
             let table = PropertyTable(card, of: object)
             for name in names {
@@ -235,11 +210,11 @@ final class AtomicPipe: Pipe {
         guard let saved = route.card.saved.withLock({ $0.removeValue(forKey: route.crtc) }) else { return }
         var request = AtomicRequest(route.card)
         // Another connector of ours may have been the first on it.
-        let wasOurs = connectorCRTC.map { saved.keeps($0, of: route.connector) } ?? false
-        if !wasOurs { request.set(route.connector, connectorCRTC, 0) }
+        let wasOurs = connector.id("CRTC_ID").map { saved.keeps($0, of: route.connector) } ?? false
+        if !wasOurs { request.set(route.connector, connector.id("CRTC_ID"), 0) }
         for change in saved.properties { request.add(change) }
-        let former = saved.crtc.flatMap { $0.mode_valid != 0 ? try? ModeBlob(PropertyBlob.make(route.card, $0.mode)) : nil }
-        request.set(route.crtc, crtcMode, former.map { UInt64($0.id.rawValue) } ?? 0)
+        let former = saved.crtc.flatMap { $0.mode_valid != 0 ? try? Owned(PropertyBlob.make(route.card, $0.mode)) : nil }
+        request.set(route.crtc, crtc.id("MODE_ID"), former.map { UInt64($0.value.id.rawValue) } ?? 0)
         do throws(DeviceError) {
             try request.commit("commit", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
         } catch {

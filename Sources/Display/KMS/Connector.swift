@@ -37,8 +37,8 @@ struct ConnectorRecord {
     var hasEDID: Bool
     /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.
     var linkIsBad: Bool
-    /// The clockwise turn that makes a picture stand upright on a panel that is built in turned. Property `panel orientation`.
-    var panelTurn = Rotation.none
+    /// The clockwise rotation that makes a picture stand upright on a panel that is built in rotated. Property `panel orientation`.
+    var panelRotation = Rotation.none
     /// What the display says it measures, the best source first.
     var measures: [PhysicalMeasures] = []
 

@@ -76,9 +76,7 @@ struct GammaRamp {
     /// Makes the table of a CRTC linear, if it has one and that is not. The corresponding C functions are `drmModeCrtcGetGamma` and
     /// `drmModeCrtcSetGamma`.
     static func reset(_ card: DRMCard, crtc id: CRTCID) {
-        guard let crtc = drmModeGetCrtc(card.fd, id.rawValue) else { return }
-        let count = Int(crtc.pointee.gamma_size)
-        drmModeFreeCrtc(crtc)
+        let count = Int(card.crtc(id)?.gamma_size ?? 0)
         guard (2...4096).contains(count) else { return }
         var (red, green, blue) = (linear(count), linear(count), linear(count))
         let linear = red

@@ -38,28 +38,32 @@ final class DRMCard: @unchecked Sendable {
     /// Opens a card that can scan out dumb buffers.
     static func open(_ path: String) throws(DeviceError) -> DRMCard {
         let descriptor = try Descriptor.open(path, O_RDWR | O_NONBLOCK)
-        var value: UInt64 = 0
-        guard drmGetCap(descriptor.raw, UInt64(DRM_CAP_DUMB_BUFFER), &value) == 0, value != 0 else {
+        guard capability(DRM_CAP_DUMB_BUFFER, of: descriptor.raw) != 0 else {
             throw DeviceError("use \(path), which has no dumb buffers", code: EOPNOTSUPP)
         }
         drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_UNIVERSAL_PLANES), 1)
         // A diagnosis aid, for drivers whose atomic code is suspected: KIOSK_KMS=legacy takes the older calls.
         let wantsLegacy = environment("KIOSK_KMS") == "legacy"
         let isAtomic = !wantsLegacy && drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_ATOMIC), 1) == 0
-        let isMonotonic = drmGetCap(descriptor.raw, UInt64(DRM_CAP_TIMESTAMP_MONOTONIC), &value) == 0 && value != 0
+        let isMonotonic = capability(DRM_CAP_TIMESTAMP_MONOTONIC, of: descriptor.raw) != 0
         return DRMCard(path: path, descriptor: descriptor, isAtomic: isAtomic, hasMonotonicTimestamps: isMonotonic)
     }
 
     init(path: String, descriptor: consuming Descriptor, isAtomic: Bool, hasMonotonicTimestamps: Bool) {
         self.path = path
-        var value: UInt64 = 0
-        takesModifiers = drmGetCap(descriptor.raw, UInt64(DRM_CAP_ADDFB2_MODIFIERS), &value) == 0 && value == 1
+        takesModifiers = Self.capability(DRM_CAP_ADDFB2_MODIFIERS, of: descriptor.raw) == 1
         let version = drmGetVersion(descriptor.raw)
         driver = version?.pointee.name.map { String(cString: $0) } ?? "unknown"
         drmFreeVersion(version)
         self.descriptor = descriptor
         self.isAtomic = isAtomic
         self.hasMonotonicTimestamps = hasMonotonicTimestamps
+    }
+
+    /// A number that says what a card can do; 0 where it does not say. The corresponding C function is `drmGetCap`.
+    private static func capability(_ capability: Int32, of descriptor: Int32) -> UInt64 {
+        var value: UInt64 = 0
+        return drmGetCap(descriptor, UInt64(capability), &value) == 0 ? value : 0
     }
 
     /// The paths of all cards, in the order of their numbers; empty where there is no `/dev/dri`.
@@ -86,28 +90,41 @@ final class DRMCard: @unchecked Sendable {
         return UnsafeBufferPointer(start: resources.pointee.crtcs, count: Int(resources.pointee.count_crtcs)).map(CRTCID.init)
     }
 
+    private func connectorIDs() -> [ConnectorID]? {
+        guard let resources = drmModeGetResources(fd) else { return nil }
+        defer { drmModeFreeResources(resources) }
+        return UnsafeBufferPointer(start: resources.pointee.connectors, count: Int(resources.pointee.count_connectors)).map(
+            ConnectorID.init)
+    }
+
     /// All connectors; nil when the card has gone or cannot set modes at all.
     ///
     /// Asking the display itself (`probing`) can take a tenth of a second on real cables, in which the kernel lets no flip through. Without
     /// it the kernel answers with what it knows, and is made to probe only connectors on which it knows of nothing to drive.
     func connectors(probing: Bool) -> [ConnectorRecord]? {
-        guard let resources = drmModeGetResources(fd) else { return nil }
-        defer { drmModeFreeResources(resources) }
-        return UnsafeBufferPointer(start: resources.pointee.connectors, count: Int(resources.pointee.count_connectors))
-            .map(ConnectorID.init).compactMap { id in
-                if !probing, let known = connector(id, probing: false), known.connector.status == .connected, !known.timings.isEmpty {
-                    return known
-                }
-                return connector(id, probing: true)
+        connectorIDs()?.compactMap { id in
+            if !probing, let known = connector(id, probing: false), known.connector.status == .connected, !known.timings.isEmpty {
+                return known
             }
+            return connector(id, probing: true)
+        }
     }
 
     /// All connectors as the kernel knows them, none probed.
-    func knownConnectors() -> [ConnectorRecord] {
-        guard let resources = drmModeGetResources(fd) else { return [] }
-        defer { drmModeFreeResources(resources) }
-        return UnsafeBufferPointer(start: resources.pointee.connectors, count: Int(resources.pointee.count_connectors))
-            .compactMap { connector(ConnectorID(rawValue: $0), probing: false) }
+    func knownConnectors() -> [ConnectorRecord] { (connectorIDs() ?? []).compactMap { connector($0, probing: false) } }
+
+    /// An encoder; nil when it has gone.
+    func encoder(_ id: EncoderID) -> drmModeEncoder? {
+        guard let encoder = drmModeGetEncoder(fd, id.rawValue) else { return nil }
+        defer { drmModeFreeEncoder(encoder) }
+        return encoder.pointee
+    }
+
+    /// A CRTC as it is now; nil when it has gone.
+    func crtc(_ id: CRTCID) -> drmModeCrtc? {
+        guard let crtc = drmModeGetCrtc(fd, id.rawValue) else { return nil }
+        defer { drmModeFreeCrtc(crtc) }
+        return crtc.pointee
     }
 
     /// One connector; nil when it has gone.
@@ -133,7 +150,7 @@ final class DRMCard: @unchecked Sendable {
             encoder: EncoderID(rawValue: c.encoder_id),
             hasEDID: (properties.value("EDID") ?? 0) != 0,
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
-            panelTurn: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
+            panelRotation: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
             measures: [
                 blob(properties.value("EDID")).flatMap(PhysicalMeasures.init(edid:)),
                 PhysicalMeasures(width: Double(c.mmWidth), height: Double(c.mmHeight)),
@@ -161,9 +178,8 @@ final class DRMCard: @unchecked Sendable {
     /// The size that pictures on cursor planes must have; 64 x 64 where the driver does not say.
     var cursorSize: PlanePlanner.Size {
         func value(_ capability: Int32) -> Int {
-            var value: UInt64 = 0
-            return drmGetCap(fd, UInt64(capability), &value) == 0 && (1...UInt64(PlanePlanner.Size.mostCursor)).contains(value)
-                ? Int(value) : 64
+            let value = Self.capability(capability, of: fd)
+            return (1...UInt64(PlanePlanner.Size.mostCursor)).contains(value) ? Int(value) : 64
         }
         return PlanePlanner.Size(width: value(DRM_CAP_CURSOR_WIDTH), height: value(DRM_CAP_CURSOR_HEIGHT))
     }

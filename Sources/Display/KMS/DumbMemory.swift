@@ -34,10 +34,6 @@ struct DumbMemory: ~Copyable {
         return DumbMemory(card: card, handle: GEMHandle(rawValue: handle), pitch: Int(pitch), base: base, byteCount: Int(size))
     }
 
-    private init(card: DRMCard, handle: GEMHandle, pitch: Int, base: UnsafeMutableRawPointer, byteCount: Int) {
-        (self.card, self.handle, self.pitch, self.base, self.byteCount) = (card, handle, pitch, base, byteCount)
-    }
-
     deinit {
         munmap(base, byteCount)
         drmModeDestroyDumbBuffer(card.fd, handle.rawValue)
@@ -80,9 +76,43 @@ struct Framebuffer: ~Copyable {
         return Framebuffer(id: FramebufferID(rawValue: id), card: card)
     }
 
-    private init(id: FramebufferID, card: DRMCard) { (self.id, self.card) = (id, card) }
-
     deinit { drmModeRmFB(card.fd, id.rawValue) }
+}
+
+/// Dumb memory with a framebuffer of it, for as long as anything refers to them.
+final class DumbBuffer: @unchecked Sendable {
+    // Sendable because nothing of it changes once it is made.
+    private(set) var scanned: Framebuffer
+    private(set) var memory: DumbMemory
+
+    private init(_ memory: consuming DumbMemory, _ scanned: consuming Framebuffer) {
+        self.memory = memory
+        self.scanned = scanned
+    }
+
+    /// A framebuffer of `width` x `height` pixels on `memory`, in planes that are so far apart and begin there, in bytes.
+    static func make(
+        _ memory: consuming DumbMemory, width: Int, height: Int, format: UInt32, pitches: [Int], offsets: [Int] = [0]
+    ) throws(DeviceError) -> DumbBuffer {
+        var parts = Framebuffer.Parts()
+        for plane in pitches.indices {
+            parts.handles[plane] = memory.handle
+            (parts.pitches[plane], parts.offsets[plane]) = (UInt32(pitches[plane]), UInt32(offsets[plane]))
+        }
+        let scanned = try Framebuffer.make(memory.card, width: width, height: height, format: format, parts)
+        return DumbBuffer(memory, scanned)
+    }
+
+    /// One for a picture of 32 bits a pixel, uncleared; and its pixels.
+    static func make(
+        _ card: DRMCard, width: Int, height: Int, format: UInt32 = kDRM_FORMAT_XRGB8888
+    ) throws(DeviceError) -> (buffer: DumbBuffer, pixels: PixelMemory) {
+        let memory = try DumbMemory.make(card, width: width, height: height, bitsPerPixel: 32)
+        let pixels = PixelMemory(base: memory.base, stride: memory.pitch, width: width, height: height, format: .xrgb8888)
+        return (try make(memory, width: width, height: height, format: format, pitches: [pixels.stride]), pixels)
+    }
+
+    var framebuffer: FramebufferID { scanned.id }
 }
 
 /// A property blob, such as a mode.
@@ -98,10 +128,12 @@ struct PropertyBlob: ~Copyable {
         return PropertyBlob(id: BlobID(rawValue: id), card: card)
     }
 
-    private init(id: BlobID, card: DRMCard) {
-        self.id = id
-        self.card = card
-    }
-
     deinit { drmModeDestroyPropertyBlob(card.fd, id.rawValue) }
+}
+
+/// Owns a value that is not copied, for all who refer to it.
+final class Owned<Value: ~Copyable>: @unchecked Sendable {
+    // Sendable because the value does not change, and is used by one thread at a time.
+    private(set) var value: Value
+    init(_ value: consuming Value) { self.value = value }
 }

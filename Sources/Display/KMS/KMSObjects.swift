@@ -1,7 +1,6 @@
 import CKioskDRM
 
-/// The kernel's number for an object of a card, with the kind it is of; 0 is no object. One type for each kind, so that none is taken for
-/// another.
+/// The kernel's number for an object of a card that has properties; 0 is no object. One type for each kind, so that none is taken for another.
 protocol KMSObject: RawRepresentable<UInt32>, Hashable, Sendable {
     /// `DRM_MODE_OBJECT_PLANE` and so on.
     static var objectType: UInt32 { get }
@@ -33,25 +32,19 @@ struct ConnectorID: KMSObject {
 }
 
 /// A framebuffer: memory with a size and a format, which a plane can show.
-struct FramebufferID: KMSObject {
+struct FramebufferID: Hashable, Sendable {
     var rawValue: UInt32
-    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_FB) }
-    static var kind: String { "framebuffer" }
 }
 
 /// An encoder: what brings a CRTC to a connector.
-struct EncoderID: KMSObject {
+struct EncoderID: Hashable, Sendable {
     var rawValue: UInt32
-    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_ENCODER) }
-    static var kind: String { "encoder" }
     static let none = EncoderID(rawValue: 0)
 }
 
 /// A blob: bytes that are the value of a property.
-struct BlobID: KMSObject {
+struct BlobID: Hashable, Sendable {
     var rawValue: UInt32
-    static var objectType: UInt32 { UInt32(DRM_MODE_OBJECT_BLOB) }
-    static var kind: String { "blob" }
 }
 
 /// Memory of a card, as one descriptor of the card has it (GEM); 0 is none.

@@ -10,7 +10,7 @@ import Logging
 /// driver refuses that, committed by a call that blocks for up to a refresh period, and reported right after.
 final class KMSScreen: Screen {
     let mode: DisplayMode
-    private(set) var buffers: [ScanoutBuffer] = []
+    let buffers: [ScanoutBuffer]
     private let card: DRMCard
     private let crtc: CRTCID
     /// Ends that events of the CRTC are kept.
@@ -21,7 +21,7 @@ final class KMSScreen: Screen {
     private let method: FlipMethod
     /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
     private var shown: Flip?
-    let panelTurn: Rotation
+    let panelRotation: Rotation
     private let planes: KMSPlanes?
     var overlayPlanes: (any OverlayHardware)? { planes }
     var videoPlanes: (any VideoHardware)? { planes }
@@ -34,33 +34,32 @@ final class KMSScreen: Screen {
     ) throws(DeviceError) {
         let card = route.card
         let timing = record.connector.modes[index]
-        var made: [DumbScanoutBuffer] = []
+        var buffers: [ScanoutBuffer] = []
+        var framebuffers: [FramebufferID] = []
         for _ in 0..<bufferCount {
-            made.append(DumbScanoutBuffer(try DumbBuffer.make(card, width: timing.width, height: timing.height)))
+            let (buffer, pixels) = try DumbBuffer.make(card, width: timing.width, height: timing.height)
+            buffers.append(ScanoutBuffer(pixels: pixels, owner: buffer))
+            framebuffers.append(buffer.framebuffer)
         }
-        made[0].clear(to: background)
+        buffers[0].clear(to: background)
         let pipe: any Pipe = card.isAtomic ? try AtomicPipe(route) : LegacyPipe(route)
-        try pipe.modeset(made[0].framebuffer, retrainingLink: retrainingLink)
+        try pipe.modeset(framebuffers[0], retrainingLink: retrainingLink)
 
         self.card = card
         crtc = route.crtc
         receiver = card.events.add(route.crtc, wake: wake)
         self.pipe = pipe
         self.method = method
-        panelTurn = record.panelTurn
-        framebuffers = made.map(\.framebuffer)
-        buffers = made
-        let period = MediaTime(nanoseconds: Int64((1e9 / timing.refresh).rounded()))
+        panelRotation = record.panelRotation
+        (self.buffers, self.framebuffers) = (buffers, framebuffers)
         let size = PhysicalMeasures.believable(record.measures, pixels: (timing.width, timing.height))
-        mode = DisplayMode(
-            width: timing.width, height: timing.height, refreshPeriod: period, name: "\(record.connector.name) \(timing.name)",
-            physicalWidth: size?.width, physicalHeight: size?.height)
+        mode = DisplayMode(record.connector.name, timing, size)
         var sequence: UInt64 = 0
         var time: UInt64 = 0
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
         // In virtual machines, which count no vblanks, the cursor is the host's, and is not on screenshots.
         planes = pipe.planes(usesCursor: countsVblanks)
-        tracker = FlipTracker(refreshPeriod: period, reportsVblank: countsVblanks && method == .event)
+        tracker = FlipTracker(refreshPeriod: mode.refreshPeriod, reportsVblank: countsVblanks && method == .event)
     }
 
     deinit {
@@ -79,7 +78,7 @@ final class KMSScreen: Screen {
             return .queued
         } catch {
             if case .busy = error { return tracker.refused(error, at: now) }
-            guard error.isRefusal else { return tracker.refused(error, at: now) }
+            guard error.isRefusal else { return .lost(error) }
             // What is new is refused: a way to show pictures that was not taken before, or else what changes above them.
             if let video, overlay == nil || !pipe.shows(video.arrangement) { return .refusedVideo(error) }
             guard overlay != nil else { return tracker.refused(error, at: now) }
@@ -92,15 +91,9 @@ final class KMSScreen: Screen {
     }
 
     private func flip(to picture: PipePicture, _ overlay: OverlayChange?, id: UInt64, at now: HostTime) throws(DeviceError) {
-        switch method {
-        case .event:
-            let flip = FlipID.next()
-            try pipe.flip(to: picture, overlay: overlay, id: flip)
-            tracker.committed(id, as: flip, at: now)
-        case .blocking:
-            try pipe.flipBlocking(to: picture, overlay: overlay)
-            shown = Flip(id: id, time: .now, sequence: nil)
-        }
+        let flip = method == .event ? FlipID.next() : nil
+        try pipe.flip(to: picture, overlay: overlay, id: flip)
+        if let flip { tracker.committed(id, as: flip, at: now) } else { shown = Flip(id: id, time: .now, sequence: nil) }
     }
 
     func hide(_ planes: [PlaneProperties]) {

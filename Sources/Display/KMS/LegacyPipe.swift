@@ -11,10 +11,7 @@ final class LegacyPipe: Pipe {
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError) {
         let card = route.card
         var saved = card.saved.withLock { $0[route.crtc] }
-        if saved == nil, let crtc = drmModeGetCrtc(card.fd, route.crtc.rawValue) {
-            saved = SavedPipe(crtc: crtc.pointee)
-            drmModeFreeCrtc(crtc)
-        }
+        if saved == nil, let crtc = card.crtc(route.crtc) { saved = SavedPipe(crtc: crtc) }
         let table = PropertyTable(card, of: route.connector)
         let commandLine = SmallFile.text("/proc/cmdline") ?? ""
         let settings = ConnectorSettings.neutral(table, connector: route.connectorName, commandLine: commandLine)
@@ -32,25 +29,26 @@ final class LegacyPipe: Pipe {
         for plane in card.planes() where plane.crtc == route.crtc && plane.type != .primary {
             drmModeSetPlane(card.fd, plane.id.rawValue, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         }
-        var (connector, timing) = (route.connector.rawValue, route.timing)
-        let status = drmModeSetCrtc(card.fd, route.crtc.rawValue, framebuffer.rawValue, 0, 0, &connector, 1, &timing)
+        let status = show(framebuffer)
         guard status == 0 else { throw DeviceError("set \(ConnectorMode(route.timing).name) on \(card.path)", code: status) }
         // As AtomicPipe says of colours: not put back at the end.
         GammaRamp.reset(card, crtc: route.crtc)
     }
 
-    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError) {
-        let status = drmModePageFlip(
-            route.card.fd, route.crtc.rawValue, picture.primary.rawValue, UInt32(DRM_MODE_PAGE_FLIP_EVENT),
-            UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: id)))
+    /// Blocking it is the same call as for a modeset: in the mode that is set that changes the framebuffer only.
+    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64?) throws(DeviceError) {
+        let status =
+            id.map { id in
+                drmModePageFlip(
+                    route.card.fd, route.crtc.rawValue, picture.primary.rawValue, UInt32(DRM_MODE_PAGE_FLIP_EVENT),
+                    UnsafeMutableRawPointer(bitPattern: UInt(truncatingIfNeeded: id)))
+            } ?? show(picture.primary)
         if status != 0 { throw DeviceError("flip", code: status) }
     }
 
-    /// The same call as for a modeset; in the mode that is set it changes the framebuffer only.
-    func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError) {
+    private func show(_ framebuffer: FramebufferID) -> Int32 {
         var (connector, timing) = (route.connector.rawValue, route.timing)
-        let status = drmModeSetCrtc(route.card.fd, route.crtc.rawValue, picture.primary.rawValue, 0, 0, &connector, 1, &timing)
-        if status != 0 { throw DeviceError("flip", code: status) }
+        return drmModeSetCrtc(route.card.fd, route.crtc.rawValue, framebuffer.rawValue, 0, 0, &connector, 1, &timing)
     }
 
     /// The older calls cannot set planes up with the flip.

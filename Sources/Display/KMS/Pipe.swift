@@ -7,10 +7,9 @@ protocol Pipe: AnyObject {
     /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. With
     /// `retrainingLink` the link to the display is set up anew even in the same mode.
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError)
-    /// Asks for `picture`, and with it for a change of what lies over it, from the next vblank on; an event with `id` will tell.
-    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64) throws(DeviceError)
-    /// Shows `picture` with the change, and blocks until it is on the screen.
-    func flipBlocking(to picture: PipePicture, overlay: OverlayChange?) throws(DeviceError)
+    /// Asks for `picture`, and with it for a change of what lies over it, from the next vblank on; an event with `id` will tell. Without one it
+    /// blocks until that is on the screen.
+    func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64?) throws(DeviceError)
     /// Whether pictures are shown in this way now.
     func shows(_ arrangement: VideoArrangement) -> Bool
     /// Switches planes off, whatever it takes. Blocks.
@@ -60,17 +59,9 @@ struct PipeRoute {
     ) throws(DeviceError) -> PipeRoute {
         let crtcs = card.crtcs()
         let possible = record.possibleCRTCs(of: card)
-        var present = CRTCID.none
-        if record.encoders.contains(record.encoder), let encoder = drmModeGetEncoder(card.fd, record.encoder.rawValue) {
-            present = CRTCID(rawValue: encoder.pointee.crtc_id)
-            drmModeFreeEncoder(encoder)
-        }
-        var taken: Set<CRTCID> = []
-        for other in card.knownConnectors() where other.id != record.id && other.encoder != .none {
-            guard let encoder = drmModeGetEncoder(card.fd, other.encoder.rawValue) else { continue }
-            taken.insert(CRTCID(rawValue: encoder.pointee.crtc_id))
-            drmModeFreeEncoder(encoder)
-        }
+        func crtc(_ record: ConnectorRecord) -> CRTCID? { card.encoder(record.encoder).map { CRTCID(rawValue: $0.crtc_id) } }
+        let present = record.encoders.contains(record.encoder) ? crtc(record) ?? .none : .none
+        let taken = Set(card.knownConnectors().filter { $0.id != record.id && $0.encoder != .none }.compactMap(crtc))
         let candidates = crtcs.indices.filter { possible & (1 << UInt32($0)) != 0 && !reserved.contains(crtcs[$0]) }
         let chosen =
             candidates.first { crtcs[$0] == present && !taken.contains(present) } ?? candidates.first { !taken.contains(crtcs[$0]) }
@@ -85,11 +76,7 @@ struct PipeRoute {
 extension ConnectorRecord {
     /// The CRTCs that the connector can be on, as bits.
     func possibleCRTCs(of card: DRMCard) -> UInt32 {
-        encoders.reduce(0) { possible, id in
-            guard let encoder = drmModeGetEncoder(card.fd, id.rawValue) else { return possible }
-            defer { drmModeFreeEncoder(encoder) }
-            return possible | encoder.pointee.possible_crtcs
-        }
+        encoders.compactMap(card.encoder).reduce(0) { $0 | $1.possible_crtcs }
     }
 }
 

@@ -11,25 +11,17 @@ struct PlaneImage {
     var source: PixelRectangle
     /// Where on the screen, in scan-out pixels.
     var place: PixelRectangle
-    var turn = Orientation.up
+    var orientation = Orientation.up
     /// Of a YUV format.
-    var colour: PlaneColour?
+    var colour: ColourDescription?
 }
 
 /// The properties of a plane by which it is set up.
 struct PlaneProperties {
     let id: PlaneID
-    let framebuffer: PropertyID<PlaneID>?, crtc: PropertyID<PlaneID>?
-    private let sourceX: PropertyID<PlaneID>?, sourceY: PropertyID<PlaneID>?, sourceWidth: PropertyID<PlaneID>?,
-        sourceHeight: PropertyID<PlaneID>?
-    private let x: PropertyID<PlaneID>?, y: PropertyID<PlaneID>?, width: PropertyID<PlaneID>?, height: PropertyID<PlaneID>?
-    private let alpha: PropertyID<PlaneID>?, zpos: PropertyID<PlaneID>?
-    private let rotation: PropertyID<PlaneID>?
-    /// How colours are made of YUV, with the values by their names.
-    private let encoding: PropertyID<PlaneID>?, range: PropertyID<PlaneID>?
-    private let encodings: [String: UInt64], ranges: [String: UInt64]
-    /// How the plane's own alpha is meant, and the value for colours that are multiplied by it already; nil where there is no choice.
-    private let blending: (property: PropertyID<PlaneID>, premultiplied: UInt64)?
+    private let table: PropertyTable<PlaneID>
+    /// Of every flip.
+    private let framebuffer: PropertyID<PlaneID>?
 
     /// What ``keep(_:of:in:)`` keeps.
     private static let names = [
@@ -42,23 +34,7 @@ struct PlaneProperties {
 
     /// Those of a plane that offers `table`. Pure.
     init(_ table: PropertyTable<PlaneID>, of plane: PlaneID) {
-        id = plane
-        framebuffer = table.id("FB_ID")
-        crtc = table.id("CRTC_ID")
-        (sourceX, sourceY) = (table.id("SRC_X"), table.id("SRC_Y"))
-        (sourceWidth, sourceHeight) = (table.id("SRC_W"), table.id("SRC_H"))
-        (x, y) = (table.id("CRTC_X"), table.id("CRTC_Y"))
-        (width, height) = (table.id("CRTC_W"), table.id("CRTC_H"))
-        alpha = table.id("alpha")
-        zpos = table["zpos"]?.isImmutable == false ? table.id("zpos") : nil
-        rotation = table.id("rotation")
-        (encoding, range) = (table.id("COLOR_ENCODING"), table.id("COLOR_RANGE"))
-        (encodings, ranges) = (table["COLOR_ENCODING"]?.choices ?? [:], table["COLOR_RANGE"]?.choices ?? [:])
-        if let mode = table["pixel blend mode"], let premultiplied = mode.choices["Pre-multiplied"], let id = table.id("pixel blend mode") {
-            blending = (id, premultiplied)
-        } else {
-            blending = nil
-        }
+        (id, self.table, framebuffer) = (plane, table, table.id("FB_ID"))
     }
 
     /// Shows the upper left part of a framebuffer in its own size at `place` of a CRTC, opaque but for its own alpha.
@@ -74,43 +50,52 @@ struct PlaneProperties {
     func show(_ image: PlaneImage, on crtcID: CRTCID, zpos position: UInt64?, in request: inout AtomicRequest) {
         let (source, place) = (image.source, image.place)
         request.set(id, framebuffer, UInt64(image.framebuffer.rawValue))
-        request.set(id, crtc, UInt64(crtcID.rawValue))
-        request.set(id, sourceX, UInt64(source.x) << 16)
-        request.set(id, sourceY, UInt64(source.y) << 16)
-        request.set(id, sourceWidth, UInt64(source.width) << 16)
-        request.set(id, sourceHeight, UInt64(source.height) << 16)
+        set("CRTC_ID", UInt64(crtcID.rawValue), in: &request)
+        set("SRC_X", UInt64(source.x) << 16, in: &request)
+        set("SRC_Y", UInt64(source.y) << 16, in: &request)
+        set("SRC_W", UInt64(source.width) << 16, in: &request)
+        set("SRC_H", UInt64(source.height) << 16, in: &request)
         // Signed; the kernel takes them as 64 bits.
-        request.set(id, x, UInt64(bitPattern: Int64(place.x)))
-        request.set(id, y, UInt64(bitPattern: Int64(place.y)))
-        request.set(id, width, UInt64(place.width))
-        request.set(id, height, UInt64(place.height))
-        request.setIfOffered(id, rotation, Self.rotation(image.turn))
-        if let colour = image.colour {
-            if let value = encodings[colour.encoding.rawValue] { request.set(id, encoding, value) }
-            if let value = ranges[PlaneColour.rangeName(colour.isFullRange)] { request.set(id, range, value) }
+        set("CRTC_X", UInt64(bitPattern: Int64(place.x)), in: &request)
+        set("CRTC_Y", UInt64(bitPattern: Int64(place.y)), in: &request)
+        set("CRTC_W", UInt64(place.width), in: &request)
+        set("CRTC_H", UInt64(place.height), in: &request)
+        request.setIfOffered(id, table.id("rotation"), Self.rotation(image.orientation))
+        if let colour = image.colour, let encoding = colour.planeEncoding {
+            choose("COLOR_ENCODING", encoding, in: &request)
+            choose("COLOR_RANGE", colour.planeRange, in: &request)
         }
-        request.setIfOffered(id, alpha, 0xffff)
-        if let blending { request.set(id, blending.property, blending.premultiplied) }
+        request.setIfOffered(id, table.id("alpha"), 0xffff)
+        choose("pixel blend mode", "Pre-multiplied", in: &request)
         if let position { stack(at: position, in: &request) }
     }
 
+    private func set(_ name: String, _ value: UInt64, in request: inout AtomicRequest) { request.set(id, table.id(name), value) }
+
+    /// Sets a property to one of its named values, where there is such a one.
+    private func choose(_ name: String, _ value: String, in request: inout AtomicRequest) {
+        if let value = table[name]?.choices[value] { set(name, value, in: &request) }
+    }
+
     /// Puts the plane at a place among the planes, where it can be put.
-    func stack(at position: UInt64, in request: inout AtomicRequest) { request.setIfOffered(id, zpos, position) }
+    func stack(at position: UInt64, in request: inout AtomicRequest) {
+        if table["zpos"]?.isImmutable == false { set("zpos", position, in: &request) }
+    }
 
     /// Shows another framebuffer as the one before it.
     func exchange(_ image: FramebufferID, in request: inout AtomicRequest) { request.set(id, framebuffer, UInt64(image.rawValue)) }
 
-    /// The value of property `rotation` for a turn. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and
-    /// then turns clockwise. Pure.
-    static func rotation(_ turn: Orientation) -> UInt64 {
-        let quarters = (360 - turn.rotation.rawValue) % 360 / 90
-        return UInt64(DRM_MODE_ROTATE_0) << UInt64(quarters) | (turn.isMirrored ? UInt64(DRM_MODE_REFLECT_X) : 0)
+    /// The value of property `rotation` for a orientation. The kernel mirrors first and then rotates counter-clockwise; ``Orientation`` mirrors first and
+    /// then rotates clockwise. Pure.
+    static func rotation(_ orientation: Orientation) -> UInt64 {
+        let quarters = (-orientation.rotation).rawValue / 90
+        return UInt64(DRM_MODE_ROTATE_0) << UInt64(quarters) | (orientation.isMirrored ? UInt64(DRM_MODE_REFLECT_X) : 0)
     }
 
     /// Switches the plane off.
     func hide(in request: inout AtomicRequest) {
         request.set(id, framebuffer, 0)
-        request.set(id, crtc, 0)
+        set("CRTC_ID", 0, in: &request)
     }
 
     /// Those of a plane of `route`'s card that is off now, and is to be off again later.

@@ -29,13 +29,13 @@ struct PlaneRecord: Hashable {
     var modifiers: [UInt32: Set<UInt64>] = [:]
     /// False where it is known to show pictures at their own size only. The kernel does not say; a test commit does.
     var canScale = true
-    /// How it can turn and mirror a picture on the way to the screen.
-    var turns: Set<Orientation> = [.up]
+    /// How it can rotate and mirror a picture on the way to the screen.
+    var orientations: Set<Orientation> = [.up]
     var stacking = Stacking.unknown
     /// Whether it can show a picture translucent as a whole (property `alpha`).
     var hasAlpha = false
     /// How it can make colours of YUV.
-    var colours = PlaneColour.offered(by: PropertyTable([:]))
+    var colours = ColourDescription.offered(by: PropertyTable([:]))
 
     /// Whether it takes a picture of this format that lies in memory in this way; nil is the way of the driver itself.
     func takes(_ format: UInt32, _ modifier: UInt64?) -> Bool {
@@ -59,9 +59,9 @@ extension PlaneRecord {
         default: type = .overlay
         }
         if let blob = card.blob(properties.value("IN_FORMATS")) { modifiers = Self.modifiers(inFormats: blob) }
-        turns = Self.turns(properties["rotation"])
+        orientations = Self.orientations(properties["rotation"])
         hasAlpha = properties.id("alpha") != nil
-        colours = PlaneColour.offered(by: properties)
+        colours = ColourDescription.offered(by: properties)
         if let zpos = properties["zpos"] {
             let isMovable = !zpos.isImmutable && zpos.range.map { $0.lowerBound < $0.upperBound } ?? false
             stacking = isMovable ? .range(zpos.range!) : .fixed(zpos.value)
@@ -90,15 +90,15 @@ extension PlaneRecord {
         }
     }
 
-    /// What a property `rotation` offers. The kernel mirrors first and then turns counter-clockwise; ``Orientation`` mirrors first and then
-    /// turns clockwise. Pure.
-    static func turns(_ property: Property?) -> Set<Orientation> {
+    /// What a property `rotation` offers. The kernel mirrors first and then rotates counter-clockwise; ``Orientation`` mirrors first and then
+    /// rotates clockwise. Pure.
+    static func orientations(_ property: Property?) -> Set<Orientation> {
         guard let property else { return [.up] }
-        var turns: Set<Orientation> = []
-        for rotation in Rotation.allCases where property.choices["rotate-\((360 - rotation.rawValue) % 360)"] != nil {
-            turns.insert(Orientation(rotation: rotation))
-            if property.choices["reflect-x"] != nil { turns.insert(Orientation(rotation: rotation, isMirrored: true)) }
+        var orientations: Set<Orientation> = []
+        for rotation in Rotation.allCases where property.choices["rotate-\((-rotation).rawValue)"] != nil {
+            orientations.insert(Orientation(rotation: rotation))
+            if property.choices["reflect-x"] != nil { orientations.insert(Orientation(rotation: rotation, isMirrored: true)) }
         }
-        return turns.isEmpty ? [.up] : turns
+        return orientations.isEmpty ? [.up] : orientations
     }
 }

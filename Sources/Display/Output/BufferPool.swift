@@ -163,7 +163,7 @@ struct BufferPool {
     /// Whether a flip is under way.
     var hasPending: Bool { pending != nil }
 
-    /// A commit begins of a prepared buffer, or once more of the one on the screen, whose picture is turned by `rotation`. `containsOverlay`: the
+    /// A commit begins of a prepared buffer, or once more of the one on the screen, whose picture is rotated by `rotation`. `containsOverlay`: the
     /// picture has the overlay already, and the planes are to be off. Returns what is to change of the planes, nil where nothing is.
     mutating func begin(_ buffer: Int, under rotation: Rotation, containsOverlay: Bool) -> OverlayChange? {
         precondition(pending == nil && (shown.buffer == buffer || use(of: buffer) == .prepared))

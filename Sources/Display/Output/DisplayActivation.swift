@@ -39,7 +39,7 @@ final class DisplayActivation {
     init(_ screen: any Screen, seat: Seat, output: Int) {
         (self.screen, self.seat, self.output) = (screen, seat, output)
         let mode = screen.mode
-        let shape = ConnectorMode(width: mode.width, height: mode.height, refresh: 0, isPreferred: true, isProgressive: true)
+        let shape = ConnectorMode(width: mode.width, height: mode.height, refresh: 0)
         state = .active(DisplayState.Target(display: mode.name, mode: shape))
     }
 

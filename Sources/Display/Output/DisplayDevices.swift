@@ -10,6 +10,8 @@ package struct DisplayDevices: Sendable {
     package struct Card: Sendable {
         /// `/dev/dri/card0`.
         package var path: String
+        /// `card0`.
+        var name: String { path.split(separator: "/").last.map(String.init) ?? path }
         /// The kernel driver, such as `vc4`.
         package var driver: String
         /// Whether it takes atomic commits.
@@ -90,7 +92,7 @@ package struct DisplayDevices: Sendable {
         if settings.connector == .offscreen { return ("offscreen", "as asked for: nothing is shown") }
         let scanout = cards.filter { $0.connectors.contains { !$0.isWriteback } }
         if settings.connector.takesCards, !scanout.isEmpty {
-            let names = scanout.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
+            let names = scanout.map(\.name)
             guard let place = settings.connector.choose(from: scanout.map(\.connectors), named: names) else {
                 let what = settings.connector == .automatic ? "no connector has a display" : "\(settings.connector) has no display"
                 return (nil, "\(what); kiosk waits for one")
@@ -113,8 +115,7 @@ package struct DisplayDevices: Sendable {
     }
 
     private func chosenMode(_ settings: DisplaySettings) -> ConnectorMode? {
-        let names = cards.map { $0.path.split(separator: "/").last.map(String.init) ?? $0.path }
-        guard let place = settings.connector.choose(from: cards.map(\.connectors), named: names) else { return nil }
+        guard let place = settings.connector.choose(from: cards.map(\.connectors), named: cards.map(\.name)) else { return nil }
         let modes = cards[place.card].connectors[place.connector].modes
         return settings.mode.choose(from: modes).map { modes[$0.index] }
     }
@@ -128,7 +129,7 @@ package struct DisplayDevices: Sendable {
                 case .cursor: "cursor"
                 case .overlay: "overlay"
                 }
-            return Plane(id: plane.id.rawValue, kind: kind, formats: plane.formats.map(fourLetters))
+            return Plane(id: plane.id.rawValue, kind: kind, formats: plane.formats.map(VideoFormat.name))
         }
         let connectors = records.map { record in
             let crtcs = record.possibleCRTCs(of: card)
@@ -145,9 +146,5 @@ package struct DisplayDevices: Sendable {
             path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: records.map(\.connector),
             videoFormats: card.isAtomic ? Dictionary(connectors, uniquingKeysWith: { $1 }) : [:], paths: paths, planes: planes,
             users: DeviceHolder.find(card.path))
-    }
-
-    private static func fourLetters(_ code: UInt32) -> String {
-        String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
     }
 }

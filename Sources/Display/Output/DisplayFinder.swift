@@ -59,13 +59,12 @@ final class DisplayFinder {
         if settings.connector.takesCards, let sighting = lookAtCards(probing: probing, &problem) { return sighting }
         if let path = settings.connector.framebufferPath, !seat.reservations(besides: output).contains(where: { $0.device == path }) {
             if let framebuffer = screen as? FramebufferScreen {
-                let mode = framebuffer.mode
-                guard framebuffer.isAlive else { return .nothing }
-                return sightFramebuffer(path, mode.width, mode.height, mode.refreshPeriod)
+                return framebuffer.isAlive ? sightFramebuffer(path, framebuffer.mode) : .nothing
             }
             do throws(DeviceError) {
                 let device = try FramebufferDevice.open(path)
-                return sightFramebuffer(path, device.width, device.height, MediaTime(nanoseconds: Int64((1e9 / device.refresh).rounded())))
+                let shape = ConnectorMode(width: device.width, height: device.height, refresh: device.refresh)
+                return sightFramebuffer(path, DisplayMode(path, shape))
             } catch { problem = problem ?? error }
         }
         switch problem {
@@ -76,7 +75,7 @@ final class DisplayFinder {
         return .nothing
     }
 
-    /// Whether the display that was found may turn out to be able to do other things: it had not identified itself (its EDID can come
+    /// Whether the display that was found may prove to be able to do other things: it had not identified itself (its EDID can come
     /// late, the kernel then offers 1024x768), or it had not the mode that is wanted.
     var isUnsure: Bool {
         guard case .connector(let record, let mode, _) = found else { return false }
@@ -130,10 +129,11 @@ final class DisplayFinder {
             lastNote = ""
             let pacing = screen.reportsVblank ? "paced by vblank" : "without vblanks, paced by timer"
             let flips = method == .blocking ? ", flips that block" : ""
-            let turn = record.panelTurn == .none ? "" : ", turned \(record.panelTurn.rawValue)° as the panel is built in"
+            let rotated = record.panelRotation == .none ? "" : ", rotated \(record.panelRotation.rawValue)° as the panel is built in"
             let level: Logger.Level = refusals[display(record, on: card)]?.hasRested == true ? .debug : .notice
             log.log(
-                level: level, "\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)\(flips)\(turn)")
+                level: level, "\(screen.mode.name) on \(card.name), \(card.isAtomic ? "atomic" : "legacy") KMS, \(pacing)\(flips)\(rotated)"
+            )
             return screen
         case .framebuffer(let path):
             do throws(DeviceError) {
@@ -331,9 +331,9 @@ final class DisplayFinder {
         return .ready(DisplayState.Target(display: name, mode: mode), linkIsBad: record.linkIsBad)
     }
 
-    private func sightFramebuffer(_ path: String, _ width: Int, _ height: Int, _ period: MediaTime) -> DisplayState.Sighting {
+    private func sightFramebuffer(_ path: String, _ mode: DisplayMode) -> DisplayState.Sighting {
         found = .framebuffer(path)
-        let mode = ConnectorMode(width: width, height: height, refresh: 1 / period.seconds, isPreferred: true, isProgressive: true)
+        let mode = ConnectorMode(width: mode.width, height: mode.height, refresh: 1 / mode.refreshPeriod.seconds)
         return .ready(DisplayState.Target(display: path, mode: mode), linkIsBad: false)
     }
 

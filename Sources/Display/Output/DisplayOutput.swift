@@ -155,19 +155,21 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
             guard let target = shared.target, let index = shared.pool.take() else { return (nil, gone) }
             defer { shared.refused.removeAll() }
             let prepared = PreparedScene(buffer: index, generation: shared.pool.generation)
-            let paint = (shared.turn.wanted, shared.background.rgb)
-            return (Slot(shared.buffers[index], prepared, paint, target, shared.video, shared.refused), gone)
+            let slot = Slot(
+                buffer: shared.buffers[index], prepared: prepared, version: shared.rotation.wanted, background: shared.background.rgb,
+                target: target, video: shared.video, refused: shared.refused)
+            return (slot, gone)
         }
         // Freed here, with the lock given back.
         withExtendedLifetime(gone) {}
         guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
-        let (prepared, turn) = (slot.prepared, slot.turn)
+        let (prepared, version) = (slot.prepared, slot.version)
         placer.adapt(to: slot.target)
         for (arrangement, error) in slot.refused { slot.video?.refused(arrangement, error) }
         let show = video(scene, slot)
         if show == nil {
             painter.paint(
-                scene, rotation: turn.rotation, region: placer.region, background: slot.background, under: placer.blended,
+                scene, rotation: version.rotation, region: placer.region, background: slot.background, under: placer.blended,
                 into: slot.buffer)
         }
         // Freed here, too.
@@ -176,8 +178,9 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
             if prepared.generation == shared.pool.generation {
                 shared.pool.finish(prepared.buffer, generation: prepared.generation)
                 former = shared.contents[prepared.buffer]
-                shared.contents[prepared.buffer] = OutputState.Content(turn: turn, containsOverlay: placer.blended != nil, video: show)
-                shared.turn.prepared(turn)
+                shared.contents[prepared.buffer] = OutputState.Content(
+                    version: version, containsOverlay: placer.blended != nil, video: show)
+                shared.rotation.prepared(version)
             }
             return (shared.pool.takeGone(), former)
         }
@@ -188,21 +191,11 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     private struct Slot {
         var buffer: ScanoutBuffer
         var prepared: PreparedScene
-        var turn: TurnState.Turn
+        var version: RotationState.Version
         var background: UInt32
         var target: OutputState.Target
         var video: VideoPlanes?
         var refused: [(arrangement: VideoArrangement, error: DeviceError)]
-
-        init(
-            _ buffer: ScanoutBuffer, _ prepared: PreparedScene, _ paint: (turn: TurnState.Turn, background: UInt32),
-            _ target: OutputState.Target,
-            _ video: VideoPlanes?, _ refused: [(arrangement: VideoArrangement, error: DeviceError)]
-        ) {
-            (self.buffer, self.prepared, self.target, self.video) = (buffer, prepared, target, video)
-            (turn, background) = paint
-            self.refused = refused
-        }
     }
 
     /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.
@@ -211,7 +204,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         let (taken, former) = shared.withLock { ($0.pool.taken, $0.videoPlane?.id) }
         guard placer.blended == nil else { return video.convert(former: former) }
         return video.prepare(
-            scene, rotation: slot.turn.rotation, region: placer.region, background: slot.background, slot: slot.prepared.buffer,
+            scene, rotation: slot.version.rotation, region: placer.region, background: slot.background, slot: slot.prepared.buffer,
             besides: taken,
             former: former)
     }
@@ -224,7 +217,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         defer { beats.rest() }
         while true {
             if !events.isEmpty { return events.removeFirst() }
-            let upkeep = Self.earliest(Self.earliest(seat.nextClaim, activation.nextLook), shared.withLock { $0.turn.repaintTime })
+            let upkeep = Self.earliest(Self.earliest(seat.nextClaim, activation.nextLook), shared.withLock { $0.rotation.repaintTime })
             poll(until: Self.earliest(Self.earliest(deadline, upkeep), activation.screen?.timer))
             let now = HostTime.now
             if seat.nextClaim != nil {
@@ -232,7 +225,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
                 readMessages()
             }
             activation.lookIfDue(at: now)
-            if shared.withLock({ $0.turn.takeRepaint(at: now) }) { tellOfChange() }
+            if shared.withLock({ $0.rotation.takeRepaint(at: now) }) { tellOfChange() }
             if events.isEmpty, let deadline, deadline <= now { return .deadline }
         }
     }
@@ -317,16 +310,16 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     private func flipped(_ flip: Flip, on screen: any Screen) {
         activation.flipped()
         // The compositor may wait for a buffer of the overlay.
-        let turned = shared.signal { shared in
+        let rotated = shared.signal { shared in
             shared.reportsVblank = screen.reportsVblank
-            return shared.flipped(isAssumed: flip.isAssumed).flatMap { turn in shared.onTurn.map { ($0, turn) } }
+            return shared.flipped(isAssumed: flip.isAssumed).flatMap { rotation in shared.onRotation.map { ($0, rotation) } }
         }
-        if let (observer, turn) = turned { observer(turn) }
+        if let (observer, rotation) = rotated { observer(rotation) }
         events.append(.flipped(flip))
     }
 
     /// Takes back what a player that has ended had prepared, and what lay over its scenes.
-    package func endTurn() {
+    package func playerEnded() {
         let target = shared.withLock { shared in
             shared.pool.reclaim()
             return shared.target
@@ -342,10 +335,10 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
 
     /// The display has become another one, or nil, none.
     private func change(to screen: (any Screen)?) {
-        let turned = shared.signal { shared in
-            shared.renew(screen, settings).flatMap { turn in shared.onTurn.map { ($0, turn) } }
+        let rotated = shared.signal { shared in
+            shared.renew(screen, settings).flatMap { rotation in shared.onRotation.map { ($0, rotation) } }
         }
-        if let (observer, turn) = turned { observer(turn) }
+        if let (observer, rotation) = rotated { observer(rotation) }
         tellOfChange()
     }
 

@@ -5,41 +5,49 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-// What is committed together: the picture, what lies over it, and how both are turned.
+// What is committed together: the picture, what lies over it, and how both are rotated.
 extension DisplayOutput {
     // MARK: Any thread
 
-    /// The clockwise turn of what is on the screen: the one asked for, and that of a panel which is built in turned.
-    package var rotation: Rotation { shared.withLock { $0.turn.shown.rotation } }
+    /// The clockwise rotation of what is on the screen: the one asked for, and that of a panel which is built in rotated.
+    package var rotation: Rotation { shared.withLock { $0.rotation.shown.rotation } }
 
-    /// Turns pictures by `rotation`, on top of how the panel is built in. The next picture that is prepared is the first turned one, and the
-    /// overlay turns with it; where none is prepared soon, what is on the screen is asked for again.
-    package func setRotation(_ rotation: Rotation) { if shared.withLock({ $0.turn.ask(rotation, at: .now) }) { wake() } }
+    /// The rotation of pictures and overlays that are prepared from now on.
+    package var nextRotation: Rotation { shared.withLock { $0.rotation.wanted.rotation } }
 
-    /// Turns pictures by `rotation`; nil: a quarter further, clockwise.
-    package func rotate(_ rotation: Rotation?) {
-        if shared.withLock({ $0.turn.ask(rotation ?? $0.turn.configured + .clockwise90, at: .now) }) { wake() }
+    /// What ``nextRotation`` would be after ``rotate(_:)``.
+    package func rotation(after rotation: Rotation?) -> Rotation {
+        shared.withLock { (rotation ?? $0.rotation.configured + .clockwise90) + $0.rotation.panel }
     }
 
-    /// Shows another colour beside the picture, and without one. As for a turn, the next picture that is prepared is the first with it.
+    /// Rotates pictures by `rotation`, on top of how the panel is built in. The next picture that is prepared is the first rotated one, and the
+    /// overlay rotates with it; where none is prepared soon, what is on the screen is asked for again.
+    package func setRotation(_ rotation: Rotation) { if shared.withLock({ $0.rotation.ask(rotation, at: .now) }) { wake() } }
+
+    /// Rotates pictures by `rotation`; nil: a quarter further, clockwise.
+    package func rotate(_ rotation: Rotation?) {
+        if shared.withLock({ $0.rotation.ask(rotation ?? $0.rotation.configured + .clockwise90, at: .now) }) { wake() }
+    }
+
+    /// Shows another colour beside the picture, and without one. As for a rotation, the next picture that is prepared is the first with it.
     package func setBackground(_ background: Color) {
         shared.withLock { shared in
             if background == shared.background { return }
             shared.background = background
-            shared.turn.askRepaint(at: .now)
+            shared.rotation.askRepaint(at: .now)
         }
         wake()
     }
 
-    /// Calls `observer` with the clockwise turn of pictures on the panel, the configured one and that of a panel which is built in turned:
-    /// at once, and on the presenter thread with the flip of the first picture that is turned otherwise. To be called once, before anything
+    /// Calls `observer` with the clockwise rotation of pictures on the panel, the configured one and that of a panel which is built in rotated:
+    /// at once, and on the presenter thread with the flip of the first picture that is rotated otherwise. To be called once, before anything
     /// is presented.
     package func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) {
-        let turn = shared.withLock { shared in
-            shared.onTurn = observer
-            return shared.turn.shown.rotation
+        let rotation = shared.withLock { shared in
+            shared.onRotation = observer
+            return shared.rotation.shown.rotation
         }
-        observer(turn)
+        observer(rotation)
     }
 
     /// Copies what is on the screen now, with what lies over it on planes; a picture that planes show is converted for it. From any thread,
@@ -51,7 +59,7 @@ extension DisplayOutput {
         endReading(reading)
         guard let copy else { throw .encoder("the memory of a hardware decoder cannot be read") }
         reading.overlay?.draw(over: copy.pixels)
-        return Capture(copy, turn: reading.turn)
+        return Capture(copy, rotation: reading.rotation)
     }
 
     /// Keeps what is on the screen from being composed into, until ``endReading(_:)``; nil where there is nothing.
@@ -60,7 +68,7 @@ extension DisplayOutput {
             guard let index = shared.pool.beginReading() else { return nil }
             return Reading(
                 buffer: shared.buffers[index], video: shared.contents[index].video, index: index, generation: shared.pool.generation,
-                overlay: shared.pool.overlayOnScreen.drawn, turn: shared.contents[index].turn.rotation)
+                overlay: shared.pool.overlayOnScreen.drawn, rotation: shared.contents[index].version.rotation)
         }
     }
 
@@ -77,7 +85,7 @@ extension DisplayOutput {
         var video: VideoShow?
         var index: Int, generation: UInt64
         var overlay: PlacedOverlay?
-        var turn: Rotation
+        var rotation: Rotation
 
         /// The picture in ordinary memory; nil where that of a plane cannot be read.
         func copy() -> ScanoutBuffer? {
@@ -109,7 +117,7 @@ extension DisplayOutput {
     /// Asks for a prepared scene to be scanned out from the next vblank on.
     package func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
         let isOver = shared.withLock { shared in
-            guard shared.pool.isCurrent(prepared), shared.turn.isOver(shared.contents[prepared.buffer].turn) else { return false }
+            guard shared.pool.isCurrent(prepared), shared.rotation.isOver(shared.contents[prepared.buffer].version) else { return false }
             shared.pool.discard(prepared)
             return true
         }
@@ -124,11 +132,11 @@ extension DisplayOutput {
         guard let screen = activation.screen else { return .stale }
         let (buffer, isEarly) = shared.withLock { shared in
             guard let index = shared.pool.onScreen, shared.planes != nil else { return (nil as Int?, false) }
-            let turn = shared.pool.next?.rotation
-            return (index, turn != nil && turn != shared.contents[index].turn.rotation)
+            let rotation = shared.pool.next?.rotation
+            return (index, rotation != nil && rotation != shared.contents[index].version.rotation)
         }
         guard let buffer else { return .stale }
-        // It is turned, and comes with the first turned picture.
+        // It is rotated, and comes with the first rotated picture.
         if isEarly { return .busy }
         return present(buffer, id: id, on: screen)
     }
@@ -139,7 +147,7 @@ extension DisplayOutput {
             let content = shared.contents[buffer]
             return (
                 false, content.video,
-                shared.pool.begin(buffer, under: content.turn.rotation, containsOverlay: content.containsOverlay)
+                shared.pool.begin(buffer, under: content.version.rotation, containsOverlay: content.containsOverlay)
             )
         }
         if plan.isBusy { return .busy }
@@ -177,7 +185,7 @@ extension DisplayOutput {
     private func queued(_ buffer: Int) {
         shared.withLock { shared in
             shared.pool.queued()
-            shared.turn.commit(shared.contents[buffer].turn)
+            shared.rotation.commit(shared.contents[buffer].version)
         }
     }
 

@@ -7,7 +7,7 @@ package struct DisplaySettings: Hashable, Sendable {
     package var connector: DisplayConnector
     /// How the display there is driven.
     package var mode: DisplayModeChoice
-    /// The clockwise turn of the picture, on a display that was itself turned. A panel that is built in turned is turned back in addition.
+    /// The clockwise rotation of the picture, on a display that was itself rotated. A panel that is built in rotated is rotated back in addition.
     package var rotation: Rotation
     /// What is shown beside the picture, and without one.
     package var background: Color

@@ -8,7 +8,7 @@ import KioskVocabulary
 ///
 /// For each way of a picture to the screen the display is opened anew. What has been on it before is put back at the end.
 package struct DisplayTrial: Sendable {
-    /// What was tried: `copy, P010, turned 90°`.
+    /// What was tried: `copy, P010, rotated 90°`.
     package private(set) var title: String
     /// Which way was taken: `1280×720 NV12 → plane 31, copied once`.
     package private(set) var line = "converted in software"
@@ -35,14 +35,14 @@ package struct DisplayTrial: Sendable {
         } catch { return error.isInUse ? "\(error)" : nil }
     }
 
-    /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and turned by 90° in NV12. Calls `report` after each.
+    /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and rotated by 90° in NV12. Calls `report` after each.
     ///
     /// - Returns: false, without a report, where there is no display.
     package static func showTestPictures(_ settings: DisplaySettings, report: (DisplayTrial) -> Void) -> Bool {
         for path in [PicturePathChoice.copy, .scale, .convert] {
             for (format, rotation) in [(VideoFormat.nv12, Rotation.none), (.yuv420, .none), (.p010, .none), (.nv12, .clockwise90)] {
-                let turned = rotation == .none ? "" : ", turned \(rotation.rawValue)°"
-                var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(turned)")
+                let rotated = rotation == .none ? "" : ", rotated \(rotation.rawValue)°"
+                var trial = DisplayTrial(title: "\(path.rawValue), \(format)\(rotated)")
                 let pictures = TestPictures(format)
                 trial.show(settings, path, settings.rotation + rotation) { pictures.next() }
                 if trial.mode.isEmpty { return false }
@@ -128,55 +128,35 @@ package struct DisplayTrial: Sendable {
 /// Colour bars, and on them a white line that moves evenly; at the top left a red square. Drawn for each vblank, outside the time that is counted.
 private final class TestPictures {
     private let format: VideoFormat
+    private let drawn = MemoryBuffer(width: 1280, height: 720, format: .xrgb8888)
+    private var context: ScaleContext?
     private var number = 0
-    static let width = 1280, height = 720
 
-    /// BT.709, limited range: white, yellow, cyan, green, magenta, red, blue, black.
-    private static let bars: [(y: Int, u: Int, v: Int)] = [
-        (235, 128, 128), (219, 16, 138), (188, 154, 16), (173, 42, 26), (78, 214, 230), (63, 102, 240), (32, 240, 118), (16, 128, 128),
-    ]
+    /// White, yellow, cyan, green, magenta, red, blue, black.
+    private static let bars: [UInt32] = [0xffffff, 0xffff00, 0x00ffff, 0x00ff00, 0xff00ff, 0xff0000, 0x0000ff, 0x000000]
 
-    init(_ format: VideoFormat) { self.format = format }
+    init(_ format: VideoFormat) {
+        self.format = format
+        let (width, height) = (drawn.pixels.width, drawn.pixels.height)
+        context = ScaleContext.make(
+            from: (drawn.pixels.format.av, width, height), to: (format.av, width, height), flags: SWS_BILINEAR)
+    }
 
     func next() -> VideoFrame? {
-        guard let frame = VideoFrame.blank(format.av, width: Self.width, height: Self.height) else { return nil }
-        frame.av.pointee.colorspace = AVCOL_SPC_BT709
+        let pixels = drawn.pixels
+        guard context != nil, let frame = VideoFrame.blank(format.av, width: pixels.width, height: pixels.height) else { return nil }
+        // As libswscale makes YUV of RGB.
+        frame.av.pointee.colorspace = AVCOL_SPC_SMPTE170M
         frame.av.pointee.color_range = AVCOL_RANGE_MPEG
-        let line = number * 8 % (Self.width - 16)
+        func fill(_ x: Int, _ width: Int, _ height: Int, _ colour: UInt32) {
+            pixels.fill(PixelRectangle(x: x, y: 0, width: width, height: height), with: colour)
+        }
+        let bar = pixels.width / Self.bars.count
+        for (index, colour) in Self.bars.enumerated() { fill(index * bar, bar, pixels.height, colour) }
+        fill(number * 8 % (pixels.width - 16), 16, pixels.height, 0xffffff)
+        fill(0, 64, 64, 0xff0000)
         number += 1
-        let (wide, isSemiPlanar) = (format.sampleBytes == 2, format.planeCount == 2)
-        let planes = PicturePlanes(frame.av)
-        func put(_ plane: UnsafeMutablePointer<UInt8>?, _ index: Int, _ value: Int) {
-            // P010 has its bits at the top.
-            if wide { (plane![2 * index], plane![2 * index + 1]) = (0, UInt8(value)) } else { plane![index] = UInt8(value) }
-        }
-        func colour(_ x: Int, _ isMark: Bool) -> (y: Int, u: Int, v: Int) {
-            if isMark, x < 64 { return Self.bars[5] }
-            return line..<line + 16 ~= x ? Self.bars[0] : Self.bars[x * 8 / Self.width]
-        }
-        // Two kinds of rows: with the mark and without it. The others are copies.
-        for (row, rows, isMark) in [(0, 64, true), (64, Self.height - 64, false)] {
-            let luma = planes.data.0! + row * Int(planes.strides.0)
-            for x in 0..<Self.width { put(luma, x, colour(x, isMark).y) }
-            let (first, second) = (
-                planes.data.1! + row / 2 * Int(planes.strides.1), planes.data.2.map { $0 + row / 2 * Int(planes.strides.2) }
-            )
-            for x in 0..<Self.width / 2 {
-                let value = colour(2 * x, isMark)
-                if isSemiPlanar {
-                    put(first, 2 * x, value.u)
-                    put(first, 2 * x + 1, value.v)
-                } else {
-                    put(first, x, value.u)
-                    put(second, x, value.v)
-                }
-            }
-            for y in 1..<rows { (luma + y * Int(planes.strides.0)).update(from: luma, count: Int(planes.strides.0)) }
-            for y in 1..<rows / 2 {
-                (first + y * Int(planes.strides.1)).update(from: first, count: Int(planes.strides.1))
-                if let second { (second + y * Int(planes.strides.2)).update(from: second, count: Int(planes.strides.2)) }
-            }
-        }
+        context!.run(from: PicturePlanes(packed: pixels.base, stride: pixels.stride), to: PicturePlanes(frame.av))
         return frame
     }
 }

@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskPlayback
 import KioskVocabulary
 
 extension DisplayModeChoice {
@@ -45,13 +46,22 @@ package struct ConnectorMode: Hashable, Sendable {
     /// Pictures a second, from the pixel clock.
     package var refresh: Double
     /// Whether the display prefers it.
-    package var isPreferred: Bool
+    package var isPreferred = true
     /// Neither interlaced nor double-scanned.
-    package var isProgressive: Bool
+    package var isProgressive = true
 
     /// `1920x1080@60.00`, with an `i` where interlaced.
     package var name: String {
         let hundredths = Int((refresh * 100).rounded())
         return "\(width)x\(height)\(isProgressive ? "" : "i")@\(hundredths / 100).\((hundredths % 100).padded(to: 2))"
+    }
+}
+
+extension DisplayMode {
+    /// That of a display that is driven in a mode.
+    init(_ display: String, _ mode: ConnectorMode, _ size: PhysicalMeasures? = nil) {
+        self.init(
+            width: mode.width, height: mode.height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / mode.refresh).rounded())),
+            name: "\(display) \(mode.name)", physicalWidth: size?.width, physicalHeight: size?.height)
     }
 }

@@ -6,7 +6,7 @@ import KioskVocabulary
 struct OutputState {
     /// What a scan-out buffer was painted with.
     struct Content {
-        var turn: TurnState.Turn
+        var version: RotationState.Version
         /// An overlay is in the picture.
         var containsOverlay = false
         /// What is shown in the buffer's place.
@@ -19,10 +19,10 @@ struct OutputState {
     var contents: [Content] = []
     var mode: DisplayMode?
     var reportsVblank = true
-    var turn: TurnState
+    var rotation: RotationState
     /// What is shown beside the picture, and without one.
     var background: Color
-    var onTurn: (@Sendable (Rotation) -> Void)?
+    var onRotation: (@Sendable (Rotation) -> Void)?
     /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
     /// flip of them.
     var planes: OverlayPlanes?
@@ -58,7 +58,7 @@ struct OutputState {
         return nil
     }
 
-    init(_ settings: DisplaySettings) { (turn, background) = (TurnState(settings.rotation), settings.background) }
+    init(_ settings: DisplaySettings) { (rotation, background) = (RotationState(settings.rotation), settings.background) }
 
     /// What an overlay is placed for.
     struct Target: Hashable {
@@ -75,35 +75,35 @@ struct OutputState {
     var target: Target? {
         guard let mode else { return nil }
         return Target(
-            generation: pool.generation, rotation: turn.wanted.rotation, width: mode.width, height: mode.height,
+            generation: pool.generation, rotation: rotation.wanted.rotation, width: mode.width, height: mode.height,
             hasPlanes: planes != nil)
     }
 
     /// Whether a picture that is on the screen, or may come there, has an overlay in it.
     var anyContainsOverlay: Bool { contents.indices.contains { pool.isOfUse($0) && contents[$0].containsOverlay } }
 
-    /// The screen has become another one. Returns the turn of pictures where that has changed.
+    /// The screen has become another one. Returns the rotation of pictures where that has changed.
     mutating func renew(_ screen: (any Screen)?, _ settings: DisplaySettings) -> Rotation? {
         if video != nil { gone.append(Gone(contents: contents, video: video)) }
-        let turned = screen.flatMap { turn.renew(panel: $0.panelTurn) }
+        let rotated = screen.flatMap { rotation.renew(panel: $0.panelRotation) }
         pool.renew(count: screen?.buffers.count ?? 0)
         buffers = screen?.buffers ?? []
-        contents = buffers.map { _ in Content(turn: turn.wanted) }
+        contents = buffers.map { _ in Content(version: rotation.wanted) }
         mode = screen?.mode
         if let size = settings.physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
         if let screen { reportsVblank = screen.reportsVblank }
         planes = screen?.overlayPlanes.map(OverlayPlanes.init)
         video = screen?.videoPlanes.map { VideoPlanes($0, settings.picturePath) }
         refused = []
-        return turned
+        return rotated
     }
 
-    /// The pending flip has happened. Returns the turn of pictures where that has changed.
+    /// The pending flip has happened. Returns the rotation of pictures where that has changed.
     mutating func flipped(isAssumed: Bool) -> Rotation? {
         let hadPlanes = !pool.overlayOnScreen.shows.isEmpty
         pool.flipped(isAssumed: isAssumed)
         // Another output may have them.
         if hadPlanes, pool.planes.isEmpty, pool.next?.shows.isEmpty ?? true { planes?.hardware.hold([]) }
-        return pool.onScreen.flatMap { turn.flipped(to: contents[$0].turn) }
+        return pool.onScreen.flatMap { rotation.flipped(to: contents[$0].version) }
     }
 }

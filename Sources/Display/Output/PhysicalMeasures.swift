@@ -17,13 +17,13 @@ struct PhysicalMeasures: Hashable {
             return (0.3...25).contains(across) && (0.3...25).contains(down) && (0.8...1.25).contains(across / down)
         }
     }
+}
 
+extension PhysicalMeasures {
     /// Those of a display's EDID: the size of its first detailed timing, which is exact to the millimetre; nil where it has none. Pure.
     init?(edid: [UInt8]) {
         guard edid.count >= 128, edid.starts(with: [0, 255, 255, 255, 255, 255, 255, 0]), edid[54] != 0 || edid[55] != 0 else { return nil }
         (width, height) = (Double(Int(edid[66]) | Int(edid[68] & 0xf0) << 4), Double(Int(edid[67]) | Int(edid[68] & 0x0f) << 8))
         if width == 0 || height == 0 { return nil }
     }
-
-    init(width: Double, height: Double) { (self.width, self.height) = (width, height) }
 }

@@ -14,8 +14,8 @@ protocol Screen: AnyObject {
     /// The first of them is on the screen, showing background, when the screen is made.
     var buffers: [ScanoutBuffer] { get }
     var reportsVblank: Bool { get }
-    /// The clockwise turn that a picture needs to stand upright on a panel that is built in turned.
-    var panelTurn: Rotation { get }
+    /// The clockwise rotation that a picture needs to stand upright on a panel that is built in rotated.
+    var panelRotation: Rotation { get }
     /// Readable when ``collect(at:)`` has something to do; nil for a screen that goes by its timer alone.
     var descriptor: Int32? { get }
     /// When ``collect(at:)`` must be called even if the descriptor stays silent.
@@ -36,7 +36,7 @@ protocol Screen: AnyObject {
 }
 
 extension Screen {
-    var panelTurn: Rotation { .none }
+    var panelRotation: Rotation { .none }
     var overlayPlanes: (any OverlayHardware)? { nil }
     var videoPlanes: (any VideoHardware)? { nil }
     func hide(_ planes: [PlaneProperties]) {}

@@ -30,26 +30,27 @@ package enum SnapshotError: Error, CustomStringConvertible {
 package struct Capture: Sendable {
     /// As it was scanned out.
     let buffer: ScanoutBuffer
-    private let turn: Rotation
+    private let rotation: Rotation
 
-    /// `turn` is how the pictures in the buffer are turned clockwise.
-    init(_ buffer: ScanoutBuffer, turn: Rotation) { (self.buffer, self.turn) = (buffer, turn) }
+    /// `rotation` is how the pictures in the buffer are rotated clockwise.
+    init(_ buffer: ScanoutBuffer, rotation: Rotation) { (self.buffer, self.rotation) = (buffer, rotation) }
 
-    /// The picture as a PNG: as a viewer of the turned display sees it, or as it was scanned out. Takes some 50 ms at 1080p.
+    /// The picture as a PNG: as a viewer of the rotated display sees it, or as it was scanned out. Takes some 50 ms at 1080p.
     package func png(isUpright: Bool) throws(SnapshotError) -> [UInt8] {
-        try ScreenPixels(isUpright ? buffer.upright(from: turn) : buffer).png()
+        try ScreenPixels(isUpright ? buffer.upright(from: rotation) : buffer).png()
     }
 }
 
 extension ScanoutBuffer {
-    /// The same without a clockwise turn by `turn`.
-    fileprivate func upright(from turn: Rotation) -> ScanoutBuffer {
-        guard turn != .none, let back = Rotation(rawValue: 360 - turn.rawValue) else { return self }
+    /// The same without a clockwise rotation by `rotation`.
+    fileprivate func upright(from rotation: Rotation) -> ScanoutBuffer {
+        if rotation == .none { return self }
+        let back = -rotation
         let (width, height) = back.swapsAxes ? (pixels.height, pixels.width) : (pixels.width, pixels.height)
         let copy = MemoryBuffer(width: width, height: height, format: pixels.format)
-        PixelTurn.copy(
+        PixelRotation.copy(
             pixels.base, stride: pixels.stride, width: pixels.width, height: pixels.height, bytesPerPixel: pixels.format.bytesPerPixel,
-            turn: Orientation(rotation: back), to: copy.pixels.base, stride: copy.pixels.stride)
+            orientation: Orientation(rotation: back), to: copy.pixels.base, stride: copy.pixels.stride)
         return copy
     }
 }
@@ -57,7 +58,7 @@ extension ScanoutBuffer {
 extension ScreenPixels {
     /// The pixels as a PNG, by libavcodec's encoder.
     fileprivate func png() throws(SnapshotError) -> [UInt8] {
-        guard let picture = ScratchPicture.make(AV_PIX_FMT_RGB24, width: width, height: height),
+        guard let picture = VideoFrame.blank(AV_PIX_FMT_RGB24, width: width, height: height, hasRoom: true),
             let scale = ScaleContext.make(
                 from: (format.av, width, height), to: (AV_PIX_FMT_RGB24, width, height), flags: SWS_POINT)
         else { throw .encoder("no memory") }

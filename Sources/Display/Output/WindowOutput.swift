@@ -54,7 +54,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
         state.withLock { $0.mode = upright(display.mode) }
     }
 
-    /// The display's mode as a viewer sees it: the window is turned with what it lies over.
+    /// The display's mode as a viewer sees it: the window is rotated with what it lies over.
     private func upright(_ mode: DisplayMode?) -> DisplayMode? {
         guard var mode, display.rotation.swapsAxes else { return mode }
         (mode.width, mode.height) = (mode.height, mode.width)
@@ -84,7 +84,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
         state.withLock { if prepared.generation == $0.generation { $0.uses[prepared.buffer] = .spare } }
     }
 
-    func endTurn() {
+    func playerEnded() {
         state.withLock { state in state.uses = state.uses.map { $0 == .ready ? .spare : $0 } }
         show(nil)
     }

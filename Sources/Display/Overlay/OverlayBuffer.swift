@@ -5,7 +5,7 @@ import KioskPlayback
 /// row of ordinary memory first. It knows what was drawn into it last, so only rectangles in which something else is to be are written.
 ///
 /// Drawn into on the compositor thread, while no plane shows it.
-class OverlayBuffer: @unchecked Sendable {
+final class OverlayBuffer: @unchecked Sendable {
     // Sendable because the compositor thread alone touches what changes, and only while the buffer is nobody else's (BufferPool).
 
     let pixels: PixelMemory
@@ -13,6 +13,7 @@ class OverlayBuffer: @unchecked Sendable {
     /// What of the screen is in it, in scan-out pixels, at its upper left corner; nil before the first drawing.
     private(set) var box: PixelRectangle?
     private var marks: [Mark] = []
+    private let owner: AnyObject
 
     /// What was drawn where.
     private struct Mark: Equatable {
@@ -24,7 +25,10 @@ class OverlayBuffer: @unchecked Sendable {
         }
     }
 
-    init(pixels: PixelMemory, framebuffer: FramebufferID) { (self.pixels, self.framebuffer) = (pixels, framebuffer) }
+    /// On memory that `owner` keeps.
+    init(pixels: PixelMemory, framebuffer: FramebufferID, owner: AnyObject) {
+        (self.pixels, self.framebuffer, self.owner) = (pixels, framebuffer, owner)
+    }
 
     /// Bytes.
     var byteCount: Int { pixels.stride * pixels.height }

@@ -20,7 +20,7 @@ struct OverlayFrame {
     var shows: [Show] = []
     /// Where the plane of the picture is among the planes; nil where it cannot be put.
     var below: UInt64?
-    /// The turn of the picture that it lies over; nil where it may lie over any.
+    /// The rotation of the picture that it lies over; nil where it may lie over any.
     var rotation: Rotation?
     /// What is drawn in the buffers, for snapshots.
     var drawn: PlacedOverlay?

@@ -4,7 +4,7 @@ import KioskVocabulary
 import Logging
 
 /// Keeps the overlay that an output was given, and brings it to where the screen can show it: onto planes (``OverlayPlanes``), else into the
-/// pictures themselves (``ScenePainter``). What the screen becomes meanwhile, another one or turned, it does that anew for.
+/// pictures themselves (``ScenePainter``). What the screen becomes meanwhile, another one or rotated, it does that anew for.
 ///
 /// An overlay that is in the pictures stays there until it is empty: a plane would show it a second time, over those that have it.
 ///

@@ -187,33 +187,22 @@ final class OverlayPlanes: @unchecked Sendable {
     private func spare(
         for regions: [Region], over frames: [OverlayFrame], free limit: Int
     ) throws(DeviceError) -> [OverlayBuffer]? {
-        var chosen: [OverlayBuffer] = []
+        // Those that stay, first: they are not to be had for the others.
+        var chosen = regions.map { region in
+            frames[0].shows.first { $0.place == region.place && $0.buffer.shows(region.part, in: region.place) }?.buffer
+        }
         func isFree(_ buffer: OverlayBuffer) -> Bool {
             !chosen.contains { $0 === buffer } && !frames.contains { $0.shows.contains { $0.buffer === buffer } }
         }
-        let shown = frames[0].shows
-        // Those that stay, first: they are no longer to be had for the others.
-        let stay = regions.map { region in
-            shown.first { $0.place == region.place && $0.buffer.shows(region.part, in: region.place) }?.buffer
-        }
-        chosen = stay.compactMap { $0 }
-        var found: [OverlayBuffer] = []
-        for (region, staying) in zip(regions, stay) {
+        for (place, region) in regions.enumerated() where chosen[place] == nil {
             let box = region.place
-            if let staying {
-                found.append(staying)
-                continue
-            }
             let fitting = buffers.filter { buffer in
                 let (width, height) = (buffer.pixels.width, buffer.pixels.height)
                 let fits = region.isCursor ? (width, height) == (box.width, box.height) : width >= box.width && height >= box.height
                 return fits && isFree(buffer)
             }
-            if let buffer = fitting.first(where: { $0.box == box }) ?? fitting.min(by: { $0.byteCount < $1.byteCount }) {
-                chosen.append(buffer)
-                found.append(buffer)
-                continue
-            }
+            chosen[place] = fitting.first { $0.box == box } ?? fitting.min { $0.byteCount < $1.byteCount }
+            if chosen[place] != nil { continue }
             let bytes = box.area * 4
             // What was made for other rectangles.
             for (index, buffer) in buffers.enumerated().reversed()
@@ -223,10 +212,9 @@ final class OverlayPlanes: @unchecked Sendable {
             guard buffers.reduce(bytes, { $0 + $1.byteCount }) <= max(limit, bytes) else { return nil }
             let fresh = try hardware.makeBuffer(width: box.width, height: box.height)
             buffers.append(fresh)
-            chosen.append(fresh)
-            found.append(fresh)
+            chosen[place] = fresh
         }
-        return found
+        return chosen.compactMap { $0 }
     }
 }
 

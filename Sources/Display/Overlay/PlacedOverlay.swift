@@ -2,14 +2,14 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-/// An overlay as one screen scans it out: every picture turned, and its place. In ordinary memory, drawn row by row over rows in ordinary
-/// memory, for a plane of its own (``OverlayBuffer``) or for the picture itself (``ScanoutWriter``). A surface that does not have to be turned
+/// An overlay as one screen scans it out: every picture rotated, and its place. In ordinary memory, drawn row by row over rows in ordinary
+/// memory, for a plane of its own (``OverlayBuffer``) or for the picture itself (``ScanoutWriter``). A surface that does not have to be rotated
 /// is not copied.
 struct PlacedOverlay: Sendable {
     /// One picture.
     struct Picture: Sendable {
         let surface: Surface
-        /// Row by row without gaps, 0xAARRGGBB, premultiplied: the surface's own, or those turned.
+        /// Row by row without gaps, 0xAARRGGBB, premultiplied: the surface's own, or those rotated.
         let pixels: [UInt32]
         /// In 256ths.
         let weight: UInt32
@@ -30,7 +30,7 @@ struct PlacedOverlay: Sendable {
     private(set) var fillsScreen = false
     private var lastStamp: UInt64 = 0
 
-    /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is turned by `rotation`.
+    /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is rotated by `rotation`.
     init(rotation: Rotation, width: Int, height: Int) { (self.rotation, self.width, self.height) = (rotation, width, height) }
 
     /// What is to be seen of `overlay`. What is the same as `before`, on the same screen, is taken over from it.
@@ -44,7 +44,7 @@ struct PlacedOverlay: Sendable {
             // Far outside is far enough to be reckoned with.
             func near(_ place: Int) -> Int { min(max(place, -(1 << 30)), 1 << 30) }
             let upright = PixelRectangle(x: near(picture.x), y: near(picture.y), width: surface.width, height: surface.height)
-            let whole = PictureGeometry.turn(upright, on: canvas, by: rotation)
+            let whole = PictureGeometry.rotate(upright, on: canvas, by: rotation)
             guard weight > 0, let place = whole.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height)) else { continue }
             let former = before?.pictures.filter { $0.surface === surface } ?? []
             if let same = former.first(where: { $0.whole == whole && $0.weight == weight }) {
@@ -52,10 +52,10 @@ struct PlacedOverlay: Sendable {
                 continue
             }
             lastStamp += 1
-            // What has moved is not turned again.
+            // What has moved is not rotated again.
             pictures.append(
                 Picture(
-                    surface: surface, pixels: former.first?.pixels ?? surface.turned(by: rotation), weight: weight, stamp: lastStamp,
+                    surface: surface, pixels: former.first?.pixels ?? surface.rotated(by: rotation), weight: weight, stamp: lastStamp,
                     whole: whole, place: place))
         }
     }
@@ -103,14 +103,15 @@ struct PlacedOverlay: Sendable {
 }
 
 extension Surface {
-    /// Its pixels turned clockwise.
-    fileprivate func turned(by rotation: Rotation) -> [UInt32] {
+    /// Its pixels rotated clockwise.
+    fileprivate func rotated(by rotation: Rotation) -> [UInt32] {
         if rotation == .none { return pixels }
-        return [UInt32](unsafeUninitializedCapacity: pixels.count) { turned, count in
+        return [UInt32](unsafeUninitializedCapacity: pixels.count) { rotated, count in
             pixels.withUnsafeBytes { source in
-                PixelTurn.copy(
+                PixelRotation.copy(
                     source.baseAddress!, stride: width * 4, width: width, height: height, bytesPerPixel: 4,
-                    turn: Orientation(rotation: rotation), to: turned.baseAddress!, stride: (rotation.swapsAxes ? height : width) * 4)
+                    orientation: Orientation(rotation: rotation), to: rotated.baseAddress!,
+                    stride: (rotation.swapsAxes ? height : width) * 4)
             }
             count = pixels.count
         }

@@ -101,21 +101,23 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
     // MARK: Memory
 
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer {
-        try DumbVideoBuffer.make(route.card, format, width: width, height: height, forScaling: forScaling)
+        try VideoBuffer.make(route.card, format, width: width, height: height, forScaling: forScaling)
     }
 
     func makeBuffer(width: Int, height: Int) throws(DeviceError) -> OverlayBuffer {
-        DumbOverlayBuffer(try DumbBuffer.make(route.card, width: width, height: height, format: kDRM_FORMAT_ARGB8888))
+        let (buffer, pixels) = try DumbBuffer.make(route.card, width: width, height: height, format: kDRM_FORMAT_ARGB8888)
+        return OverlayBuffer(pixels: pixels, framebuffer: buffer.framebuffer, owner: buffer)
     }
 
-    func makeBackground(_ colour: UInt32) throws(DeviceError) -> BackgroundBuffer {
-        let dumb = try DumbBuffer.make(route.card, width: width, height: height)
-        dumb.pixels.fill(picture.destination, with: colour)
-        return DumbBackground(dumb, colour)
+    func makeBackground(_ colour: UInt32) throws(DeviceError) -> HeldFramebuffer {
+        let (buffer, pixels) = try DumbBuffer.make(route.card, width: width, height: height)
+        pixels.fill(picture.destination, with: colour)
+        return HeldFramebuffer(id: buffer.framebuffer, owner: buffer)
     }
 
-    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> ImportedSurface {
-        try PrimeFramebuffer.make(route.card, frame)
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer {
+        let scanned = Owned(try Framebuffer.importing(frame, into: route.card))
+        return HeldFramebuffer(id: scanned.value.id, owner: scanned)
     }
 
     // MARK: Asking the driver
@@ -144,44 +146,10 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
     }
 }
 
-/// A dumb buffer of an overlay plane.
-private final class DumbOverlayBuffer: OverlayBuffer, @unchecked Sendable {
-    // Sendable for the reason OverlayBuffer gives; what it adds never changes.
-    private(set) var dumb: DumbBuffer
-
-    init(_ dumb: consuming DumbBuffer) {
-        let (pixels, framebuffer) = (dumb.pixels, dumb.framebuffer)
-        self.dumb = dumb
-        super.init(pixels: pixels, framebuffer: framebuffer)
-    }
-}
-
-/// A background in dumb memory.
-private final class DumbBackground: BackgroundBuffer, @unchecked Sendable {
-    // Sendable for the reason BackgroundBuffer gives; what it adds never changes.
-    private(set) var dumb: DumbBuffer
-
-    init(_ dumb: consuming DumbBuffer, _ colour: UInt32) {
-        let framebuffer = dumb.framebuffer
-        self.dumb = dumb
-        super.init(framebuffer: framebuffer, colour: colour)
-    }
-}
-
-/// The dmabufs of a hardware decoder's surface as a framebuffer.
-final class PrimeFramebuffer: ImportedSurface, @unchecked Sendable {
-    // Sendable for the reason ImportedSurface gives; what it adds never changes.
-    private(set) var scanned: Framebuffer
-
-    private init(_ scanned: consuming Framebuffer) {
-        let id = scanned.id
-        self.scanned = scanned
-        super.init(framebuffer: id)
-    }
-
+extension Framebuffer {
     /// Imports the memory of a frame's surface. The corresponding C function is `drmPrimeFDToHandle`. The handles are closed at once: the framebuffer
     /// keeps the memory, and the kernel gives the same handle, uncounted, for memory that is imported a second time.
-    static func make(_ card: DRMCard, _ frame: borrowing VideoFrame) throws(DeviceError) -> PrimeFramebuffer {
+    fileprivate static func importing(_ frame: borrowing VideoFrame, into card: DRMCard) throws(DeviceError) -> Framebuffer {
         guard let surface = frame.surface?.pointee, surface.nb_layers == 1, (1...4).contains(surface.nb_objects) else {
             throw DeviceError("import a decoder's memory into \(card.path)", code: EINVAL)
         }
@@ -207,7 +175,6 @@ final class PrimeFramebuffer: ImportedSurface, @unchecked Sendable {
         }
         let modifier = objects[0].format_modifier
         if modifier != kDRM_FORMAT_MOD_INVALID { parts.modifier = modifier }
-        return PrimeFramebuffer(
-            try Framebuffer.make(card, width: frame.width, height: frame.height, format: layer.format, parts))
+        return try make(card, width: frame.width, height: frame.height, format: layer.format, parts)
     }
 }

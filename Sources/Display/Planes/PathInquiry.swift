@@ -49,7 +49,7 @@ package final class PathInquiry {
             throw Refusal(description: "\(record.connector.name) has no modes")
         }
         display = "\(record.connector.name) \(record.connector.modes[mode].name)"
-        rotation = settings.rotation + record.panelTurn
+        rotation = settings.rotation + record.panelRotation
         guard card.isAtomic else { throw Refusal(description: "\(card.path) knows the older calls only: all pictures are converted") }
         do throws(DeviceError) {
             let route = try PipeRoute.find(card, record, mode: mode)
@@ -108,15 +108,4 @@ package final class PathInquiry {
 extension String {
     /// What follows the arrow.
     fileprivate var way: String? { firstIndex(of: "→").map { String(self[index($0, offsetBy: 2)...]) } }
-}
-
-extension VideoFrame {
-    /// A picture that nobody has drawn; nil where there is no memory for it, or no such format.
-    static func blank(_ format: AVPixelFormat, width: Int, height: Int) -> VideoFrame? {
-        guard format != AV_PIX_FMT_NONE, let av = av_frame_alloc() else { return nil }
-        let frame = VideoFrame(adopting: av)
-        (av.pointee.format, av.pointee.width, av.pointee.height) = (format.rawValue, Int32(clamping: width), Int32(clamping: height))
-        guard av_frame_get_buffer(av, 0) >= 0 else { return nil }
-        return frame
-    }
 }

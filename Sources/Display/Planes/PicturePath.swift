@@ -4,25 +4,20 @@ import KioskVocabulary
 enum PicturePath: String, CaseIterable {
     /// A hardware decoder's memory on a plane, as it is.
     case dmabuf
-    /// Drawn by a software decoder into a plane's memory (``PlanePool``); the plane scales and turns it.
+    /// Drawn by a software decoder into a plane's memory (``PlanePool``); the plane scales and rotates it.
     case direct
-    /// Copied once into a plane's memory; the plane scales and turns it.
+    /// Copied once into a plane's memory; the plane scales and rotates it.
     case copy
     /// Scaled in software into a plane's memory.
     case scale
-    /// Scaled, turned and converted in software, for the primary plane.
+    /// Scaled, rotated and converted in software, for the primary plane.
     case convert
 
     /// Those that may be taken, without the last, which always may. vkms has the processor compose its planes, at a greater cost than conversion.
     static func allowed(_ choice: PicturePathChoice, driver: String) -> [PicturePath] {
-        switch choice {
-        case .automatic: driver == "vkms" ? [] : [.dmabuf, .direct, .copy, .scale]
-        case .dmabuf: [.dmabuf, .direct, .copy, .scale]
-        case .direct: [.direct, .copy, .scale]
-        case .copy: [.copy, .scale]
-        case .scale: [.scale]
-        case .convert: []
-        }
+        let ways = allCases.dropLast()
+        if choice == .automatic { return driver == "vkms" ? [] : Array(ways) }
+        return Array(ways.drop { $0.rawValue != choice.rawValue })
     }
 
     /// Why ``allowed(_:driver:)`` has none, for messages.

@@ -17,7 +17,7 @@ struct PictureShape: Hashable {
     var format: PictureFormat
     var width: Int, height: Int
     /// nil for colours that no plane makes.
-    var colour: PlaneColour?
+    var colour: ColourDescription?
     /// What is seen of it, and where.
     var geometry: PictureGeometry
     /// 0xRRGGBB of the bars.
@@ -28,7 +28,7 @@ struct PictureShape: Hashable {
 
     /// That of a frame; nil where there is nothing to show, or only the converter can tell.
     init?(
-        _ frame: borrowing VideoFrame, crop: PixelRectangle?, turn: Rotation, gravity: VideoGravity, region: Region = .full,
+        _ frame: borrowing VideoFrame, crop: PixelRectangle?, own: Rotation, gravity: VideoGravity, region: Region = .full,
         rotation: Rotation,
         background: UInt32, screenWidth: Int, screenHeight: Int
     ) {
@@ -37,10 +37,11 @@ struct PictureShape: Hashable {
         }
         (self.format, self.background) = (format, background)
         (width, height) = (frame.width, frame.height)
-        colour = PlaneColour(ColourDescription(frame.av, fullRangeByFormat: format.isFullRange))
+        let colour = ColourDescription(frame.av, fullRangeByFormat: format.isFullRange)
+        self.colour = colour.planeEncoding == nil ? nil : colour
         geometry = PictureGeometry(
             storedWidth: width, storedHeight: height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
-            orientation: Orientation(rotation: frame.orientation.rotation + turn, isMirrored: frame.orientation.isMirrored),
+            orientation: Orientation(rotation: frame.orientation.rotation + own, isMirrored: frame.orientation.isMirrored),
             gravity: gravity, region: region, screenWidth: screenWidth, screenHeight: screenHeight, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
         if let surface = frame.surface?.pointee, surface.nb_layers > 0, surface.nb_objects > 0 {
@@ -107,11 +108,12 @@ struct PicturePlan {
         }
     }
 
-    private static func layers(_ shape: PictureShape, _ path: PicturePath, _ colour: PlaneColour) -> [Candidate] {
-        let (crop, place, turn) = (shape.geometry.crop, shape.geometry.scanout, shape.geometry.turn)
+    private static func layers(_ shape: PictureShape, _ path: PicturePath, _ colour: ColourDescription) -> [Candidate] {
+        let (crop, place, orientation) = (shape.geometry.crop, shape.geometry.scanout, shape.geometry.orientation)
         func candidate(_ format: VideoFormat?, _ size: (Int, Int), _ source: PixelRectangle, code: UInt32, modifier: UInt64?) -> Candidate {
             let layer = PlanePlanner.Layer(
-                format: code, modifier: modifier, sourceWidth: source.width, sourceHeight: source.height, destination: place, turn: turn,
+                format: code, modifier: modifier, sourceWidth: source.width, sourceHeight: source.height, destination: place,
+                orientation: orientation,
                 colour: colour)
             return Candidate(
                 path: path, format: format, width: size.0, height: size.1, source: source, crop: crop, layer: layer, hasBackground: false)
@@ -128,7 +130,7 @@ struct PicturePlan {
                 candidate(format, (shape.width, shape.height), crop, code: format.code, modifier: nil)
             }
         case .scale:
-            let (width, height) = turn.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
+            let (width, height) = orientation.rotation.swapsAxes ? (place.height, place.width) : (place.width, place.height)
             let whole = PixelRectangle(x: 0, y: 0, width: width, height: height)
             return VideoFormat.scaled(from: shape.format).map { candidate($0, (width, height), whole, code: $0.code, modifier: nil) }
         case .convert: return []

@@ -26,15 +26,15 @@ struct PlanePlanner {
         var sourceWidth: Int, sourceHeight: Int
         /// Where, in scan-out pixels.
         var destination: PixelRectangle
-        var turn = Orientation.up
+        var orientation = Orientation.up
         /// Whether it is to be translucent as a whole.
         var isFaded = false
         /// What its colours are, of a YUV format.
-        var colour: PlaneColour?
+        var colour: ColourDescription?
 
         /// Whether the plane has to scale.
         var isScaled: Bool {
-            let (width, height) = turn.rotation.swapsAxes ? (sourceHeight, sourceWidth) : (sourceWidth, sourceHeight)
+            let (width, height) = orientation.rotation.swapsAxes ? (sourceHeight, sourceWidth) : (sourceWidth, sourceHeight)
             return (width, height) != (destination.width, destination.height)
         }
 
@@ -63,7 +63,7 @@ struct PlanePlanner {
 
     /// What a plane lacks for a layer.
     enum Misfit: String {
-        case format, modifier, turn, scaling, alpha, colours, size
+        case format, modifier, rotation, scaling, alpha, colours, size
     }
 
     /// Why there is no assignment.
@@ -111,27 +111,20 @@ struct PlanePlanner {
 
     /// The same, with only places among the planes that are beneath those of `others`, wherever these are put.
     func beneath(_ others: [PlaneRecord]) -> PlanePlanner {
-        let limit = others.compactMap { Self.position(of: $0, above: nil) }.min() ?? 0
-        return PlanePlanner(
-            planes.compactMap { plane in
-                guard plane.type != .primary else { return plane }
-                guard let position = Self.position(of: plane, above: nil), position < limit else { return nil }
-                guard case .range(let range) = plane.stacking else { return plane }
-                var plane = plane
-                plane.stacking = .range(range.lowerBound...min(range.upperBound, limit - 1))
-                return plane
-            }, self)
+        within(nil, others.compactMap { Self.position(of: $0, above: nil) }.min() ?? 0)
     }
 
     /// The same, with only places among the planes that are above `position`.
-    func above(_ position: UInt64) -> PlanePlanner {
+    func above(_ position: UInt64) -> PlanePlanner { within(position, .max) }
+
+    private func within(_ below: UInt64?, _ limit: UInt64) -> PlanePlanner {
         PlanePlanner(
             planes.compactMap { plane in
                 guard plane.type != .primary else { return plane }
-                guard let least = Self.position(of: plane, above: position) else { return nil }
+                guard let least = Self.position(of: plane, above: below), least < limit else { return nil }
                 guard case .range(let range) = plane.stacking else { return plane }
                 var plane = plane
-                plane.stacking = .range(least...range.upperBound)
+                plane.stacking = .range(least...min(range.upperBound, limit - 1))
                 return plane
             }, self)
     }
@@ -190,7 +183,7 @@ struct PlanePlanner {
     private func misfit(of layer: Layer, on plane: PlaneRecord) -> Misfit? {
         if !plane.formats.contains(layer.format) { return .format }
         if !plane.takes(layer.format, layer.modifier) { return .modifier }
-        if !plane.turns.contains(layer.turn) { return .turn }
+        if !plane.orientations.contains(layer.orientation) { return .rotation }
         if layer.isScaled, !plane.canScale { return .scaling }
         if layer.isFaded, !plane.hasAlpha { return .alpha }
         if let colour = layer.colour, !plane.colours.contains(colour) { return .colours }

@@ -91,18 +91,6 @@ extension PlaneMemory {
     }
 }
 
-/// A picture in a plane's memory that is, or will be, on the screen. Nobody draws into it as long as this lives.
-final class HeldPicture: @unchecked Sendable {
-    // Sendable because the frame is only read once it is here, and freed by its last holder, the compositor.
-    private(set) var frame: VideoFrame
-    let buffer: VideoBuffer
-
-    init(_ frame: consuming VideoFrame, _ buffer: VideoBuffer) {
-        self.frame = frame
-        self.buffer = buffer
-    }
-}
-
 /// How fast memory is read.
 enum ReadBack {
     /// Bytes that are read, and how much longer than ordinary memory they may take. Cached memory that is not in the cache takes up to three times as

@@ -17,7 +17,7 @@ struct SurfaceImports {
     }
 
     private struct Entry {
-        var surface: ImportedSurface
+        var surface: HeldFramebuffer
         var lastUse: UInt64
     }
 
@@ -33,8 +33,8 @@ struct SurfaceImports {
 
     /// The framebuffer of a frame's surface; `make` imports it.
     mutating func framebuffer(
-        of frame: borrowing VideoFrame, make: (borrowing VideoFrame) throws(DeviceError) -> ImportedSurface
-    ) throws(DeviceError) -> ImportedSurface {
+        of frame: borrowing VideoFrame, make: (borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer
+    ) throws(DeviceError) -> HeldFramebuffer {
         let present = frame.av.pointee.hw_frames_ctx.flatMap { UnsafeMutableRawPointer($0.pointee.data) }
         if present != pool { entries.removeAll(keepingCapacity: true) }
         pool = present

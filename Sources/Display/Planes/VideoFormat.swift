@@ -9,7 +9,12 @@ struct VideoFormat: Hashable, CustomStringConvertible {
     let av: AVPixelFormat
 
     /// What it is called in a message: `NV12`.
-    var description: String { String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self) }
+    var description: String { Self.name(code) }
+
+    /// A fourcc code in letters.
+    static func name(_ code: UInt32) -> String {
+        String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
+    }
 
     init(_ name: String, _ av: AVPixelFormat) {
         code = name.utf8.reversed().reduce(0) { $0 << 8 | UInt32($1) }

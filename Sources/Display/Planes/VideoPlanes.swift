@@ -5,6 +5,29 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
+/// What planes for video need of a card: ``KMSPlanes``. Compositor thread, but where it says otherwise.
+protocol VideoHardware: AnyObject, Sendable {
+    /// The driver's name.
+    var driver: String { get }
+    /// Pixels of the screen.
+    var width: Int { get }
+    var height: Int { get }
+    /// Which planes there are now for the picture and what lies behind it, besides those that drawn pictures have.
+    func planner(besides taken: [PlaneID]) -> PlanePlanner
+    /// The properties of a plane.
+    func properties(of plane: PlaneID) -> PlaneProperties
+    /// Memory for pictures of this size. With `forScaling` libswscale may write there. Any thread.
+    func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer
+    /// A whole screen of one colour.
+    func makeBackground(_ colour: UInt32) throws(DeviceError) -> HeldFramebuffer
+    /// Makes a hardware decoder's memory a framebuffer, which keeps it alive.
+    func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer
+    /// Asks the driver whether it would show a picture without a modeset.
+    func test(_ show: VideoShow) throws(DeviceError)
+    /// Pictures are shown so from now on; nil: converted. The planes `former` show other ones still.
+    func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID])
+}
+
 /// Puts pictures onto planes as they are decoded, instead of converting them: which way (``PicturePath``), onto which planes, in which memory.
 ///
 /// The way is found once for each shape of picture (``PictureShape``): ``PicturePlan`` says what could be, ``PlanePlanner`` which planes are for
@@ -29,25 +52,14 @@ final class VideoPlanes: @unchecked Sendable {
         var taken: [PlaneID]
     }
 
-    /// What was found; nil for conversion.
-    private final class Answer {
-        let request: Request
-        let candidate: PicturePlan.Candidate
-        let arrangement: VideoArrangement
-
-        init(_ request: Request, _ candidate: PicturePlan.Candidate, _ arrangement: VideoArrangement) {
-            (self.request, self.candidate, self.arrangement) = (request, candidate, arrangement)
-        }
-    }
-
-    /// What was found for a request, and what there is to say of it: `plane 31, copied once`.
+    /// What was found for a request, nil for conversion, and what there is to say of it: `plane 31, copied once`.
     private struct Finding {
-        var answer: Answer?
+        var arrangement: VideoArrangement?
         var text: String
     }
 
     private var findings: [Request: Finding] = [:]
-    private var last: (request: Request, codec: AVCodecID, answer: Answer?)?
+    private var last: (request: Request, codec: AVCodecID, arrangement: VideoArrangement?)?
     private static let mostFindings = 64
     /// What has failed since.
     private var failed: [Request: Set<PicturePath>] = [:]
@@ -61,7 +73,7 @@ final class VideoPlanes: @unchecked Sendable {
     private var surfaces = SurfaceImports()
     private var pools = PlanePools()
     private var writer = VideoWriter()
-    private var backgroundBuffer: BackgroundBuffer?
+    private var background: (colour: UInt32, buffer: HeldFramebuffer)?
 
     /// Why there are no ways but conversion; nil where there are.
     private let obstacle: String?
@@ -81,7 +93,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     deinit { pools.close() }
 
-    /// Puts the picture of `scene` into the memory of slot `slot`, turned by `rotation`, in `region` of the screen, on `background` where the scene
+    /// Puts the picture of `scene` into the memory of slot `slot`, rotated by `rotation`, in `region` of the screen, on `background` where the scene
     /// names none. `taken` are the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if
     /// they have one. nil where it is to be converted.
     func prepare(
@@ -92,7 +104,7 @@ final class VideoPlanes: @unchecked Sendable {
         guard scene.count == 1 else { return convert(former: former) }
         let show = scene.withLayer(at: 0) { layer -> VideoShow? in
             let shape = PictureShape(
-                layer.frame, crop: layer.crop, turn: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
+                layer.frame, crop: layer.crop, own: layer.rotation, gravity: layer.gravity, region: region, rotation: rotation,
                 background: background, screenWidth: hardware.width, screenHeight: hardware.height)
             guard layer.alpha >= 1, var shape else { return nil }
             shape.room = pools.buffer(of: layer.frame).map { PlanePlanner.Size(width: $0.layout.width, height: $0.layout.height) }
@@ -120,35 +132,35 @@ final class VideoPlanes: @unchecked Sendable {
 
     /// The driver has refused to show an arrangement that it agreed to.
     func refused(_ arrangement: VideoArrangement, _ error: DeviceError) {
-        for case let answer? in findings.values.map(\.answer) where answer.arrangement === arrangement { fail(answer, "\(error)") }
+        for (request, finding) in findings where finding.arrangement === arrangement { fail(request, arrangement, "\(error)") }
     }
 
     private func show(_ frame: borrowing VideoFrame, _ request: Request, _ slot: Int) -> VideoShow? {
-        while let answer = answer(request, frame, slot) {
+        while let arrangement = arrangement(request, frame, slot) {
+            let candidate = arrangement.candidate
             do throws(DeviceError) {
-                let memory = try fill(answer.candidate, frame, slot)
                 return VideoShow(
-                    arrangement: answer.arrangement, memory: memory,
-                    backgroundBuffer: answer.candidate.hasBackground ? try background(request.shape.background) : nil)
+                    arrangement: arrangement, memory: try fill(candidate, frame, slot),
+                    backgroundBuffer: candidate.hasBackground ? try background(request.shape.background) : nil)
             } catch {
-                fail(answer, "\(error)")
-                if answer.candidate.path == .direct { pools.withdraw(frame) }
+                fail(request, arrangement, "\(error)")
+                if candidate.path == .direct { pools.withdraw(frame) }
             }
         }
         return nil
     }
 
-    private func fail(_ answer: Answer, _ reason: String) {
-        failed[answer.request, default: []].insert(answer.candidate.path)
-        findings[answer.request] = nil
-        if last?.request == answer.request { last = nil }
-        log.warning("\(answer.request.shape.name): \(answer.candidate.path.rawValue) no more: \(reason)")
+    private func fail(_ request: Request, _ arrangement: VideoArrangement, _ reason: String) {
+        failed[request, default: []].insert(arrangement.path)
+        findings[request] = nil
+        if last?.request == request { last = nil }
+        log.warning("\(request.shape.name): \(arrangement.path.rawValue) no more: \(reason)")
     }
 
     // MARK: The way
 
-    private func answer(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Answer? {
-        if let last, last.request == request, last.codec == frame.codec { return last.answer }
+    private func arrangement(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> VideoArrangement? {
+        if let last, last.request == request, last.codec == frame.codec { return last.arrangement }
         let finding: Finding
         if let known = findings[request] {
             finding = known
@@ -161,22 +173,22 @@ final class VideoPlanes: @unchecked Sendable {
         let codec = frame.codec == AV_CODEC_ID_NONE ? "" : "\(String(cString: avcodec_get_name(frame.codec))) "
         line = "\(codec)\(request.shape.name) → \(finding.text)"
         if !isSilent, said.count < 100, said.insert(line).inserted { log.info("\(line)") }
-        last = (request, frame.codec, finding.answer)
-        return finding.answer
+        last = (request, frame.codec, finding.arrangement)
+        return finding.arrangement
     }
 
     /// What would be said of a picture on a screen that shows nothing else: ``line``. Nothing is shown.
     func describe(_ frame: borrowing VideoFrame, gravity: VideoGravity, rotation: Rotation) -> String? {
         let shape = PictureShape(
-            frame, crop: nil, turn: .none, gravity: gravity, rotation: rotation, background: 0, screenWidth: hardware.width,
+            frame, crop: nil, own: .none, gravity: gravity, rotation: rotation, background: 0, screenWidth: hardware.width,
             screenHeight: hardware.height)
         guard let shape else { return nil }
-        _ = answer(Request(shape: shape, taken: []), frame, 0)
+        _ = arrangement(Request(shape: shape, taken: []), frame, 0)
         return line
     }
 
     private func find(_ request: Request, _ frame: borrowing VideoFrame, _ slot: Int) -> Finding {
-        if let obstacle { return Finding(answer: nil, text: "\(PicturePath.convert.work) (\(obstacle))") }
+        if let obstacle { return Finding(text: "\(PicturePath.convert.work) (\(obstacle))") }
         let failed = failed[request] ?? []
         let paths = paths.filter { !failed.contains($0) }
         let plan = PicturePlan(request.shape, paths, width: hardware.width, height: hardware.height)
@@ -185,12 +197,13 @@ final class VideoPlanes: @unchecked Sendable {
         if paths.contains(.direct), let refusal = offer(request, planner, frame, slot) { refusals.append((.direct, refusal.reason)) }
         for candidate in plan.candidates {
             switch ask(candidate, request, planner, frame, slot) {
-            case .success(let answer):
-                return Finding(answer: answer, text: text(answer, refusals.filter { $0.path != candidate.path }))
+            case .success(let arrangement):
+                return Finding(
+                    arrangement: arrangement, text: text(request, arrangement, refusals.filter { $0.path != candidate.path }))
             case .failure(let refusal): refusals.append((candidate.path, refusal.reason))
             }
         }
-        return Finding(answer: nil, text: text(nil, refusals))
+        return Finding(text: text(request, nil, refusals))
     }
 
     private struct Refusal: Error { var reason: String }
@@ -233,16 +246,11 @@ final class VideoPlanes: @unchecked Sendable {
     private func ask(
         _ candidate: PicturePlan.Candidate, _ request: Request, _ planner: PlanePlanner, _ frame: borrowing VideoFrame, _ slot: Int,
         in given: VideoShow.Memory? = nil
-    ) -> Result<Answer, Refusal> {
+    ) -> Result<VideoArrangement, Refusal> {
         let layers = layers(candidate)
         // Before there is memory for it.
         do throws(PlanePlanner.Refusal) { _ = try planner.assignments(for: layers) } catch { return .failure(Refusal(reason: "\(error)")) }
-        func arrangement(_ assignments: [PlanePlanner.Assignment]) -> VideoArrangement {
-            VideoArrangement(
-                candidate, assignments, plane: candidate.hasBackground ? hardware.properties(of: assignments[1].plane) : nil,
-                colour: candidate.layer.colour!, background: request.shape.background)
-        }
-        let memory: VideoShow.Memory, backgroundBuffer: BackgroundBuffer?
+        let memory: VideoShow.Memory, backgroundBuffer: HeldFramebuffer?
         do throws(DeviceError) {
             if let given { memory = given } else { memory = try self.memory(candidate, frame, slot, isKept: false) }
             backgroundBuffer = candidate.hasBackground ? try background(request.shape.background) : nil
@@ -250,7 +258,9 @@ final class VideoPlanes: @unchecked Sendable {
         var agreed: VideoArrangement?
         var arrangements = PlaneArrangements(planner)
         let answer = arrangements.answer(for: layers) { assignments throws(DeviceError) in
-            let tried = arrangement(assignments)
+            let tried = VideoArrangement(
+                candidate, assignments, plane: candidate.hasBackground ? hardware.properties(of: assignments[1].plane) : nil,
+                background: request.shape.background)
             do throws(DeviceError) {
                 try hardware.test(VideoShow(arrangement: tried, memory: memory, backgroundBuffer: backgroundBuffer))
             } catch {
@@ -262,25 +272,28 @@ final class VideoPlanes: @unchecked Sendable {
             if given == nil, case .buffer(let buffer) = memory { buffers.keep(buffer, size(candidate, frame), slot) }
         }
         switch answer {
-        case .planes: return .success(Answer(request, candidate, agreed!))
+        case .planes: return .success(agreed!)
         case .converted(let reason): return .failure(Refusal(reason: reason))
         }
     }
 
-    private func text(_ answer: Answer?, _ refusals: [(path: PicturePath, reason: String)]) -> String {
+    private func text(
+        _ request: Request, _ arrangement: VideoArrangement?, _ refusals: [(path: PicturePath, reason: String)]
+    ) -> String {
         // One reason a way is enough: the first is that of the best.
         var reasons: [String] = []
         for path in PicturePath.allCases {
             if let reason = refusals.first(where: { $0.path == path })?.reason { reasons.append("\(path.rawValue): \(reason)") }
         }
         let why = reasons.isEmpty ? "" : " (\(reasons.joined(separator: "; ")))"
-        guard let answer else { return "\(PicturePath.convert.work)\(why)" }
-        let plane = answer.arrangement.plane.map { "plane \($0.id.rawValue)" } ?? "the primary plane"
-        let own = VideoFormat(answer.request.shape.format.av)?.code
-        let format = answer.candidate.format.map { $0.code == own ? "" : " as \($0)" } ?? ""
-        let scaled = answer.candidate.layer.isScaled ? ", scaled by the display" : ""
-        let turned = answer.candidate.layer.turn == .up ? "" : ", turned by the display"
-        return "\(plane)\(format)\(scaled)\(turned), \(answer.candidate.path.work)\(why)"
+        guard let arrangement else { return "\(PicturePath.convert.work)\(why)" }
+        let (candidate, layer) = (arrangement.candidate, arrangement.candidate.layer)
+        let plane = arrangement.plane.map { "plane \($0.id.rawValue)" } ?? "the primary plane"
+        let own = VideoFormat(request.shape.format.av)?.code
+        let format = candidate.format.map { $0.code == own ? "" : " as \($0)" } ?? ""
+        let scaled = layer.isScaled ? ", scaled by the display" : ""
+        let rotated = layer.orientation == .up ? "" : ", rotated by the display"
+        return "\(plane)\(format)\(scaled)\(rotated), \(arrangement.path.work)\(why)"
     }
 
     // MARK: Its memory
@@ -289,13 +302,15 @@ final class VideoPlanes: @unchecked Sendable {
     private func memory(
         _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int, isKept: Bool
     ) throws(DeviceError) -> VideoShow.Memory {
-        guard candidate.format != nil else { return .surface(try held(frame)) }
+        guard candidate.format != nil else {
+            let hardware = hardware
+            return try held(
+                frame, in: surfaces.framebuffer(of: frame) { frame throws(DeviceError) in try hardware.importSurface(frame) })
+        }
         if candidate.path == .direct {
-            guard let buffer = pools.buffer(of: frame), let shared = frame.shared() else {
-                throw DeviceError("hold a decoded picture", code: ENOMEM)
-            }
-            if isKept { pools.use(buffer, of: frame) }
-            return .decoded(HeldPicture(shared, buffer))
+            let buffer = pools.buffer(of: frame)
+            if isKept, let buffer { pools.use(buffer, of: frame) }
+            return try held(frame, in: buffer.map { HeldFramebuffer(id: $0.framebuffer, owner: $0) })
         }
         let size = size(candidate, frame)
         if let buffer = buffers.buffer(size, slot) {
@@ -318,25 +333,20 @@ final class VideoPlanes: @unchecked Sendable {
         _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int
     ) throws(DeviceError) -> VideoShow.Memory {
         let memory = try memory(candidate, frame, slot, isKept: true)
-        switch memory {
-        case .buffer(let buffer): try writer.write(frame, as: candidate, into: buffer)
-        case .surface: SurfaceUse.noteShown()
-        case .decoded: break
-        }
+        if case .buffer(let buffer) = memory { try writer.write(frame, as: candidate, into: buffer) }
+        if candidate.path == .dmabuf { SurfaceUse.noteShown() }
         return memory
     }
 
-    private func held(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldSurface {
-        let hardware = hardware
-        let imported = try surfaces.framebuffer(of: frame) { frame throws(DeviceError) in try hardware.importSurface(frame) }
-        guard let shared = frame.shared() else { throw DeviceError("hold a decoded picture", code: ENOMEM) }
-        return HeldSurface(shared, imported)
+    private func held(_ frame: borrowing VideoFrame, in framebuffer: HeldFramebuffer?) throws(DeviceError) -> VideoShow.Memory {
+        guard let framebuffer, let shared = frame.shared() else { throw DeviceError("hold a decoded picture", code: ENOMEM) }
+        return .picture(HeldPicture(shared, framebuffer))
     }
 
-    private func background(_ colour: UInt32) throws(DeviceError) -> BackgroundBuffer {
-        if let backgroundBuffer, backgroundBuffer.colour == colour { return backgroundBuffer }
+    private func background(_ colour: UInt32) throws(DeviceError) -> HeldFramebuffer {
+        if let background, background.colour == colour { return background.buffer }
         let fresh = try hardware.makeBackground(colour)
-        backgroundBuffer = fresh
+        background = (colour, fresh)
         return fresh
     }
 }

@@ -5,31 +5,26 @@ import KioskPlayback
 
 /// How planes show the pictures of one shape, as the driver has agreed to. One for each answer, so that what shows the same is the same object.
 final class VideoArrangement: Sendable {
-    let path: PicturePath
+    let candidate: PicturePlan.Candidate
     /// The plane of the picture, where that is not the primary one.
     let plane: PlaneProperties?
     /// Where among the planes it is, and where the primary one is; nil where they cannot be put.
     let zpos: UInt64?, primaryZpos: UInt64?
-    /// What of the memory is seen, and where.
-    let source: PixelRectangle, place: PixelRectangle
-    let turn: Orientation
-    let colour: PlaneColour
     /// 0xRRGGBB of the bars.
     let background: UInt32
 
-    init(
-        _ candidate: PicturePlan.Candidate, _ assignments: [PlanePlanner.Assignment], plane: PlaneProperties?, colour: PlaneColour,
-        background: UInt32
-    ) {
-        path = candidate.path
-        self.plane = plane
+    init(_ candidate: PicturePlan.Candidate, _ assignments: [PlanePlanner.Assignment], plane: PlaneProperties?, background: UInt32) {
+        (self.candidate, self.plane, self.background) = (candidate, plane, background)
         (primaryZpos, zpos) = (assignments[0].zpos, assignments.last!.zpos)
-        (source, place, turn) = (candidate.source, candidate.layer.destination, candidate.layer.turn)
-        (self.colour, self.background) = (colour, background)
     }
 
+    var path: PicturePath { candidate.path }
+
     func image(_ framebuffer: FramebufferID) -> PlaneImage {
-        PlaneImage(framebuffer: framebuffer, source: source, place: place, turn: turn, colour: colour)
+        let layer = candidate.layer
+        return PlaneImage(
+            framebuffer: framebuffer, source: candidate.source, place: layer.destination, orientation: layer.orientation,
+            colour: layer.colour)
     }
 }
 
@@ -38,20 +33,18 @@ struct VideoShow: Sendable {
     /// What keeps the picture's memory.
     enum Memory: Sendable {
         case buffer(VideoBuffer)
-        case surface(HeldSurface)
-        case decoded(HeldPicture)
+        case picture(HeldPicture)
     }
 
     let arrangement: VideoArrangement
     let memory: Memory
     /// What the primary plane shows behind it; nil where that shows the picture.
-    let backgroundBuffer: BackgroundBuffer?
+    let backgroundBuffer: HeldFramebuffer?
 
     var framebuffer: FramebufferID {
         switch memory {
         case .buffer(let buffer): buffer.framebuffer
-        case .surface(let surface): surface.imported.framebuffer
-        case .decoded(let picture): picture.buffer.framebuffer
+        case .picture(let picture): picture.framebuffer.id
         }
     }
 
@@ -75,22 +68,23 @@ struct VideoShow: Sendable {
             return
         }
         if !isSame {
-            primary.show(backgroundBuffer.framebuffer, at: screen, on: crtc, zpos: arrangement.primaryZpos, in: &request)
+            primary.show(backgroundBuffer.id, at: screen, on: crtc, zpos: arrangement.primaryZpos, in: &request)
             plane.show(arrangement.image(framebuffer), on: crtc, zpos: arrangement.zpos, in: &request)
             return
         }
-        if backgroundBuffer.framebuffer != behind { primary.exchange(backgroundBuffer.framebuffer, in: &request) }
+        if backgroundBuffer.id != behind { primary.exchange(backgroundBuffer.id, in: &request) }
         if names || framebuffer != showing { plane.exchange(framebuffer, in: &request) }
     }
 
     /// What the primary plane shows.
-    var primaryFramebuffer: FramebufferID { backgroundBuffer?.framebuffer ?? framebuffer }
+    var primaryFramebuffer: FramebufferID { backgroundBuffer?.id ?? framebuffer }
 
     /// The picture as it is scanned out, in ordinary memory, of the shape of `pixels`; for snapshots. nil where the memory cannot be read.
     func drawn(like pixels: PixelMemory) -> ScanoutBuffer? {
         let copy = MemoryBuffer(width: pixels.width, height: pixels.height, format: pixels.format)
+        let (candidate, layer) = (arrangement.candidate, arrangement.candidate.layer)
         let geometry = PictureGeometry(
-            crop: arrangement.source, scanout: arrangement.place, canvas: arrangement.place, turn: arrangement.turn)
+            crop: candidate.source, scanout: layer.destination, canvas: layer.destination, orientation: layer.orientation)
         func draw(_ frame: consuming VideoFrame?) -> ScanoutBuffer? {
             guard let frame else { return nil }
             do throws(PictureConverter.Refusal) {
@@ -99,39 +93,27 @@ struct VideoShow: Sendable {
             } catch { return nil }
         }
         switch memory {
-        case .buffer(let buffer): return draw(buffer.frame(ColourDescription(arrangement.colour)))
-        case .surface(let surface): return draw(surface.frame.downloaded())
-        case .decoded(let picture): return draw(picture.frame.shared())
+        case .buffer(let buffer): return draw(buffer.frame(layer.colour!))
+        case .picture(let picture): return draw(picture.frame.downloaded())
         }
     }
 }
 
-/// The background on the primary plane, behind a picture on a plane of its own.
-class BackgroundBuffer: @unchecked Sendable {
-    // Sendable because nothing of it changes once it is made.
-    let framebuffer: FramebufferID
-    /// 0xRRGGBB.
-    let colour: UInt32
-
-    init(framebuffer: FramebufferID, colour: UInt32) { (self.framebuffer, self.colour) = (framebuffer, colour) }
+/// A framebuffer that something keeps: the background on the primary plane behind a picture, or a hardware decoder's memory.
+struct HeldFramebuffer: Sendable {
+    let id: FramebufferID
+    var owner: (any Sendable)?
 }
 
-/// A hardware decoder's memory as a framebuffer.
-class ImportedSurface: @unchecked Sendable {
-    // Sendable because nothing of it changes once it is made.
-    let framebuffer: FramebufferID
-
-    init(framebuffer: FramebufferID) { self.framebuffer = framebuffer }
-}
-
-/// A hardware decoder's picture that is, or will be, on the screen. The decoder does not draw into its memory as long as this lives.
-final class HeldSurface: @unchecked Sendable {
+/// A decoder's picture that is, or will be, on the screen from the memory it was drawn into: the hardware's own, or a plane's. Nobody draws into
+/// that as long as this lives.
+final class HeldPicture: @unchecked Sendable {
     // Sendable because the frame is only read once it is here, and freed by its last holder, the compositor.
     private(set) var frame: VideoFrame
-    let imported: ImportedSurface
+    let framebuffer: HeldFramebuffer
 
-    init(_ frame: consuming VideoFrame, _ imported: ImportedSurface) {
+    init(_ frame: consuming VideoFrame, _ framebuffer: HeldFramebuffer) {
         self.frame = frame
-        self.imported = imported
+        self.framebuffer = framebuffer
     }
 }

@@ -15,12 +15,7 @@ struct VideoWriter {
         var keepsRange: Bool
     }
 
-    private final class Pass {
-        private(set) var context: ScaleContext
-        init(_ context: consuming ScaleContext) { self.context = context }
-    }
-
-    private var pass: (key: Key, pass: Pass)?
+    private var pass: (key: Key, context: Owned<ScaleContext>)?
 
     /// Writes what `candidate` is to be made of `frame`.
     mutating func write(
@@ -54,8 +49,8 @@ struct VideoWriter {
             guard let context else {
                 throw DeviceError("scale \(crop.width)x\(crop.height) to \(key.width)x\(key.height)", code: ENOMEM)
             }
-            pass = (key, Pass(context))
+            pass = (key, Owned(context))
         }
-        pass!.pass.context.run(from: PicturePlanes(frame.av, x: crop.x, y: crop.y), to: buffer.planes)
+        pass!.context.value.run(from: PicturePlanes(frame.av, x: crop.x, y: crop.y), to: buffer.planes)
     }
 }

@@ -11,8 +11,8 @@ struct VirtualTerminal: ~Copyable {
     /// `/dev/tty1`.
     let path: String
     private let descriptor: Descriptor
-    private let released: WakeUp
-    private let acquired: WakeUp
+    private let released = WakeUp()
+    private let acquired = WakeUp()
     private let formerKeyboard: Int32
     private let guardPipe: Int32
     private let guardProcess: pid_t
@@ -62,13 +62,14 @@ struct VirtualTerminal: ~Copyable {
         var process: pid_t = 0
         let pipe = kiosk_vt_guard_start(descriptor.raw, path, KD_TEXT, keyboard, &process)
         if pipe < 0 { throw DeviceError("start the guard process of \(path)") }
-        let terminal = VirtualTerminal(path: path, descriptor: descriptor, keyboard: keyboard, guardPipe: pipe, guardProcess: process)
+        let terminal = VirtualTerminal(
+            path: path, descriptor: descriptor, formerKeyboard: keyboard, guardPipe: pipe, guardProcess: process)
         // Should one of these fail, the value goes, and puts back what the others did.
         guard terminal.releaseDescriptor >= 0, terminal.acquireDescriptor >= 0 else {
             throw DeviceError("watch for switches of \(path)", code: EMFILE)
         }
         guard ioctl(terminal.descriptor.raw, UInt(KDSETMODE), KD_GRAPHICS) == 0 else { throw DeviceError("set \(path) to graphics mode") }
-        guard ioctl(terminal.descriptor.raw, UInt(KDSKBMODE), K_OFF) == 0 else { throw DeviceError("turn off the keyboard of \(path)") }
+        guard ioctl(terminal.descriptor.raw, UInt(KDSKBMODE), K_OFF) == 0 else { throw DeviceError("switch off the keyboard of \(path)") }
         kiosk_vt_catch_signals(terminal.releaseDescriptor, terminal.acquireDescriptor)
         var ours = vt_mode()
         ours.mode = CChar(VT_PROCESS)
@@ -77,16 +78,6 @@ struct VirtualTerminal: ~Copyable {
         guard ioctl(terminal.descriptor.raw, UInt(VT_SETMODE), &ours) == 0 else { throw DeviceError("watch for switches of \(path)") }
         if !terminal.isActive { _ = ioctl(terminal.descriptor.raw, UInt(VT_ACTIVATE), number) }
         return terminal
-    }
-
-    private init(path: String, descriptor: consuming Descriptor, keyboard: Int32, guardPipe: Int32, guardProcess: pid_t) {
-        self.path = path
-        self.descriptor = descriptor
-        released = WakeUp()
-        acquired = WakeUp()
-        formerKeyboard = keyboard
-        self.guardPipe = guardPipe
-        self.guardProcess = guardProcess
     }
 
     deinit {

@@ -157,5 +157,5 @@ final class OutputLease: Sendable {
 
     init(_ output: any SceneOutput) { self.output = output }
 
-    deinit { output.endTurn() }
+    deinit { output.playerEnded() }
 }

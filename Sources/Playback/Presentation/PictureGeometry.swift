@@ -21,12 +21,12 @@ package struct PixelRectangle: Hashable, Sendable {
     }
 }
 
-/// Where a picture goes: which part of the stored picture is seen, where on the screen, and turned how.
+/// Where a picture goes: which part of the stored picture is seen, where on the screen, and rotated how.
 ///
 /// Three spaces take part. *Stored* is the frame as decoded. The *canvas* is the screen as a viewer standing before it sees it, and
-/// what gravity, controls and touch are about. *Scan-out* is the screen as the display driver sees it: the canvas turned by
-/// the configured rotation. A picture is cropped in stored pixels, turned by its own orientation, fitted to the canvas, and the whole
-/// canvas is turned into scan-out.
+/// what gravity, controls and touch are about. *Scan-out* is the screen as the display driver sees it: the canvas rotated by
+/// the configured rotation. A picture is cropped in stored pixels, rotated by its own orientation, fitted to the canvas, and the whole
+/// canvas is rotated into scan-out.
 package struct PictureGeometry: Hashable, Sendable {
     /// The part of the stored picture that is seen, in stored pixels; never empty, never outside.
     package var crop: PixelRectangle
@@ -34,12 +34,12 @@ package struct PictureGeometry: Hashable, Sendable {
     package var canvas: PixelRectangle
     /// The same place in scan-out pixels.
     package var scanout: PixelRectangle
-    /// Mirror and turn that take the stored picture to its place in scan-out.
-    package var turn: Orientation
+    /// Mirror and rotation that take the stored picture to its place in scan-out.
+    package var orientation: Orientation
 
     /// A geometry that is known: what of the stored picture is seen where in scan-out.
-    package init(crop: PixelRectangle, scanout: PixelRectangle, canvas: PixelRectangle, turn: Orientation) {
-        (self.crop, self.scanout, self.canvas, self.turn) = (crop, scanout, canvas, turn)
+    package init(crop: PixelRectangle, scanout: PixelRectangle, canvas: PixelRectangle, orientation: Orientation) {
+        (self.crop, self.scanout, self.canvas, self.orientation) = (crop, scanout, canvas, orientation)
     }
 
     /// The geometry of one picture on one screen.
@@ -48,10 +48,10 @@ package struct PictureGeometry: Hashable, Sendable {
     ///   - storedWidth: pixels across as decoded, at least 1; likewise `storedHeight`.
     ///   - pixelAspectRatio: width of a stored pixel divided by its height; nonsense (0, negative, not finite, beyond 10000:1) counts as 1.
     ///   - source: the part of the stored picture that there is to see, nil for all of it; widened to the chroma grid.
-    ///   - orientation: how the stored picture must be turned to stand upright.
+    ///   - orientation: how the stored picture must be rotated to stand upright.
     ///   - region: where on the canvas the picture is fitted into.
     ///   - screenWidth: pixels across in scan-out, at least 1; likewise `screenHeight`.
-    ///   - rotation: the clockwise turn of the canvas into scan-out (`[display] rotation`).
+    ///   - rotation: the clockwise rotation of the canvas into scan-out (`[display] rotation`).
     ///   - chromaWidth: luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
     package init(
         storedWidth: Int, storedHeight: Int, source: PixelRectangle? = nil, pixelAspectRatio: Double = 1, orientation: Orientation = .up,
@@ -73,9 +73,9 @@ package struct PictureGeometry: Hashable, Sendable {
             let upright = orientation.rotation.swapsAxes ? (stored.1, stored.0) : stored
             canvas = Self.fit(upright, into: bounds)
         case .resizeAspectFill:
-            // Its place as the stored picture sees it: what is cut off is cut off before the picture is turned.
-            let turned = orientation.rotation.swapsAxes ? (bounds.height, bounds.width) : (bounds.width, bounds.height)
-            let shape = Double(turned.0) / Double(turned.1) / aspect
+            // Its place as the stored picture sees it: what is cut off is cut off before the picture is rotated.
+            let rotated = orientation.rotation.swapsAxes ? (bounds.height, bounds.width) : (bounds.width, bounds.height)
+            let shape = Double(rotated.0) / Double(rotated.1) / aspect
             if Double(storedWidth) > Double(storedHeight) * shape {
                 (crop.x, crop.width) = Self.cut(storedWidth, to: Double(storedHeight) * shape, grid: chromaWidth)
             } else {
@@ -83,8 +83,8 @@ package struct PictureGeometry: Hashable, Sendable {
             }
         }
         (crop.x, crop.y) = (crop.x + across.start, crop.y + down.start)
-        scanout = Self.turn(canvas, on: canvasSize, by: rotation)
-        turn = Orientation(rotation: orientation.rotation + rotation, isMirrored: orientation.isMirrored)
+        scanout = Self.rotate(canvas, on: canvasSize, by: rotation)
+        self.orientation = Orientation(rotation: orientation.rotation + rotation, isMirrored: orientation.isMirrored)
     }
 
     /// The largest rectangle of the shape `size` in the middle of `bounds`, at least one pixel each way. The side that does not
@@ -117,8 +117,8 @@ package struct PictureGeometry: Hashable, Sendable {
         return (start, min((end + grid - 1) / grid * grid, length) - start)
     }
 
-    /// A canvas rectangle in scan-out pixels: where it is on a canvas of this size (across, down) that is turned by `rotation`.
-    package static func turn(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
+    /// A canvas rectangle in scan-out pixels: where it is on a canvas of this size (across, down) that is rotated by `rotation`.
+    package static func rotate(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
         switch rotation {
         case .none: r
         case .clockwise90: PixelRectangle(x: canvas.1 - r.y - r.height, y: r.x, width: r.height, height: r.width)

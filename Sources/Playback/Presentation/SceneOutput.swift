@@ -107,7 +107,7 @@ package enum SceneOutputEvent: Sendable {
 /// pool (13 ms were seen), and the presenter must not wait for that.
 ///
 /// Several players may have an output, one after the other. All that one of them has prepared and not committed is the output's again with
-/// ``endTurn()``, which ``OutputLease`` calls: no player can take a buffer with it.
+/// ``playerEnded()``, which ``OutputLease`` calls: no player can take a buffer with it.
 ///
 /// Video and overlays change independently of each other: the engine prepares the same frame again in a scene with other layers, or
 /// another frame with the same ones. Losing the display is never an error: it is a state (`mode` nil) that the output works at ending by
@@ -123,21 +123,21 @@ package protocol SceneOutput: AnyObject, Sendable {
     /// Whether flips are reported with the vblank's own time. Without it the engine paces by timer at the mode's refresh.
     var reportsVblank: Bool { get }
 
-    /// The clockwise turn from what a viewer sees to what is scanned out, as it is on the screen now: what ``setRotation(_:)`` asked for on
+    /// The clockwise rotation from what a viewer sees to what is scanned out, as it is on the screen now: what ``setRotation(_:)`` asked for on
     /// top of how the panel is built in.
     var rotation: Rotation { get }
-    /// Turns everything: scenes prepared from now on, and the overlay with the first of them; the last picture before stays on the screen
+    /// Rotates everything: scenes prepared from now on, and the overlay with the first of them; the last picture before stays on the screen
     /// until then. ``rotation`` changes with the flip that shows it. Any thread.
     func setRotation(_ rotation: Rotation)
 
-    /// Makes `scene` ready for the screen: its frames oriented, scaled as their gravity says, turned by the configured rotation, its
+    /// Makes `scene` ready for the screen: its frames oriented, scaled as their gravity says, rotated by the configured rotation, its
     /// layers over each other. A frame that cannot be converted is drawn as background and logged once. Compositor thread.
     func prepare(_ scene: borrowing Scene) -> Preparation
     /// Asks for a prepared scene to be scanned out from the next vblank on. `id` must grow from call to call. Presenter thread.
     func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult
     /// Gives back a prepared scene that is not committed.
     func discard(_ prepared: PreparedScene)
-    /// Takes over what lies over every scene. What takes time (upload into a plane's buffer, turning by the rotation) is done here.
+    /// Takes over what lies over every scene. What takes time (upload into a plane's buffer, rotating by the rotation) is done here.
     /// Compositor thread.
     func setOverlay(_ overlay: Overlay) -> OverlayPlacement
     /// Asks for the overlay alone to be shown from the next vblank on, the picture unchanged. Only after ``OverlayPlacement/plane``.
@@ -150,7 +150,7 @@ package protocol SceneOutput: AnyObject, Sendable {
     func wake()
     /// A player is done with the output, and both its threads have ended: what was prepared and not committed is taken back, and what lay over
     /// its scenes is gone with the next commit. Another player may follow.
-    func endTurn()
+    func playerEnded()
     /// Restores what was on the screen before. No other call may follow or be under way.
     func close()
     /// The beats of what the output does by itself: the first look for a display, upkeep in ``wait(until:)``. Nil where there is nothing that can
@@ -175,7 +175,7 @@ package protocol SharedSceneOutput: SceneOutput {
     func png() throws -> [UInt8]
     /// Whether input devices are ours, as another program may have the virtual terminal; called once.
     func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void)
-    /// The turn of touches; called once.
+    /// The rotation of touches; called once.
     func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void)
 }
 

@@ -225,7 +225,7 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
     func commitOverlay(id: UInt64) -> CommitResult { display.commitOverlay(id: id, at: time, using: &random) }
     func discard(_ prepared: PreparedScene) { display.discard(prepared, at: time) }
     func wake() { display.wake() }
-    func endTurn() {}
+    func playerEnded() {}
     func close() {}
 
     // MARK: PCMOutput

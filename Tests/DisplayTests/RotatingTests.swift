@@ -7,8 +7,8 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// A screen that is turned while it plays: what a viewer sees at each vblank.
-@Suite struct TurningTests {
+/// A screen that is rotated while it plays: what a viewer sees at each vblank.
+@Suite struct RotatingTests {
     /// The quarters of the picture at the corners of scan-out: red, green above blue, white.
     private func corners(_ screen: PlaneScreen) -> [UInt32] {
         [screen.seen(1, 1), screen.seen(62, 1), screen.seen(1, 34), screen.seen(62, 34)].map { pixel in
@@ -16,17 +16,17 @@ import Testing
         }
     }
     private let upright: [UInt32] = [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]
-    private let halfTurned: [UInt32] = [0xffffff, 0x0000ff, 0x00ff00, 0xff0000]
+    private let halfRotated: [UInt32] = [0xffffff, 0x0000ff, 0x00ff00, 0xff0000]
 
     private func prepareQuarters(_ output: DisplayOutput) throws -> PreparedScene {
         guard case .prepared(let scene) = output.prepare(Scene(Pictures.quarters(64, 36))) else { throw PlaneStage.Unexpected() }
         return scene
     }
 
-    @Test(arguments: [2, 0]) func aTurnComesWithOneFrame(overlays: Int) throws {
+    @Test(arguments: [2, 0]) func aRotationComesWithOneFrame(overlays: Int) throws {
         let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: overlays)))
         let told = Mutex<[Rotation]>([])
-        stage.output.observeRotation { turn in told.withLock { $0.append(turn) } }
+        stage.output.observeRotation { rotation in told.withLock { $0.append(rotation) } }
         let (output, generation) = (stage.output, stage.output.generation)
         _ = output.setOverlay(Overlay(pictures: [.init(surface: Surface(0xffff_00ff, 6, 6), x: 20, y: 10)]))
         guard case .queued = stage.commit(try prepareQuarters(output)) else { throw PlaneStage.Unexpected() }
@@ -40,16 +40,16 @@ import Testing
         try stage.flip()
         #expect(corners(stage.screen) == upright && stage.screen.seen(21, 11) == 0xff_00ff)
         #expect(output.rotation == .none && told.withLock { $0 } == [.none] && output.generation == generation)
-        // Then all turns at one vblank.
+        // Then all rotates at one vblank.
         guard case .queued = stage.commit(turned) else { throw PlaneStage.Unexpected() }
         #expect(told.withLock { $0 } == [.none])
         try stage.flip()
-        #expect(corners(stage.screen) == halfTurned && stage.screen.seen(64 - 21, 36 - 11) == 0xff_00ff)
+        #expect(corners(stage.screen) == halfRotated && stage.screen.seen(64 - 21, 36 - 11) == 0xff_00ff)
         #expect(stage.screen.seen(21, 11) != 0xff_00ff)
         #expect(output.rotation == .clockwise180 && told.withLock { $0 } == [.none, .clockwise180])
     }
 
-    /// As for a turn: what lies ready is shown as it is, and the next picture is the first with it; in a pause it is asked for.
+    /// As for a rotation: what lies ready is shown as it is, and the next picture is the first with it; in a pause it is asked for.
     @Test func aBackgroundComesWithOneFrame() throws {
         let stage = PlaneStage(PlaneScreen())
         let output = stage.output
@@ -87,7 +87,7 @@ import Testing
         guard case .deadline = output.wait(until: .now + .milliseconds(150)) else { throw PlaneStage.Unexpected() }
         guard case .queued = stage.commit(try prepareQuarters(output)) else { throw PlaneStage.Unexpected() }
         try stage.flip()
-        #expect(corners(stage.screen) == halfTurned)
+        #expect(corners(stage.screen) == halfRotated)
         guard case .stale = stage.commit(ready), case .changed = output.wait(until: .now) else { throw PlaneStage.Unexpected() }
         _ = (try stage.prepare(), try stage.prepare())
     }
@@ -107,7 +107,7 @@ import Testing
         try stage.show()
         // The viewer's top left corner.
         #expect(stage.screen.seen(62, 1) == 0xff_00ff && stage.screen.seen(1, 1) != 0xff_00ff)
-        // Drawn before the turn is on the screen, it waits for it.
+        // Drawn before the rotation is on the screen, it waits for it.
         stage.output.setRotation(.clockwise180)
         _ = stage.output.wait(until: .now)
         _ = stage.output.setOverlay(Overlay(pictures: [.init(surface: purple, x: 0, y: 0)], width: 64, height: 36))

@@ -1,4 +1,4 @@
-// Turned copies of pixels of 1, 2 and 4 bytes.
+// Rotated copies of pixels of 1, 2 and 4 bytes.
 //
 // Read down the columns of a picture, each pixel costs a load, a store and mostly a cache miss. So the picture is cut into blocks of one cache line each
 // way, which the first-level cache holds twice, and those into squares of as many pixels as a vector of 16 bytes has. A square is loaded row by row,
@@ -32,7 +32,7 @@ static inline int least(int a, int b) { return a < b ? a : b; }
 
 // `rows` and `columns` are the destination's: its pixel (x, y) is the source's (y, x). `step` is from one row of the source to the next. `BYTES` a pixel,
 // `STAGES` is log2 of the pixels in a vector.
-#define TURN(BYTES, STAGES, TYPE)                                                                                                                    \
+#define ROTATE(BYTES, STAGES, TYPE)                                                                                                                    \
     static inline void square##BYTES(const uint8_t *source, ptrdiff_t step, uint8_t *target, ptrdiff_t stride) {                                     \
         enum { kSide = 16 / BYTES };                                                                                                                 \
         vector##BYTES rows[kSide], mixed[kSide];                                                                                                     \
@@ -70,11 +70,11 @@ static inline int least(int a, int b) { return a < b ? a : b; }
         for (int x = 0; x < columns; x++) to[x] = from[-x];                                                                                          \
     }
 
-TURN(1, 4, uint8_t)
-TURN(2, 3, uint16_t)
-TURN(4, 2, uint32_t)
+ROTATE(1, 4, uint8_t)
+ROTATE(2, 3, uint16_t)
+ROTATE(4, 2, uint32_t)
 
-void kiosk_copy_turned(
+void kiosk_copy_rotated(
     void *target, long stride, int columns, int rows, const void *source, long across, long down, int bytes) {
     uint8_t *to = target;
     const uint8_t *from = source;
