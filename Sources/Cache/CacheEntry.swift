@@ -6,7 +6,6 @@ import KioskPlatform
 struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
     let description: String
 
-    /// Of a URL.
     init(_ source: Path) {
         let name = source.string.utf8
         description = FNV.hash(name).padded(to: 16, radix: 16) + FNV.hash(name, from: 0x8422_2325_CBF2_9CE4).padded(to: 16, radix: 16)

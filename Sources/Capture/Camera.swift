@@ -17,11 +17,6 @@ package struct Camera: Hashable, Sendable {
     /// Which way a camera looks, as seen from who stands before the display.
     package enum Position: String, Hashable, Sendable { case front, rear }
 
-    /// A camera from its parts.
-    package init(path: String, name: String, bus: String, position: Position?) {
-        (self.path, self.name, self.bus, self.position) = (path, name, bus, position)
-    }
-
     /// The cameras of this machine, by the numbers of their devices, those among them that must not be opened left out; and the devices that could
     /// not be looked at, each with an error number. Opens each for a moment, which disturbs nobody.
     package static func all() -> (cameras: [Camera], refused: [(path: String, errno: Int32)]) {
@@ -34,24 +29,6 @@ package struct Camera: Hashable, Sendable {
             }
         }
         return (cameras, refused)
-    }
-
-    /// The camera behind an open device; nil where it gives no pictures (a tuner, a codec, a device for a camera's metadata).
-    init?(_ descriptor: Int32, path: String) {
-        var capability = v4l2_capability()
-        guard kiosk_video_call(descriptor, kVIDIOC_QUERYCAP, &capability) == 0 else { return nil }
-        let has = capability.capabilities & UInt32(bitPattern: Int32(truncatingIfNeeded: V4L2_CAP_DEVICE_CAPS)) != 0
-        let abilities = has ? capability.device_caps : capability.capabilities
-        let needed = UInt32(V4L2_CAP_VIDEO_CAPTURE) | UInt32(V4L2_CAP_STREAMING)
-        guard abilities & needed == needed else { return nil }
-        self.path = path
-        name = withUnsafeBytes(of: capability.card) { $0.text }
-        bus = withUnsafeBytes(of: capability.bus_info) { $0.text }
-        position = nil
-        var control = v4l2_control()
-        control.id = kV4L2_CID_CAMERA_ORIENTATION
-        let orientation = kiosk_video_call(descriptor, kVIDIOC_G_CTRL, &control) == 0 ? control.value : nil
-        position = Self.position(orientation: orientation, panel: Self.panel(path), name: name)
     }
 
     /// What it offers, the forms that can be read with sizes and rates: `MJPG  1920x1080 at 30; 1280x720 at 60, 30`. Opens it for a moment.
@@ -85,16 +62,8 @@ package struct Camera: Hashable, Sendable {
 
     /// From what the driver says (the control V4L2_CID_CAMERA_ORIENTATION: 0 is front, 1 back), else the firmware, else the camera's name.
     static func position(orientation: Int32?, panel: String?, name: String) -> Position? {
-        switch orientation {
-        case 0: return .front
-        case 1: return .rear
-        default: break
-        }
-        switch panel {
-        case "front": return .front
-        case "back": return .rear
-        default: break
-        }
+        let told: Position? = orientation.flatMap { [0: .front, 1: .rear][$0] } ?? panel.flatMap { ["front": .front, "back": .rear][$0] }
+        if let told { return told }
         let words = name.lowercased().split { !$0.isLetter }
         if words.contains("front") || words.contains("user") { return .front }
         return words.contains("rear") || words.contains("back") || words.contains("world") ? .rear : nil
@@ -102,6 +71,25 @@ package struct Camera: Hashable, Sendable {
 
     /// `HD Webcam C525 (/dev/video0, front)`.
     package var description: String { "\(name) (\(path)\(position.map { ", \($0.rawValue)" } ?? ""))" }
+}
+
+extension Camera {
+    /// The camera behind an open device; nil where it gives no pictures (a tuner, a codec, a device for a camera's metadata).
+    init?(_ descriptor: Int32, path: String) {
+        var capability = v4l2_capability()
+        guard kiosk_video_call(descriptor, kVIDIOC_QUERYCAP, &capability) == 0 else { return nil }
+        let has = capability.capabilities & UInt32(bitPattern: Int32(truncatingIfNeeded: V4L2_CAP_DEVICE_CAPS)) != 0
+        let abilities = has ? capability.device_caps : capability.capabilities
+        let needed = UInt32(V4L2_CAP_VIDEO_CAPTURE) | UInt32(V4L2_CAP_STREAMING)
+        guard abilities & needed == needed else { return nil }
+        self.path = path
+        name = withUnsafeBytes(of: capability.card) { $0.text }
+        bus = withUnsafeBytes(of: capability.bus_info) { $0.text }
+        var control = v4l2_control()
+        control.id = kV4L2_CID_CAMERA_ORIENTATION
+        let orientation = kiosk_video_call(descriptor, kVIDIOC_G_CTRL, &control) == 0 ? control.value : nil
+        position = Self.position(orientation: orientation, panel: Self.panel(path), name: name)
+    }
 }
 
 extension CameraChoice {

@@ -11,7 +11,6 @@ package struct CameraFormat: Hashable, Sendable {
     /// The time from one picture to the next as V4L2 has it: so many seconds of so many.
     package var numerator: UInt32, denominator: UInt32
 
-    /// Pictures a second.
     package var rate: Double { numerator == 0 ? 0 : Double(denominator) / Double(numerator) }
 
     /// `1280x720@30 MJPG`.
@@ -30,27 +29,21 @@ enum CameraPixels: Hashable {
     /// A stream of a codec.
     case coded(AVCodecID)
 
+    private static let pixels = [
+        "NV12": AV_PIX_FMT_NV12, "NV21": AV_PIX_FMT_NV21, "YU12": AV_PIX_FMT_YUV420P, "YV12": AV_PIX_FMT_YUV420P,
+        "YUYV": AV_PIX_FMT_YUYV422, "UYVY": AV_PIX_FMT_UYVY422, "YVYU": AV_PIX_FMT_YVYU422, "422P": AV_PIX_FMT_YUV422P,
+        "NV16": AV_PIX_FMT_NV16, "RGB3": AV_PIX_FMT_RGB24, "BGR3": AV_PIX_FMT_BGR24, "XR24": AV_PIX_FMT_BGR0, "BGR4": AV_PIX_FMT_BGR0,
+        "GREY": AV_PIX_FMT_GRAY8,
+    ]
+    private static let codecs = [
+        "MJPG": AV_CODEC_ID_MJPEG, "JPEG": AV_CODEC_ID_MJPEG, "H264": AV_CODEC_ID_H264, "HEVC": AV_CODEC_ID_HEVC,
+    ]
+
     /// nil for what is not known: raw data of sensors, and formats that nobody converts.
     init?(code: String) {
-        switch code {
-        case "NV12": self = .raw(AV_PIX_FMT_NV12, isSwapped: false)
-        case "NV21": self = .raw(AV_PIX_FMT_NV21, isSwapped: false)
-        case "YU12": self = .raw(AV_PIX_FMT_YUV420P, isSwapped: false)
-        case "YV12": self = .raw(AV_PIX_FMT_YUV420P, isSwapped: true)
-        case "YUYV": self = .raw(AV_PIX_FMT_YUYV422, isSwapped: false)
-        case "UYVY": self = .raw(AV_PIX_FMT_UYVY422, isSwapped: false)
-        case "YVYU": self = .raw(AV_PIX_FMT_YVYU422, isSwapped: false)
-        case "422P": self = .raw(AV_PIX_FMT_YUV422P, isSwapped: false)
-        case "NV16": self = .raw(AV_PIX_FMT_NV16, isSwapped: false)
-        case "RGB3": self = .raw(AV_PIX_FMT_RGB24, isSwapped: false)
-        case "BGR3": self = .raw(AV_PIX_FMT_BGR24, isSwapped: false)
-        case "XR24", "BGR4": self = .raw(AV_PIX_FMT_BGR0, isSwapped: false)
-        case "GREY": self = .raw(AV_PIX_FMT_GRAY8, isSwapped: false)
-        case "MJPG", "JPEG": self = .coded(AV_CODEC_ID_MJPEG)
-        case "H264": self = .coded(AV_CODEC_ID_H264)
-        case "HEVC": self = .coded(AV_CODEC_ID_HEVC)
-        default: return nil
-        }
+        let pixels = Self.pixels[code].map { Self.raw($0, isSwapped: code == "YV12") }
+        guard let known = pixels ?? Self.codecs[code].map(Self.coded) else { return nil }
+        self = known
     }
 
     /// Of two formats of one size and rate that with the lower number is used: what needs no conversion, what needs little, JPEG (which has

@@ -171,33 +171,17 @@ enum CameraPlanes {
         _ frame: UnsafeMutablePointer<AVFrame>, _ memory: UnsafeMutablePointer<AVBufferRef>, stride: Int, isSwapped: Bool, limit: Int
     ) -> Bool {
         let format = AVPixelFormat(rawValue: frame.pointee.format)
-        let (width, height) = (frame.pointee.width, frame.pointee.height)
-        guard let description = av_pix_fmt_desc_get(format), let data = memory.pointee.data else { return false }
-        let least = av_image_get_linesize(format, width, 0)
-        guard least > 0, height > 0 else { return false }
-        let first = max(stride, Int(least))
-        var offset = 0
-        var planes: [(UnsafeMutablePointer<UInt8>, Int)] = []
-        for plane in 0..<Int(av_pix_fmt_count_planes(format)) {
-            let own = av_image_get_linesize(format, width, Int32(plane))
-            // A plane of chroma that is half as wide has half the stride, one with both chroma values the whole.
-            let lineSize = plane == 0 ? first : first * Int(own) / Int(least)
-            let rows = plane == 0 ? Int(height) : -((-Int(height)) >> Int(description.pointee.log2_chroma_h))
-            planes.append((data + offset, lineSize))
-            offset += lineSize * rows
-        }
-        guard offset <= limit, offset <= memory.pointee.size else { return false }
-        if isSwapped, planes.count == 3 { planes.swapAt(1, 2) }
-        frame.pointee.data.0 = planes[0].0
-        frame.pointee.linesize.0 = Int32(clamping: planes[0].1)
-        if planes.count > 1 {
-            frame.pointee.data.1 = planes[1].0
-            frame.pointee.linesize.1 = Int32(clamping: planes[1].1)
-        }
-        if planes.count > 2 {
-            frame.pointee.data.2 = planes[2].0
-            frame.pointee.linesize.2 = Int32(clamping: planes[2].1)
-        }
+        guard frame.pointee.height > 0, let data = memory.pointee.data else { return false }
+        var strides = [Int32](repeating: 0, count: 4), planes = [UnsafeMutablePointer<UInt8>?](repeating: nil, count: 4)
+        guard av_image_fill_linesizes(&strides, format, frame.pointee.width) >= 0, strides[0] > 0 else { return false }
+        // A plane of chroma that is half as wide has half the stride, one with both chroma values the whole.
+        let least = Int(strides[0]), first = max(stride, least)
+        for plane in strides.indices { strides[plane] = Int32(clamping: first * Int(strides[plane]) / least) }
+        let size = av_image_fill_pointers(&planes, format, frame.pointee.height, data, strides)
+        guard size > 0, size <= limit, size <= memory.pointee.size else { return false }
+        let (second, third) = isSwapped ? (2, 1) : (1, 2)
+        (frame.pointee.data.0, frame.pointee.data.1, frame.pointee.data.2) = (planes[0], planes[second], planes[third])
+        (frame.pointee.linesize.0, frame.pointee.linesize.1, frame.pointee.linesize.2) = (strides[0], strides[second], strides[third])
         return true
     }
 }

@@ -42,7 +42,6 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
     /// It was ended before the first picture came.
     case nothingRecorded
 
-    /// What is wrong and what to do.
     package var description: String {
         switch self {
         case .noCamera: "there is no camera: plug one in; `kiosk devices` lists what there is"

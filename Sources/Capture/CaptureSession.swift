@@ -63,12 +63,7 @@ package final class CaptureSession: Sendable {
         var reports: [RecordingReport] = []
     }
 
-    private enum Order: Sendable {
-        case begin(RecordingRequest)
-        case pause(HostTime)
-        case resume(HostTime)
-        case end(HostTime)
-    }
+    private typealias Order = @Sendable (inout Recorder) -> Void
 
     private struct Inbox: Sendable {
         var pictures: [Picture] = []
@@ -165,14 +160,17 @@ package final class CaptureSession: Sendable {
     // MARK: Orders
 
     /// Begins a film with the next picture; what is wrong with that is in its report.
-    package func begin(_ request: RecordingRequest) { order(.begin(request)) }
+    package func begin(_ request: RecordingRequest) { order { recorder, _ in recorder.begin(request) } }
     /// Leaves out what is seen and heard from now on.
-    package func pause() { order(.pause(.now)) }
-    package func resume() { order(.resume(.now)) }
+    package func pause() { order { $0.pause(at: $1) } }
+    package func resume() { order { $0.resume(at: $1) } }
     /// Ends the film; its report follows.
-    package func end() { order(.end(.now)) }
+    package func end() { order { $0.end(at: $1) } }
 
-    private func order(_ order: Order) { inbox.signal { $0.orders.append(order) } }
+    private func order(_ order: @escaping @Sendable (inout Recorder, HostTime) -> Void) {
+        let now = HostTime.now
+        inbox.signal { $0.orders.append { order(&$0, now) } }
+    }
 
     /// How it is.
     package var status: Status { state.withLock { $0.status } }
@@ -266,14 +264,7 @@ package final class CaptureSession: Sendable {
                     return work
                 } ?? Inbox(isClosed: isClosing)
             isClosing = work.isClosed
-            for order in work.orders {
-                switch order {
-                case .begin(let request): recorder.begin(request)
-                case .pause(let time): recorder.pause(at: time)
-                case .resume(let time): recorder.resume(at: time)
-                case .end(let time): recorder.end(at: time)
-                }
-            }
+            for order in work.orders { order(&recorder) }
             for picture in work.pictures { recorder.write(picture.captured, dropped: picture.dropped) }
             for sound in work.sounds { recorder.write(sound) }
             if let failure = work.soundFailure { recorder.loseSound(failure) }

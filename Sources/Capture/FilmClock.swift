@@ -15,7 +15,6 @@ struct FilmClock: Hashable, Sendable {
         var cutBefore: MediaTime
     }
 
-    /// Whether the first picture has come.
     var hasBegun: Bool { start != nil }
     var isPaused: Bool { pausedAt != nil }
 

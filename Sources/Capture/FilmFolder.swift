@@ -28,6 +28,12 @@ package struct FilmFolder: Sendable {
         /// nil where it is not known.
         var age: MediaTime?
         var byteCount: Int64
+
+        /// Whether it is older than `limit`, and that is known.
+        func isOlder(than limit: MediaTime?) -> Bool {
+            guard let limit, let age else { return false }
+            return age > limit
+        }
     }
 
     /// Those that are too many, too old or too much in all; the oldest first. A pure value. `films` begins with the newest.
@@ -166,13 +172,5 @@ package struct FilmFolder: Sendable {
             throwAway(beyond: limits, kept: found)
         }
         return (found.map { "\(path)/\($0)" }, thrown)
-    }
-}
-
-extension FilmFolder.Film {
-    /// Whether it is older than `limit`, and that is known.
-    fileprivate func isOlder(than limit: MediaTime?) -> Bool {
-        guard let limit, let age else { return false }
-        return age > limit
     }
 }

@@ -34,9 +34,7 @@ struct Recorder: ~Copyable {
             (free, checkedAt) = (RecordingFile.freeSpace(at: request.path), .now)
         } catch {
             refused = RecordingReport(
-                path: nil, begin: nil, length: .zero, width: format.width, height: format.height, rate: format.rate, pictureCount: 0,
-                droppedCount: 0,
-                encoder: "", hasSound: samples != nil, notes: [], failure: error)
+                width: format.width, height: format.height, rate: format.rate, hasSound: samples != nil, failure: error)
         }
     }
 
@@ -49,7 +47,7 @@ struct Recorder: ~Copyable {
         guard hasFeed else { return }
         var film: (HostTime) -> MediaTime? = { _ in nil }
         var position = 0
-        if isRecording, let clock = recording?.clock {
+        if isRecording, let clock = recording?.film {
             film = { clock.film($0) }
             position = recording?.samplePosition ?? 0
         }
@@ -85,10 +83,7 @@ struct Recorder: ~Copyable {
 
     /// The report of a film that has just ended, or was refused.
     mutating func finishIfComplete() -> RecordingReport? {
-        if let report = refused {
-            refused = nil
-            return report
-        }
+        if let report = refused.take() { return report }
         guard isFinishing else { return nil }
         let report = recording?.finish()
         recording = nil
@@ -100,14 +95,12 @@ struct Recorder: ~Copyable {
         mutating get {
             var status = CaptureSession.Status()
             (status.level, status.failure, status.soundFailure) = (level, failure, soundFailure)
-            guard isRecording, let snapshot = recording?.snapshot else { return status }
-            status.phase = snapshot.isPaused ? .paused : .recording
-            (status.path, status.elapsed, status.duration) = (snapshot.path, snapshot.elapsed, snapshot.duration)
-            (status.byteCount, status.droppedCount) = (snapshot.byteCount, snapshot.droppedCount)
+            guard isRecording else { return status }
+            recording?.tell(&status)
             var limits: [MediaTime] = []
-            if let duration = snapshot.duration { limits.append(max(.zero, duration - snapshot.elapsed)) }
-            if let free, snapshot.elapsed > .seconds(2), snapshot.byteCount > 0 {
-                let pace = Double(snapshot.byteCount) / snapshot.elapsed.seconds
+            if let duration = status.duration { limits.append(max(.zero, duration - status.elapsed)) }
+            if let free, status.elapsed > .seconds(2), status.byteCount > 0 {
+                let pace = Double(status.byteCount) / status.elapsed.seconds
                 limits.append(.seconds(Double(max(0, free.bytes - RecordingFile.reserve)) / pace))
             }
             status.remaining = limits.min()

@@ -19,7 +19,6 @@ package struct RecordingRequest: Hashable, Sendable {
     /// Whether the processor or the hardware encodes them.
     package var encoder = EncoderWish(.automatic)
 
-    /// A recording into `path`, the rest as usual.
     package init(path: String) { self.path = path }
 }
 
@@ -29,18 +28,17 @@ package struct RecordingReport: Hashable, Sendable {
     package var path: String?
     /// When its first picture was taken; nil where there is none.
     package var begin: HostTime?
-    package var length: MediaTime
+    package var length = MediaTime.zero
     package var width: Int, height: Int
     package var rate: Double
-    package var pictureCount: Int
+    package var pictureCount = 0
     /// Pictures that the camera had and the film has not; what comes after them keeps its time.
-    package var droppedCount: Int
+    package var droppedCount = 0
     /// FFmpeg's name of the encoder.
-    package var encoder: String
-    /// Whether there is sound.
+    package var encoder = ""
     package var hasSound: Bool
     /// What is to be known, one line each.
-    package var notes: [String]
+    package var notes: [String] = []
     /// That of the notes that is so with every recording: why the processor encodes what the hardware was to.
     package var encoderNote: String?
     /// What ended it before it should; the file has what had been recorded.
@@ -53,7 +51,7 @@ struct Recording: ~Copyable {
     private var writer: FilmWriter?
     private let format: AudioFormat?
     private let width: Int, height: Int, rate: Double
-    private var film = FilmClock()
+    private(set) var film = FilmClock()
     private let encoder: String
     private let encoderNote: String?
     private var pictureCount = 0
@@ -110,22 +108,10 @@ struct Recording: ~Copyable {
     /// Pictures that are missing in the film.
     var droppedCount: Int { max(0, droppedNow - (dropped ?? droppedNow)) }
 
-    /// The film's time.
-    var clock: FilmClock { film }
-
-    /// How it goes.
-    struct Snapshot {
-        var path: String
-        var elapsed: MediaTime
-        var duration: MediaTime?
-        var byteCount: Int, droppedCount: Int
-        var isPaused: Bool
-    }
-
-    var snapshot: Snapshot {
-        Snapshot(
-            path: request.path, elapsed: elapsed, duration: request.duration, byteCount: byteCount, droppedCount: droppedCount,
-            isPaused: isPaused)
+    func tell(_ status: inout CaptureSession.Status) {
+        status.phase = isPaused ? .paused : .recording
+        (status.path, status.elapsed, status.duration) = (request.path, elapsed, request.duration)
+        (status.byteCount, status.droppedCount) = (byteCount, droppedCount)
     }
 
     mutating func pause(at time: HostTime) { film.pause(at: time) }

@@ -58,7 +58,6 @@ package enum CommandAnswer: Sendable, ExpressibleByDictionaryLiteral {
         self = .members(members.map { AnswerMember(name: $0, text: $1) })
     }
 
-    /// Their names, and what they are.
     package var members: [AnswerMember] {
         switch self {
         case .place: AnswerMember.place
@@ -69,9 +68,7 @@ package enum CommandAnswer: Sendable, ExpressibleByDictionaryLiteral {
 
 /// A member of an answer.
 package struct AnswerMember: Sendable {
-    /// Its name.
     package let name: String
-    /// What it is.
     package let text: String
 
     static let place = [

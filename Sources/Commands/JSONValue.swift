@@ -15,12 +15,10 @@ package enum JSONValue: Hashable, Sendable {
         if case .object(let members) = self { members[key] } else { nil }
     }
 
-    /// The text of a string.
     package var text: String? { if case .string(let text) = self { text } else { nil } }
     /// A number that is whole.
     package var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
 
-    /// A number.
     package var number: Double? { if case .number(let number) = self { number } else { nil } }
     /// What is in an object, in the order of the keys; nothing for anything else.
     package var members: [(name: String, value: JSONValue)] {
@@ -64,6 +62,22 @@ package enum JSONValue: Hashable, Sendable {
         return line + "\""
     }
 }
+
+/// What becomes a value of JSON: texts, numbers, flags, lists of them, and null for nil.
+package protocol JSONConvertible {
+    var json: JSONValue { get }
+}
+
+extension String: JSONConvertible { package var json: JSONValue { .string(self) } }
+extension Bool: JSONConvertible { package var json: JSONValue { .bool(self) } }
+extension Double: JSONConvertible { package var json: JSONValue { .number(self) } }
+extension Float: JSONConvertible { package var json: JSONValue { .number(Double(self)) } }
+extension Int: JSONConvertible { package var json: JSONValue { .number(Double(self)) } }
+extension Int64: JSONConvertible { package var json: JSONValue { .number(Double(self)) } }
+extension JSONValue: JSONConvertible { package var json: JSONValue { self } }
+extension Dictionary: JSONConvertible where Key == String, Value == JSONValue { package var json: JSONValue { .object(self) } }
+extension Array: JSONConvertible where Element: JSONConvertible { package var json: JSONValue { .array(map(\.json)) } }
+extension Optional: JSONConvertible where Wrapped: JSONConvertible { package var json: JSONValue { map(\.json) ?? .null } }
 
 /// Reads one value from the bytes of a text.
 private struct JSONReader {

@@ -18,10 +18,8 @@ package struct Arrangement: Hashable, Sendable {
         package var quality = 20
         /// Bits a second of the pictures, instead of ``quality``.
         package var bitRate: Int?
-        /// What the file calls itself.
         package var title: String?
 
-        /// The defaults.
         package init() {}
     }
 
@@ -43,7 +41,6 @@ package struct Arrangement: Hashable, Sendable {
         /// the player's.
         package var audioTrack = TrackChoice.automatic
 
-        /// The defaults.
         package init() {}
     }
 
@@ -57,7 +54,6 @@ package struct Arrangement: Hashable, Sendable {
             case card(text: String, subtitle: String?, background: Color?, foreground: Color)
         }
 
-        /// What is shown.
         package var content: Content
         /// Where in the source to begin, and to end; nil is its end.
         package var start = MediaTime.zero, end: MediaTime?
@@ -75,10 +71,8 @@ package struct Arrangement: Hashable, Sendable {
         package var transition: Transition?
         /// How long a fade lasts; nil is the film's.
         package var transitionDuration: MediaTime?
-        /// What becomes of interlaced video.
         package var deinterlace = Deinterlace.auto
 
-        /// All of `content`, once.
         package init(_ content: Content) { self.content = content }
     }
 
@@ -97,20 +91,15 @@ package struct Arrangement: Hashable, Sendable {
         /// How long it fades in at the beginning of the film, and out at its end.
         package var fadeIn = MediaTime.zero, fadeOut = MediaTime.seconds(2)
 
-        /// All of `source`, as usual.
         package init(source: String) { self.source = source }
     }
 
-    /// `[output]`.
     package var output = Output()
-    /// `[film]`.
     package var film = Film()
-    /// The clips, in order.
     package var clips: [Clip] = []
     /// `[music]`.
     package var music: Music?
 
-    /// A film of nothing.
     package init() {}
 }
 
@@ -127,6 +116,34 @@ package enum MusicMode: String, Hashable, Sendable, CaseIterable {
 /// What the pictures of a film are encoded with.
 package enum ExportCodec: String, Hashable, Sendable, CaseIterable {
     case h264, hevc, mpeg4
+}
+
+extension Arrangement {
+    /// What `configuration` shows when it plays `clips` one after the other, with `music` under them. All are absolute paths.
+    ///
+    /// What it says about clips decides: how they are fitted, what is beside them, how long a still stands, how one follows the other, what becomes of
+    /// interlaced video, which sound track is heard. What it says about this box does not, as the film is seen elsewhere: how its display was turned
+    /// (`rotation`) and where on it the picture is (`region`), how loud it is (`volume`, `muted`), and what decodes.
+    package init(showing clips: [String], music: String?, in configuration: Configuration) {
+        self.init()
+        film.gravity = configuration.display.gravity
+        film.background = configuration.display.background
+        film.imageDuration = configuration.playback.imageDuration
+        film.transition = configuration.playback.transition
+        film.transitionDuration = configuration.playback.transitionDuration
+        film.audioTrack = configuration.playback.audioTrack
+        self.clips = clips.map { source in
+            var clip = Clip(.file(source))
+            clip.deinterlace = configuration.playback.deinterlace
+            return clip
+        }
+        self.music = music.map { Music(source: $0) }
+    }
+
+    /// An arrangement file of `clips` with `music` under them: what ``load(_:)`` reads.
+    package static func file(of clips: [String], music: String?) -> String {
+        clips.map { "[[clip]]\nsource = \(quoted($0))\n" }.joined() + (music.map { "[music]\nsource = \(quoted($0))\n" } ?? "")
+    }
 }
 
 /// A size of pictures: `1920x1080`; even numbers from 16 to 8192.

@@ -3,27 +3,17 @@ import KioskVocabulary
 
 /// Everything kiosk.conf says. As made here, every value is the default; kiosk.conf at the top of the repository explains each.
 package struct Configuration: Hashable, Sendable {
-    /// `[display]`.
     package var display = Display()
-    /// `[audio]`.
     package var audio = Audio()
-    /// `[playback]`.
     package var playback = Playback()
     /// `[network]`: of every item that says nothing of its own.
     package var network = StreamSettings()
-    /// `[input]`.
     package var input = Input()
-    /// `[theme]`.
     package var theme = Theme()
-    /// `[shelf]`.
     package var shelf = Shelf()
-    /// `[idle]`.
     package var idle = Idle()
-    /// `[control]`.
     package var control = Control()
-    /// `[record]`.
     package var record = Record()
-    /// `[log]`.
     package var log = Log()
     /// `[[playlist]]`, in the order of the file.
     package var playlist: [PlaylistEntry] = []
@@ -106,4 +96,25 @@ extension Configuration {
             for index in playlist.indices { playlist[index].gravity = nil }
         }
     }
+}
+
+/// What differs between two configurations, by the names of tables and keys: what a player that runs takes over, and what holds from its
+/// next start on.
+package struct ConfigurationChange: Hashable, Sendable {
+    /// What is taken over at once, or with the next item.
+    package private(set) var applied: [String] = []
+    /// What needs a restart.
+    package private(set) var postponed: [String] = []
+    /// Whether what viewers do, or what answers them, differs.
+    package private(set) var concernsViewers = false
+
+    /// From `old` to `new`.
+    package init(from old: Configuration, to new: Configuration) {
+        for (name, needs) in Configuration.keys.flatMap({ $0.differences(old, new) }) {
+            if needs == .viewers { concernsViewers = true }
+            if needs == .restart { postponed.append(name) } else if applied.last != name { applied.append(name) }
+        }
+    }
+
+    package var isEmpty: Bool { applied.isEmpty && postponed.isEmpty }
 }

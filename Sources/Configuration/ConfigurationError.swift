@@ -5,12 +5,6 @@ package struct SourcePosition: Hashable, Comparable, Sendable {
     /// The column, from 1.
     package var column: Int
 
-    /// A place from its parts.
-    package init(line: Int, column: Int) {
-        self.line = line
-        self.column = column
-    }
-
     /// Whether `a` comes first in the file.
     package static func < (a: SourcePosition, b: SourcePosition) -> Bool { (a.line, a.column) < (b.line, b.column) }
 }
@@ -23,13 +17,6 @@ package struct Complaint: Hashable, Sendable, CustomStringConvertible {
     package var position: SourcePosition?
     /// What is wrong and what would be right: `[display] rotation: expected 0, 90, 180 or 270, found 45`.
     package var text: String
-
-    /// A complaint from its parts.
-    package init(path: String, position: SourcePosition?, text: String) {
-        self.path = path
-        self.position = position
-        self.text = text
-    }
 
     /// `kiosk.conf:12:12: [display] rotation: expected 0, 90, 180 or 270, found 45`.
     package var description: String {
@@ -46,7 +33,6 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
     /// What the command exits with after it has printed this: EX_CONFIG of sysexits.h.
     package static let exitStatus: Int32 = 78
 
-    /// An error of at least one complaint, in any order.
     package init(_ complaints: [Complaint]) {
         precondition(!complaints.isEmpty, "an error without a complaint")
         // Sorted by place; those of one place stay in the order they were found in.

@@ -62,9 +62,30 @@ package struct DeviceMapping: Hashable, Sendable {
     package var device: String
     /// The display's connector.
     package var connector: DisplayConnector
+}
 
-    /// A mapping from its parts.
-    package init(device: String, connector: DisplayConnector) { (self.device, self.connector) = (device, connector) }
+/// What a key does: one line of `[input.keys]`, or a default.
+package struct KeyBinding: Hashable, Sendable {
+    /// Which keys, and how they are pressed. That there are such keys has not been checked.
+    package var trigger: KeyTrigger
+    /// What it asks of the player; nil when it is bound to `none`.
+    package var command: Command?
+    /// Where kiosk.conf says so; nil for a default.
+    package var position: SourcePosition?
+
+    /// The bindings a kiosk.conf without `[input.keys]` has: the keys of the table of commands, and digits for the first items.
+    package static let defaults: [KeyBinding] = {
+        let named = CommandTable.ofViewers.flatMap(\.forms).flatMap { form -> [KeyBinding] in
+            guard case .plain(let command, let keys, _) = form else { return [] }
+            return keys.compactMap(KeyTrigger.name).map { KeyBinding(trigger: KeyTrigger([$0]), command: command) }
+        }
+        let digits = (1...9).flatMap { number in
+            ["\(number)", "KP\(number)", "NUMERIC_\(number)"].map {
+                KeyBinding(trigger: KeyTrigger(["KEY_" + $0]), command: .player(.selectItem(number)))
+            }
+        }
+        return named + digits
+    }()
 }
 
 extension Configuration.Input: TableRow {
@@ -183,25 +204,16 @@ extension Configuration.Gestures: TableRow {
 extension Kind where Value == Set<InputLock.Entry> {
     /// `[input] allow`.
     fileprivate static var lockEntries: Self {
-        Self(schema: #""type": "array", "items": { "type": "string" }"#, shown: { _ in "[]" }) { value, place in
-            guard case .array(let items) = value.kind else {
-                place.refuse(value, "a list such as [\"tap\", \"KEY_SPACE\"]")
-                return nil
-            }
-            let entries = items.compactMap { item in
-                let entry = item.kind.string.flatMap(InputLock.Entry.init)
-                if entry == nil {
-                    let words = GestureName.allCases.map(\.rawValue) + ControlsPart.allCases.map(\.rawValue)
-                    let near = item.kind.string.flatMap { suggestion(for: $0, among: words) }.map { ", did you mean “\($0)”?" } ?? ""
-                    place.refuse(
-                        item,
-                        "a key such as \"KEY_SPACE\", a gesture such as \"tap\", a part of the controls such as \"slider\", or "
-                            + "\"device NAME\", \"place PLACE\" or \"id VENDOR:PRODUCT\"", near)
-                }
-                return entry
-            }
-            return Set(entries)
+        let expected =
+            "a key such as \"KEY_SPACE\", a gesture such as \"tap\", a part of the controls such as \"slider\", or "
+            + "\"device NAME\", \"place PLACE\" or \"id VENDOR:PRODUCT\""
+        let list = Kind<[InputLock.Entry]>.list("[\"tap\", \"KEY_SPACE\"]", of: expected, shown: { _ in "[]" }) { text, _ in
+            InputLock.Entry(text)
+        } advice: { text in
+            let words = GestureName.allCases.map(\.rawValue) + ControlsPart.allCases.map(\.rawValue)
+            return suggestion(for: text, among: words).map { ", did you mean “\($0)”?" } ?? ""
         }
+        return list.map({ Set($0) }, back: { Array($0) })
     }
 }
 

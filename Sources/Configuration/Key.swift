@@ -33,7 +33,7 @@ struct Key<Row: Sendable>: Sendable {
     /// Fills the row; what cannot be read is complained about.
     let read: @Sendable (TOMLValue, inout Row, TableReader) -> Void
     /// What differs between two rows by this key, by its name.
-    let differences: @Sendable (_ old: Row, _ new: Row) -> [(name: String, needs: Need?)]
+    private(set) var differences: @Sendable (_ old: Row, _ new: Row) -> [(name: String, needs: Need?)]
     /// The same key of a `[[playlist]]`, which holds for that entry alone; one or none.
     fileprivate(set) var inItem: [Key<PlaylistEntry>] = []
 
@@ -114,8 +114,9 @@ extension Key where Row: TableRow {
         let facts = KeyFacts(
             name: name, needs: needs, missing: missing, hasDefault: example == nil,
             sample: { example ?? shown ?? kind.shown(Row()[keyPath: path]) }, schema: kind.schema, heading: kind.heading)
-        self.init(
-            facts, kind, inItem, objection, set: { $0[keyPath: path] = $1 }, isSame: { isSame($0[keyPath: path], $1[keyPath: path]) })
+        self.init(facts, kind, objection) { $0[keyPath: path] = $1 }
+        differences = { isSame($0[keyPath: path], $1[keyPath: path]) ? [] : [(facts.name, facts.needs)] }
+        if let inItem { self.inItem = [Key<PlaylistEntry>(facts, kind, objection, set: inItem)] }
     }
 
     /// The same for a property that is nil where nothing is said.
@@ -124,16 +125,18 @@ extension Key where Row: TableRow {
         inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)? = nil, shown: String? = nil, example: String? = nil,
         objection: @escaping @Sendable (Value) -> String? = { _ in nil }
     ) {
-        let facts = KeyFacts(
-            name: name, needs: needs, hasDefault: shown != nil, sample: { example ?? shown ?? "" }, schema: kind.schema,
-            heading: kind.heading)
-        self.init(facts, kind, inItem, objection, set: { $0[keyPath: path] = $1 }, isSame: { $0[keyPath: path] == $1[keyPath: path] })
+        let optional: Kind<Value?> = kind.map({ Optional($0) }, back: { $0! })
+        var set: (@Sendable (inout PlaylistEntry, Value?) -> Void)?
+        if let inItem { set = { inItem(&$0, $1!) } }
+        self.init(
+            name, path, optional, needs: needs, inItem: set, shown: shown ?? "", example: example,
+            objection: { (value: Value?) in objection(value!) })
+        facts.hasDefault = shown != nil
     }
 
     private init<Value>(
-        _ facts: KeyFacts, _ kind: Kind<Value>, _ inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)?,
-        _ objection: @escaping @Sendable (Value) -> String?, set: @escaping @Sendable (inout Row, Value) -> Void,
-        isSame: @escaping @Sendable (Row, Row) -> Bool
+        _ facts: KeyFacts, _ kind: Kind<Value>, _ objection: @escaping @Sendable (Value) -> String?,
+        set: @escaping @Sendable (inout Row, Value) -> Void
     ) {
         self.facts = facts
         read = { value, row, table in
@@ -141,8 +144,7 @@ extension Key where Row: TableRow {
             set(&row, made)
             if let text = objection(made) { table.complain(text, about: facts.name) }
         }
-        differences = { isSame($0, $1) ? [] : [(facts.name, facts.needs)] }
-        if let inItem { self.inItem = [Key<PlaylistEntry>(facts, kind, nil, objection, set: inItem, isSame: { _, _ in true })] }
+        differences = { _, _ in [] }
     }
 }
 

@@ -141,6 +141,26 @@ extension Kind where Value: LosslessStringConvertible {
     }
 }
 
+extension Kind {
+    /// The same, where it is good enough, or `"off"`, which becomes nil.
+    static func orOff<Wrapped: LosslessStringConvertible>(
+        _ expected: String, pattern: String? = nil, _ isGood: @escaping @Sendable (Wrapped) -> Bool
+    ) -> Self where Value == Wrapped? {
+        let kind = Kind<Wrapped>.text(expected, pattern: pattern)
+        return Self(expected, schema: kind.schema(), shown: { $0.map(kind.shown) ?? quoted("off") }) { value, _ in
+            guard let text = value.string, text != "off" else { return value.string.map { _ in nil } }
+            return Wrapped(text).flatMap { isGood($0) ? .some($0) : nil }
+        }
+    }
+}
+
+extension Kind where Value == ByteCount? {
+    /// How much a cache may hold: less than a megabyte keeps nothing that is worth it.
+    static func cacheSize(_ example: String) -> Self {
+        orOff("\"off\" or a size such as \"\(example)\", at least 1 MB") { $0 >= ByteCount(1_000_000) }
+    }
+}
+
 extension Kind where Value == Color {
     /// `#rrggbb`.
     static func color(_ example: String) -> Self { text("a colour such as \"\(example)\"", pattern: "^#[0-9A-Fa-f]{6}$") }
@@ -196,20 +216,14 @@ extension Kind where Value == MediaTime {
             "seconds \(orZero ? "(0 or more)" : "(more than 0)") or \"mm:ss\", at most 1000 hours", schema: schema(),
             shown: { $0.seconds == $0.seconds.rounded() ? "\(Int($0.seconds))" : "\($0.seconds)" }
         ) { value, _ in
-            let time: MediaTime
-            switch value {
-            case .integer(let seconds):
-                guard 0...3_600_000 ~= seconds else { return nil }
-                time = MediaTime(nanoseconds: seconds * 1_000_000_000)
-            case .float(let seconds):
-                guard 0...3_600_000 ~= seconds else { return nil }
-                time = MediaTime(seconds: seconds)
-            case .string(let text):
-                guard let clock = MediaTime(clock: text), clock <= .longest else { return nil }
-                time = clock
-            default: return nil
-            }
-            return time > .zero || orZero ? time : nil
+            let time: MediaTime? =
+                switch value {
+                case .integer(let seconds): 0...3_600_000 ~= seconds ? MediaTime(nanoseconds: seconds * 1_000_000_000) : nil
+                case .float(let seconds): 0...3_600_000 ~= seconds ? .seconds(seconds) : nil
+                case .string(let text): MediaTime(clock: text)
+                default: nil
+                }
+            return time.flatMap { $0 <= .longest && ($0 > .zero || orZero) ? $0 : nil }
         }
     }
 }
@@ -222,21 +236,9 @@ extension Kind where Value == MediaTime? {
 extension Kind where Value == PlaylistSource {
     /// A path, relative to the folder of the file, or a URL.
     static func source(_ expected: String) -> Self {
-        location(expected, isURLAllowed: true) {
-            $0
-        } back: {
-            $0.location
-        }
-    }
-
-    /// With `make` of what is named.
-    fileprivate static func location<Other>(
-        _ expected: String, isURLAllowed: Bool, _ make: @escaping @Sendable (PlaylistSource) -> Other,
-        back: @escaping @Sendable (Other) -> String
-    ) -> Kind<Other> {
-        Kind<Other>(expected, schema: #""type": "string", "minLength": 1"#, shown: { quoted(back($0)) }) { value, folder in
-            guard let text = value.string, !text.isEmpty, !text.contains("\0"), isURLAllowed || !isURL(text) else { return nil }
-            return make(PlaylistSource(text, relativeTo: folder))
+        Self(expected, schema: #""type": "string", "minLength": 1"#, shown: { quoted($0.location) }) { value, folder in
+            guard let text = value.string, !text.isEmpty, !text.contains("\0") else { return nil }
+            return PlaylistSource(text, relativeTo: folder)
         }
     }
 }
@@ -244,18 +246,18 @@ extension Kind where Value == PlaylistSource {
 extension Kind where Value == String {
     /// A path, relative to the folder of the file, or a URL: an absolute path, or the URL.
     static func pathOrURL(_ expected: String) -> Self {
-        Kind<PlaylistSource>.location(expected, isURLAllowed: true) {
-            $0.location
-        } back: {
-            $0
-        }
+        Kind<PlaylistSource>.source(expected).map({ $0.location }, back: { PlaylistSource($0, relativeTo: "/") })
     }
+
     /// A path, relative to the folder of the file: an absolute path.
     static func path(_ expected: String) -> Self {
-        Kind<PlaylistSource>.location(expected, isURLAllowed: false) {
-            $0.location
-        } back: {
-            $0
+        let kind = pathOrURL(expected)
+        return Self(schema: kind.schema(), shown: kind.shown) { value, place in
+            guard value.kind.string.map(isURL) != true else {
+                place.refuse(value, expected)
+                return nil
+            }
+            return kind.read(value, place)
         }
     }
 
@@ -312,20 +314,32 @@ extension Kind where Value == [String] {
 
     /// Paths of folders, relative to that of the file; the word `usb` is where sticks are.
     static var folders: Self {
-        Self(
-            schema: #""type": "array", "items": { "type": "string", "minLength": 1 }"#,
+        list(
+            "[\"/srv/videos\", \"usb\"]", of: "the path of a folder or \"usb\"", schema: #", "minLength": 1"#,
             shown: { "[\($0.map(quoted).joined(separator: ", "))]" }
-        ) { value, place in
+        ) { text, folder in
+            if text.isEmpty || text.contains("\0") || isURL(text) { return nil }
+            return text == "usb" ? StickMounts.folder : PlaylistSource(text, relativeTo: folder).location
+        }
+    }
+}
+
+extension Kind {
+    /// A list of texts, each of which `make` is given with the folder that paths are relative to; what it does not take is complained about.
+    static func list<Element: Sendable>(
+        _ example: String, of expected: String, schema: String = "", shown: @escaping @Sendable (Value) -> String,
+        _ make: @escaping @Sendable (String, _ folder: String) -> Element?, advice: @escaping @Sendable (String) -> String = { _ in "" }
+    ) -> Self where Value == [Element] {
+        Self(schema: "\"type\": \"array\", \"items\": { \"type\": \"string\"\(schema) }", shown: shown) { value, place in
             guard case .array(let items) = value.kind else {
-                place.refuse(value, "a list such as [\"/srv/videos\", \"usb\"]")
+                place.refuse(value, "a list such as \(example)")
                 return nil
             }
             return items.compactMap { item in
-                guard let text = item.kind.string, !text.isEmpty, !text.contains("\0"), !isURL(text) else {
-                    place.refuse(item, "the path of a folder or \"usb\"")
-                    return nil
-                }
-                return text == "usb" ? StickMounts.folder : PlaylistSource(text, relativeTo: place.folder).location
+                let text = item.kind.string
+                let element = text.flatMap { make($0, place.folder) }
+                if element == nil { place.refuse(item, expected, text.map(advice) ?? "") }
+                return element
             }
         }
     }
@@ -369,22 +383,9 @@ private func shownCommand(_ command: Command) -> String {
 }
 
 /// `a, b or c`.
-func alternatives(_ words: [String]) -> String {
+package func alternatives(_ words: [String]) -> String {
     words.count < 2 ? words.joined() : words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1]
 }
 
-/// A basic string of TOML; it is one of JSON, too.
-func quoted(_ text: String) -> String {
-    var quoted = "\""
-    for scalar in text.unicodeScalars {
-        switch scalar {
-        case "\"", "\\": quoted += "\\\(scalar)"
-        case "\n": quoted += "\\n"
-        case _ where scalar.value < 0x20 || scalar.value == 0x7f:
-            let digits = String(scalar.value, radix: 16)
-            quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-        default: quoted.unicodeScalars.append(scalar)
-        }
-    }
-    return quoted + "\""
-}
+/// A basic string of TOML: one of JSON.
+func quoted(_ text: String) -> String { JSONValue.string(text).line }

@@ -24,7 +24,8 @@ extension Configuration {
         package var decoder = DecoderSetting.automatic
         /// The node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
         package var decoderDevice: String?
-        package var cache = CacheChoice.off
+        /// How much of what comes over HTTP is kept on the disk; nil is nothing.
+        package var cache: ByteCount?
         /// An absolute path; nil is the service's own folder, else the user's.
         package var cacheFolder: String?
         /// Of every item that has none of its own.
@@ -82,7 +83,7 @@ extension Configuration.Playback: TableRow {
         the disk from then on, also when the network is gone, and checked for changes every five minutes. What is no longer on the playlist gives way
         first, the oldest first. Streams (HLS, DASH, radio) are not kept. "off" keeps nothing. docs/cache.md
         """
-        Key("cache", \.cache, .text("\"off\" or a size such as \"2 GB\", at least 1 MB"), needs: .restart)
+        Key("cache", \.cache, .cacheSize("2 GB"), needs: .restart)
         """
         Where: an absolute path. No default: /var/lib/kiosk/cache for the service, else kiosk in $XDG_CACHE_HOME or in .cache of the user's folder. An example:
         """
@@ -151,9 +152,6 @@ package struct StreamChoices: Hashable, Sendable {
     package var certificateAuthorities: String?
     package var verifiesTLS: Bool?
     package var mayNameNetwork: Bool?
-
-    /// One that says nothing.
-    package init() {}
 
     /// The same, with `network` for what it leaves out.
     func resolved(in network: StreamSettings) -> StreamSettings {

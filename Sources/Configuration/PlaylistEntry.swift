@@ -30,7 +30,6 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var waitsForTap: Bool?
     package var onTap: Command?
 
-    /// An entry that says nothing but its source.
     package init(source: PlaylistSource) { self.source = source }
 
     /// One item for the engine: what this entry says, and `configuration`'s defaults for what it does not.

@@ -1,4 +1,5 @@
 // [shelf], [idle], [control] and [log].
+import Glibc
 import KioskPlatform
 import KioskVocabulary
 
@@ -9,8 +10,8 @@ extension Configuration {
         package var folders: [String] = []
         /// How long after the last touch or key; nil is never.
         package var closeAfter: MediaTime? = .seconds(120)
-        /// How many bytes of thumbnails are kept on the disk.
-        package var cache = CacheChoice.limit(ByteCount(200_000_000))
+        /// How many bytes of thumbnails are kept on the disk; nil is none.
+        package var cache: ByteCount? = ByteCount(200_000_000)
         /// Where films that are made on the shelf go, an absolute path; nil where none can be made.
         package var exportFolder: String?
     }
@@ -31,7 +32,8 @@ extension Configuration {
     /// `[log]`.
     package struct Log: Hashable, Sendable {
         package var level = LogLevel.info
-        package var proofOfPlay = ProofOfPlayChoice.off
+        /// The file that the proof of play is written to, an absolute path; nil is none.
+        package var proofOfPlay: String?
     }
 }
 
@@ -48,7 +50,7 @@ extension Configuration.Shelf: TableRow {
         """
         How much of the disk the small pictures on it may take, in the folder of [playback] cache-folder or where that would be; "off" keeps none there.
         """
-        Key("cache", \.cache, .text("\"off\" or a size such as \"200 MB\", at least 1 MB"))
+        Key("cache", \.cache, .cacheSize("200 MB"))
         """
         Where films go that are made of chosen clips: an absolute path, which the player may write to. It is made where it is missing, but not the folder
         that it lies in. Clips are in a film as they are shown here: gravity, background, image-duration, transition and others hold (docs/shelf.md).
@@ -102,11 +104,45 @@ extension Configuration.Log: TableRow {
         A file, an absolute path, to which each showing of an item is written as a line of JSON: item, start, end, seconds, frames shown, complete or not.
         At 16 MB it becomes FILE.1. The service writes to /var/lib/kiosk alone. "off" has none.
         """
-        Key("proof-of-play", \.proofOfPlay, .text("\"off\" or the absolute path of a file", pattern: "^(off|/.+)$"))
+        Key(
+            "proof-of-play", \.proofOfPlay,
+            .orOff("\"off\" or the absolute path of a file", pattern: "^(off|/.+)$") { path in
+                path.hasPrefix("/") && !path.hasSuffix("/") && !path.contains("\0")
+            })
     }
 }
 
 /// How much is logged, least important first; the raw values are swift-log's.
 package enum LogLevel: String, Hashable, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
+}
+
+/// Where Prometheus finds the metrics of a player.
+package enum MetricsChoice: WordedChoice {
+    /// Nowhere.
+    case off
+    /// By HTTP at this IPv4 address of the machine and this port, as `/metrics`.
+    case address(String, port: UInt16)
+    /// In this file, an absolute path that ends with `.prom`, which node_exporter's textfile collector reads.
+    case file(String)
+
+    package static let words: KeyValuePairs<String, Self> = ["off": .off]
+    package static func other(_ text: String) -> Self? {
+        if text.hasPrefix("/") {
+            return text.hasSuffix(".prom") && !text.hasSuffix("/.prom") && !text.contains("\0") ? .file(text) : nil
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        var address = in_addr()
+        guard parts.count == 2, let port = UInt16(parts[1]), port > 0, unsafe inet_pton(AF_INET, String(parts[0]), &address) == 1 else {
+            return nil
+        }
+        return .address(String(parts[0]), port: port)
+    }
+    package var otherText: String {
+        switch self {
+        case .off: ""
+        case .address(let host, let port): "\(host):\(port)"
+        case .file(let path): path
+        }
+    }
 }

@@ -24,15 +24,11 @@ package struct FolderCopy: Hashable, Sendable {
         package var size: Int64
         /// In nanoseconds since 1970.
         package var modified: Int64
-
-        package init(path: String, size: Int64, modified: Int64) { (self.path, self.size, self.modified) = (path, size, modified) }
     }
 
     /// The folder, absolute.
     package let root: String
     package let files: [File]
-
-    package init(root: String, files: [File]) { (self.root, self.files) = (root, files) }
 
     /// How much it is, in bytes; at most what 64 bits hold.
     package var bytes: Int64 {
@@ -49,11 +45,17 @@ package struct FolderCopy: Hashable, Sendable {
         return FolderCopyError(description: "\(bytes >> 20) MB do not fit into \(room >> 20) MB: delete something here, or there")
     }
 
-    /// What is mounted in a folder: the folders in it that lie on another file system, and the number of that.
-    package static func mounts(in folder: String) -> [(path: String, device: UInt64)] {
+    /// A folder on another file system than that which it lies in, and the number of that.
+    struct Mount: Hashable {
+        var path: String
+        var device: UInt64
+    }
+
+    /// What is mounted in a folder.
+    static func mounts(in folder: String) -> Set<Mount> {
         guard let here = stat(at: folder) else { return [] }
-        return Folder.entries(in: folder).filter { !$0.name.hasPrefix(".") && $0.status.st_dev != here.st_dev }
-            .map { (folder + "/" + $0.name, UInt64($0.status.st_dev)) }.sorted { $0.path < $1.path }
+        let mounts = Folder.entries(in: folder).filter { !$0.name.hasPrefix(".") && $0.status.st_dev != here.st_dev }
+        return Set(mounts.map { Mount(path: folder + "/" + $0.name, device: UInt64($0.status.st_dev)) })
     }
 
     // MARK: Copying

@@ -30,15 +30,8 @@ struct LeftOut {
 struct FolderListing {
     let isRecursive: Bool
     let followsLinks: Bool
-    private var seen: Set<FolderIdentity> = []
-
-    private struct FolderIdentity: Hashable {
-        var device: UInt64
-        var inode: UInt64
-
-        init(_ status: stat) { (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino)) }
-    }
-
+    /// File system and inode number of the folders that have been looked into.
+    private var seen: Set<[UInt64]> = []
     private var foreign = LeftOut(), deep = LeftOut(), beyond = LeftOut()
 
     private static let deepest = 16
@@ -47,9 +40,11 @@ struct FolderListing {
 
     init(isRecursive: Bool, followsLinks: Bool = true) { (self.isRecursive, self.followsLinks) = (isRecursive, followsLinks) }
 
+    private static func identity(_ folder: stat) -> [UInt64] { [UInt64(folder.st_dev), UInt64(folder.st_ino)] }
+
     /// Adds what is in the folder at `path`.
     consuming func list(_ path: FilePath, into expansion: inout SourceExpansion) {
-        if let folder = stat(at: path.string) { seen.insert(FolderIdentity(folder)) }
+        if let folder = stat(at: path.string) { seen.insert(Self.identity(folder)) }
         list(path, depth: 0, into: &expansion)
         let what = "folder \(path)"
         expansion.problems += [
@@ -93,7 +88,7 @@ struct FolderListing {
                     deep.add(file)
                 } else if seen.count >= Self.most {
                     beyond.add(file)
-                } else if seen.insert(FolderIdentity(status)).inserted {
+                } else if seen.insert(Self.identity(status)).inserted {
                     folders.append(file)
                 }
             } else if PlaylistSource.isMedia(name) {

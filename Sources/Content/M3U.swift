@@ -14,7 +14,6 @@ struct M3U: Equatable {
         init(stringLiteral value: String) { self.init(value) }
     }
 
-    /// In order.
     var entries: [Entry] = []
     /// Lines, from 1, that no path can be.
     var unreadableLines: [Int] = []

@@ -10,12 +10,10 @@ package struct SourceExpansion: Hashable, Sendable {
     package struct Found: Hashable, Sendable {
         /// An absolute path, or a URL.
         package let path: Path
-        /// The same as text.
         package var source: String { path.string }
         /// nil for a URL, and for a file that is not there.
         package var version: FileVersion?
 
-        /// A file of this version.
         package init(_ source: String, _ version: FileVersion? = nil) { (path, self.version) = (Path(source), version) }
     }
 
@@ -40,7 +38,6 @@ package struct SourceExpansion: Hashable, Sendable {
     /// For the log, one line each.
     package var problems: [String] = []
 
-    /// Nothing.
     package init() {}
 
     /// What the problem of an empty folder ends with.

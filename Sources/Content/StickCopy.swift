@@ -22,13 +22,8 @@ package final class StickCopy: Sendable {
         case problem(String)
     }
 
-    private struct State {
-        var isWanted = false
-        var isStopping = false
-    }
-
     private let mounts: String, folder: String
-    private let state = Monitor(State())
+    private let state = Monitor((isWanted: false, isStopping: false))
     private let check: @Sendable (String) -> String?
     private let tell: @Sendable (News) -> Void
 
@@ -58,10 +53,10 @@ package final class StickCopy: Sendable {
         (self.mounts, self.folder, self.check, self.tell) = (mounts, folder, check, tell)
         Thread("usb-copy") { [self] in
             Thread.giveWay()
-            var seen: Set<Stick> = []
+            var seen: Set<FolderCopy.Mount> = []
             while true {
                 guard state.wait(until: nil, { $0.isStopping ? false : $0.isWanted ? true : nil }) == true else { return }
-                let sticks = self.sticks
+                let sticks = FolderCopy.mounts(in: mounts)
                 for stick in sticks.subtracting(seen).sorted(by: { $0.path < $1.path }) where copy(stick) { seen.insert(stick) }
                 seen.formIntersection(sticks)
                 if state.wait(until: .now + Self.interval, { $0.isStopping ? true : nil }) == true { return }
@@ -79,16 +74,8 @@ package final class StickCopy: Sendable {
 
     // MARK: Sticks
 
-    /// A stick that is mounted.
-    private struct Stick: Hashable {
-        var path: String
-        var device: UInt64
-    }
-
-    private var sticks: Set<Stick> { Set(FolderCopy.mounts(in: mounts).map { Stick(path: $0.path, device: $0.device) }) }
-
     /// Copies a stick; false where it is to be tried again.
-    private func copy(_ stick: Stick) -> Bool {
+    private func copy(_ stick: FolderCopy.Mount) -> Bool {
         let found = FolderCopy.listing(of: stick.path)
         let plan = FolderCopy(of: stick.path, found)
         for problem in found.problems where !problem.hasSuffix(SourceExpansion.nothing) { tell(.problem("USB stick: \(problem)")) }

@@ -5,33 +5,25 @@ extension BoxCheck {
     private static let parameters = ["quiet", "vt.global_cursor_default=0", "consoleblank=0"]
 
     /// Whether the console turns the screen black.
-    static let consoleBlanking = BoxCheck(
-        code: "console-blanking", subject: "the console does not blank the screen", unknown: "the kernel does not tell"
-    ) { facts in
+    static let consoleBlanking = BoxCheck("console-blanking", "the console does not blank the screen", unknown: "the kernel does not tell")
+    { facts in
         guard let seconds = facts.consoleBlank else { return nil }
         if seconds <= 0 { return [] }
-        return [
-            Finding(
-                "console-blanking", .warning, "the console blanks the screen after \(seconds) s wherever kiosk does not play",
-                advice: [boot("consoleblank=0", facts), "until the next boot: sudo sh -c 'setterm --term linux --blank 0 >/dev/tty1'"])
-        ]
+        return .found(
+            .warning, "the console blanks the screen after \(seconds) s wherever kiosk does not play",
+            advice: [boot("consoleblank=0", facts), "until the next boot: sudo sh -c 'setterm --term linux --blank 0 >/dev/tty1'"])
     }
 
     /// Whether a boot is silent.
     static let commandLine = BoxCheck(
-        code: "kernel-command-line", subject: "the kernel's command line keeps the screen free of text",
-        unknown: "/proc/cmdline cannot be read"
-    ) {
-        facts in
+        "kernel-command-line", "the kernel's command line keeps the screen free of text", unknown: "/proc/cmdline cannot be read"
+    ) { facts in
         guard let line = facts.commandLine else { return nil }
         let missing = parameters.filter { !line.contains($0) }
         if missing.isEmpty { return [] }
-        return [
-            Finding(
-                "kernel-command-line", .warning,
-                "the kernel's command line lacks \(missing.joined(separator: " ")): text or a cursor shows before the first picture",
-                advice: [boot(missing.joined(separator: " "), facts)])
-        ]
+        return .found(
+            .warning, "the kernel's command line lacks \(missing.joined(separator: " ")): text or a cursor shows before the first picture",
+            advice: [boot(missing.joined(separator: " "), facts)])
     }
 
     /// Where parameters are added. The boot loader's files are the operator's.
@@ -45,112 +37,90 @@ extension BoxCheck {
     }
 
     /// Whether a desktop takes the display at the next boot.
-    static let displayManager = BoxCheck(code: "display-manager", subject: "no desktop is started", unknown: "systemd does not answer") {
-        facts in
+    static let displayManager = BoxCheck("display-manager", "no desktop is started", unknown: "systemd does not answer") { facts in
         guard let target = facts.units.defaultTarget else { return nil }
         guard target == "graphical.target", let manager = facts.units.displayManager else { return [] }
-        return [
-            Finding(
-                "display-manager", .error, "the box boots to \(target) and starts \(manager), which takes the display",
-                advice: ["sudo systemctl set-default multi-user.target && sudo reboot"])
-        ]
+        return .found(
+            .error, "the box boots to \(target) and starts \(manager), which takes the display",
+            advice: ["sudo systemctl set-default multi-user.target && sudo reboot"])
     }
 
     /// Whether a login prompt has the player's terminal.
-    static let getty = BoxCheck(code: "getty", subject: "no login prompt is on tty1", unknown: "kiosk.service is not installed") { facts in
+    static let getty = BoxCheck("getty", "no login prompt is on tty1", unknown: "kiosk.service is not installed") { facts in
         guard facts.units.isInstalled else { return nil }
         if facts.units.isGettyMasked { return [] }
-        return [
-            Finding(
-                "getty", .warning, "getty@tty1.service is not masked: a login prompt shows at the boot, and whenever kiosk is stopped",
-                advice: ["sudo systemctl mask getty@tty1.service   # keep ssh or a serial console as a way in"])
-        ]
+        return .found(
+            .warning, "getty@tty1.service is not masked: a login prompt shows at the boot, and whenever kiosk is stopped",
+            advice: ["sudo systemctl mask getty@tty1.service   # keep ssh or a serial console as a way in"])
     }
 
     /// Whether the service is there, starts with the box, and runs.
-    static let service = BoxCheck(
-        code: "service", subject: "kiosk.service starts with the box and has not failed"
-    ) { facts in
+    static let service = BoxCheck("service", "kiosk.service starts with the box and has not failed") { facts in
         if !facts.units.isInstalled {
-            return [
-                Finding(
-                    "service", .warning, "kiosk.service is not installed: nothing plays after a boot",
-                    advice: ["sudo make install, or the Debian package: docs/install.md"])
-            ]
+            return .found(
+                .warning, "kiosk.service is not installed: nothing plays after a boot",
+                advice: ["sudo make install, or the Debian package: docs/install.md"])
         }
         var findings: [Finding] = []
         if !facts.units.isEnabled {
-            findings.append(
-                Finding(
-                    "service", .error, "kiosk.service is not enabled: nothing plays after a boot",
-                    advice: ["sudo systemctl enable --now kiosk.service kiosk.path"]))
+            findings += .found(
+                .error, "kiosk.service is not enabled: nothing plays after a boot",
+                advice: ["sudo systemctl enable --now kiosk.service kiosk.path"])
         }
         if facts.units.state == "failed" {
-            findings.append(
-                Finding(
-                    "service", .error, "kiosk.service has failed",
-                    advice: ["journalctl -u kiosk -b -n 20 shows why; then: sudo systemctl restart kiosk"]))
+            findings += .found(
+                .error, "kiosk.service has failed", advice: ["journalctl -u kiosk -b -n 20 shows why; then: sudo systemctl restart kiosk"])
         }
         return findings
     }
 
     /// Whether saving kiosk.conf starts a player that refused it.
     static let servicePath = BoxCheck(
-        code: "service-path", subject: "kiosk.path starts the player when its file is mended",
+        "service-path", "kiosk.path starts the player when its file is mended",
         unknown: "kiosk.service is not installed and enabled"
     ) { facts in
         guard facts.units.isInstalled, facts.units.isEnabled else { return nil }
         if facts.units.isPathEnabled { return [] }
         let words = ["systemctl", "enable", "--now", "kiosk.path"]
-        return [
-            Finding(
-                "service-path", .warning, "kiosk.path is not enabled: after a mistake in kiosk.conf the player stays off, mended or not",
-                advice: ["sudo \(words.joined(separator: " "))"], remedies: [.run(words)])
-        ]
+        return .found(
+            .warning, "kiosk.path is not enabled: after a mistake in kiosk.conf the player stays off, mended or not",
+            advice: ["sudo \(words.joined(separator: " "))"], remedies: [.run(words)])
     }
 
     /// Whether keys lead out of the player. Only on a box: on a desk they are wanted.
-    static let keys = BoxCheck(
-        code: "way-out", subject: "no key leads out of the player", unknown: "kiosk.service is not installed and enabled"
-    ) { facts in
+    static let keys = BoxCheck("way-out", "no key leads out of the player", unknown: "kiosk.service is not installed and enabled") {
+        facts in
         guard facts.units.isInstalled, facts.units.isEnabled else { return nil }
         var findings: [Finding] = []
         if let sysrq = facts.sysrq, sysrq != 0 {
             let file = "/etc/sysctl.d/kiosk.conf"
-            findings.append(
-                Finding(
-                    "way-out", .warning, "the SysRq key is on (kernel.sysrq = \(sysrq)): a keyboard can end the player or reboot the box",
-                    advice: ["echo 'kernel.sysrq = 0' | sudo tee \(file) && sudo systemctl restart systemd-sysctl"],
-                    remedies: [.write(path: file, text: "kernel.sysrq = 0\n"), .run(["systemctl", "restart", "systemd-sysctl.service"])]))
+            findings += .found(
+                .warning, "the SysRq key is on (kernel.sysrq = \(sysrq)): a keyboard can end the player or reboot the box",
+                advice: ["echo 'kernel.sysrq = 0' | sudo tee \(file) && sudo systemctl restart systemd-sysctl"],
+                remedies: [.write(path: file, text: "kernel.sysrq = 0\n"), .run(["systemctl", "restart", "systemd-sysctl.service"])])
         }
         if facts.startsLogins == true {
             let file = "/etc/systemd/logind.conf.d/kiosk.conf"
             let text = "[Login]\nNAutoVTs=0\nReserveVT=0\nHandlePowerKey=ignore\nHandleSuspendKey=ignore\n"
-            findings.append(
-                Finding(
-                    "way-out", .warning, "logind starts a login on every terminal that a keyboard switches to",
-                    advice: ["write [Login] with NAutoVTs=0 and ReserveVT=0 to \(file) (docs/install.md); it holds from the next boot on"],
-                    remedies: [.write(path: file, text: text)]))
+            findings += .found(
+                .warning, "logind starts a login on every terminal that a keyboard switches to",
+                advice: ["write [Login] with NAutoVTs=0 and ReserveVT=0 to \(file) (docs/install.md); it holds from the next boot on"],
+                remedies: [.write(path: file, text: text)])
         }
         return findings
     }
 
     /// Whether the clock can be right.
-    static let clock = BoxCheck(code: "time", subject: "the clock is set", unknown: "timedatectl does not tell") { facts in
+    static let clock = BoxCheck("time", "the clock is set", unknown: "timedatectl does not tell") { facts in
         guard let time = facts.time else { return nil }
         if time.year < 2024 {
-            return [
-                Finding(
-                    "time", .error,
-                    "it is the year \(time.year) for this box: https refuses its certificates, and logs have the wrong date",
-                    advice: ["sudo timedatectl set-ntp true; without a network: sudo date -s '2026-01-31 12:00'"])
-            ]
+            return .found(
+                .error, "it is the year \(time.year) for this box: https refuses its certificates, and logs have the wrong date",
+                advice: ["sudo timedatectl set-ntp true; without a network: sudo date -s '2026-01-31 12:00'"])
         }
         guard time.isServed, !time.isSynchronized else { return [] }
-        return [
-            Finding(
-                "time", .warning, "systemd-timesyncd has not reached a time server since the boot",
-                advice: ["timedatectl timesync-status; is UDP port 123 open to the servers in /etc/systemd/timesyncd.conf?"])
-        ]
+        return .found(
+            .warning, "systemd-timesyncd has not reached a time server since the boot",
+            advice: ["timedatectl timesync-status; is UDP port 123 open to the servers in /etc/systemd/timesyncd.conf?"])
     }
 }

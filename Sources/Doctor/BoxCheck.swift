@@ -1,13 +1,19 @@
 /// One thing that can be wrong with a box. Pure: facts in, findings out.
 package struct BoxCheck: Sendable {
     /// The word of its findings.
-    package var code: String
+    package let code: String
     /// What is so when there is no finding.
-    package var subject: String
+    package let subject: String
     /// Why the facts do not tell, where they do not.
-    package var unknown = "the system does not tell"
+    package let unknown: String
     /// Findings; none when all is well; nil where the facts do not tell.
-    package var judge: @Sendable (BoxFacts) -> [Finding]?
+    package let judge: @Sendable (BoxFacts) -> [Finding]?
+
+    init(
+        _ code: String, _ subject: String, unknown: String = "the system does not tell", judge: @escaping @Sendable (BoxFacts) -> [Finding]?
+    ) {
+        (self.code, self.subject, self.unknown, self.judge) = (code, subject, unknown, judge)
+    }
 
     /// All of them, in the order in which they are reported.
     package static let all: [BoxCheck] =
@@ -22,7 +28,15 @@ package struct BoxCheck: Sendable {
             guard let findings = check.judge(facts) else {
                 return [Finding(check.code, .unknown, "not checked: \(check.subject): \(check.unknown)")]
             }
-            return findings.isEmpty ? [Finding(check.code, .ok, check.subject)] : findings
+            if findings.isEmpty { return [Finding(check.code, .ok, check.subject)] }
+            return findings.map { Finding(check.code, $0.severity, $0.text, advice: $0.advice, remedies: $0.remedies) }
         }
+    }
+}
+
+extension [Finding] {
+    /// What a check has found; the check's word is added by ``BoxCheck/diagnose(_:)``.
+    static func found(_ severity: Finding.Severity, _ text: String, advice: [String] = [], remedies: [Remedy] = []) -> Self {
+        [Finding("", severity, text, advice: advice, remedies: remedies)]
     }
 }

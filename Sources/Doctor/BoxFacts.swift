@@ -8,8 +8,6 @@ package struct BoxFacts: Hashable, Sendable {
         package var user: UInt32
         /// The groups that it has, by the kernel's numbers, those that the unit adds among them.
         package var groups: Set<UInt32>
-
-        package init(name: String, user: UInt32, groups: Set<UInt32>) { (self.name, self.user, self.groups) = (name, user, groups) }
     }
 
     /// A device that kiosk opens for reading and writing.
@@ -47,10 +45,6 @@ package struct BoxFacts: Hashable, Sendable {
         package var program: String
         /// Whether the kernel says that it is the master; nil where only root is told.
         package var isMaster: Bool?
-
-        package init(card: String, program: String, isMaster: Bool?) {
-            (self.card, self.program, self.isMaster) = (card, program, isMaster)
-        }
     }
 
     /// The units, as the links of systemd say.
@@ -65,8 +59,6 @@ package struct BoxFacts: Hashable, Sendable {
         /// What the system boots to: `graphical.target`.
         package var defaultTarget: String?
         package var isGettyMasked = false
-
-        package init() {}
     }
 
     /// The clock.
@@ -75,10 +67,6 @@ package struct BoxFacts: Hashable, Sendable {
         /// Whether systemd-timesyncd is to set it, and whether it has since the boot.
         package var isServed = false
         package var isSynchronized = false
-
-        package init(year: Int, isServed: Bool = false, isSynchronized: Bool = false) {
-            (self.year, self.isServed, self.isSynchronized) = (year, isServed, isSynchronized)
-        }
     }
 
     /// A temperature sensor, in degrees Celsius.
@@ -87,10 +75,6 @@ package struct BoxFacts: Hashable, Sendable {
         package var temperature: Double
         /// Where the system slows the processor down, and where it turns itself off.
         package var passive: Double?, critical: Double?
-
-        package init(name: String, temperature: Double, passive: Double? = nil, critical: Double? = nil) {
-            (self.name, self.temperature, self.passive, self.critical) = (name, temperature, passive, critical)
-        }
     }
 
     /// How fast a file was read past the page cache.
@@ -106,13 +90,9 @@ package struct BoxFacts: Hashable, Sendable {
     package struct Card: Hashable, Sendable {
         package var name: String
         /// Whether it has no loudspeaker: a driver for tests.
-        package var isVirtual: Bool
+        package var isVirtual = false
         /// What keeps it silent, and what to type: `Master of PCH is muted, so nothing is heard: amixer …`.
-        package var silencers: [String]
-
-        package init(name: String, isVirtual: Bool = false, silencers: [String] = []) {
-            (self.name, self.isVirtual, self.silencers) = (name, isVirtual, silencers)
-        }
+        package var silencers: [String] = []
     }
 
     package var player = Player(name: "root", user: 0, groups: [])
@@ -147,6 +127,4 @@ package struct BoxFacts: Hashable, Sendable {
     package var zones: [Zone] = []
     /// A Raspberry Pi's `get_throttled`: bit 0 under-voltage now, 1 and 2 slowed down now, 16 under-voltage since the boot.
     package var throttled: UInt?
-
-    package init() {}
 }

@@ -3,7 +3,6 @@
 extension BoxCheck {
     /// Whether the player may open the devices of one use.
     static func permission(_ use: BoxFacts.Node.Use) -> BoxCheck {
-        let code = "\(use.rawValue)-permission"
         let what =
             switch use {
             case .display: "the display"
@@ -11,108 +10,91 @@ extension BoxCheck {
             case .input: "the input devices"
             case .decoder: "the hardware decoders"
             }
-        return BoxCheck(code: code, subject: "\(what) can be opened", unknown: "there is no such device") { facts in
+        return BoxCheck("\(use.rawValue)-permission", "\(what) can be opened", unknown: "there is no such device") { facts in
             let nodes = facts.nodes.filter { $0.use == use }
             if nodes.isEmpty { return nil }
             let closed = nodes.filter { !$0.opens(for: facts.player) }
             // One finding a group: what is to be done is the same for all of its devices.
-            return Dictionary(grouping: closed, by: \.group).sorted { $0.key < $1.key }.map { group, nodes in
-                finding(code, use, nodes, group: group, facts)
+            return Dictionary(grouping: closed, by: \.group).sorted { $0.key < $1.key }.flatMap { group, nodes in
+                findings(use, nodes, group: group, facts)
             }
         }
     }
 
-    private static func finding(
-        _ code: String, _ use: BoxFacts.Node.Use, _ nodes: [BoxFacts.Node], group: UInt32, _ facts: BoxFacts
-    ) -> Finding {
+    private static func findings(_ use: BoxFacts.Node.Use, _ nodes: [BoxFacts.Node], group: UInt32, _ facts: BoxFacts) -> [Finding] {
         let severity: Finding.Severity = use == .display || use == .sound ? .error : .warning
         let paths = nodes.map(\.path).joined(separator: ", ")
         let text = "the user \(facts.player.name) may not open \(paths)"
         let groupOpens = group != 0 && !facts.player.groups.contains(group) && nodes.allSatisfy { $0.mode & 0o060 == 0o060 }
         guard groupOpens, let name = facts.groupNames[group] else {
-            return Finding(
-                code, severity,
-                "\(text): its group is \(facts.groupNames[group] ?? "\(group)"), its mode \(String(nodes[0].mode, radix: 8))",
+            return .found(
+                severity, "\(text): its group is \(facts.groupNames[group] ?? "\(group)"), its mode \(String(nodes[0].mode, radix: 8))",
                 advice: ["install kiosk's udev rule 70-kiosk.rules, then: sudo udevadm control --reload && sudo udevadm trigger"])
         }
         let words = ["usermod", "-aG", name, facts.player.name]
         let after = facts.units.isInstalled ? "sudo systemctl restart kiosk" : "log in again"
-        return Finding(
-            code, severity, "\(text): it is not in the group \(name)", advice: ["sudo \(words.joined(separator: " "))", after],
+        return .found(
+            severity, "\(text): it is not in the group \(name)", advice: ["sudo \(words.joined(separator: " "))", after],
             remedies: [.run(words)])
     }
 
     /// Whether there is anything to show pictures on.
-    static let displayDevice = BoxCheck(code: "display-device", subject: "there is a display device") {
-        facts in
+    static let displayDevice = BoxCheck("display-device", "there is a display device") { facts in
         if facts.hasDisplayDevice { return [] }
-        return [
-            Finding(
-                "display-device", .error, "there is neither /dev/dri/card* nor /dev/fb*: the kernel has no driver for this graphics chip",
-                advice: [
-                    "sudo dmesg | grep -iE 'drm|fb|firmware' shows what the drivers say; without nomodeset on the kernel's command line?"
-                ])
-        ]
+        return .found(
+            .error, "there is neither /dev/dri/card* nor /dev/fb*: the kernel has no driver for this graphics chip",
+            advice: ["sudo dmesg | grep -iE 'drm|fb|firmware' shows what the drivers say; without nomodeset on the kernel's command line?"])
     }
 
     /// Whether a display is plugged in.
     static let displayConnected = BoxCheck(
-        code: "display-connected", subject: "a display is connected", unknown: "there is no graphics card with connectors"
+        "display-connected", "a display is connected", unknown: "there is no graphics card with connectors"
     ) { facts in
         if facts.connectors.isEmpty { return nil }
         if facts.connectors.values.contains("connected") { return [] }
         let names = facts.connectors.keys.sorted().joined(separator: ", ")
-        return [
-            Finding(
-                "display-connected", .error, "no display answers at \(names)",
-                advice: ["look at the cable, and at the display's input; kiosk devices shows what has changed"])
-        ]
+        return .found(
+            .error, "no display answers at \(names)",
+            advice: ["look at the cable, and at the display's input; kiosk devices shows what has changed"])
     }
 
     /// Whether another program keeps the display.
-    static let displayHolder = BoxCheck(
-        code: "display-holder", subject: "no other program has the display", unknown: "there is no display device"
-    ) { facts in
+    static let displayHolder = BoxCheck("display-holder", "no other program has the display", unknown: "there is no display device") {
+        facts in
         if !facts.hasDisplayDevice { return nil }
         // Who is not the master, as the kernel says, does not keep it from us.
-        return facts.holders.filter { $0.isMaster != false }.map { holder in
+        return facts.holders.filter { $0.isMaster != false }.flatMap { holder -> [Finding] in
             let masters = holder.isMaster == true
             let stop =
                 facts.units.displayManager.map { "sudo systemctl stop \($0)" }
                 ?? "end it; where it is a desktop: sudo systemctl stop display-manager"
-            return Finding(
-                "display-holder", masters ? .error : .warning,
+            return .found(
+                masters ? .error : .warning,
                 "\(holder.program) \(masters ? "holds" : "has opened") \(holder.card)"
-                    + (masters ? ": kiosk shows nothing until it lets go" : ", and may hold it"),
-                advice: [stop])
+                    + (masters ? ": kiosk shows nothing until it lets go" : ", and may hold it"), advice: [stop])
         }
     }
 
     /// Whether there is a card to play to.
-    static let soundCard = BoxCheck(
-        code: "sound-card", subject: "there is a sound card", unknown: "sound is off, or the kernel has no ALSA"
-    ) { facts in
+    static let soundCard = BoxCheck("sound-card", "there is a sound card", unknown: "sound is off, or the kernel has no ALSA") { facts in
         guard facts.wantsSound, let cards = facts.cards else { return nil }
         if cards.contains(where: { !$0.isVirtual }) { return [] }
         let what = cards.isEmpty ? "there is no sound card" : "the only sound card is \(cards[0].name), which has no loudspeaker"
-        return [
-            Finding(
-                "sound-card", .error, what,
-                advice: [
-                    "sudo dmesg | grep -iE 'snd|audio|hda' shows what the drivers say",
-                    "where nothing is to be heard: device = \"off\" in [audio] of kiosk.conf",
-                ])
-        ]
+        return .found(
+            .error, what,
+            advice: [
+                "sudo dmesg | grep -iE 'snd|audio|hda' shows what the drivers say",
+                "where nothing is to be heard: device = \"off\" in [audio] of kiosk.conf",
+            ])
     }
 
     /// Whether a mixer keeps a card silent.
-    static let soundMuted = BoxCheck(code: "sound-muted", subject: "no mixer is muted", unknown: "sound is off, or there is no sound card")
-    { facts in
+    static let soundMuted = BoxCheck("sound-muted", "no mixer is muted", unknown: "sound is off, or there is no sound card") { facts in
         guard facts.wantsSound, let cards = facts.cards, cards.contains(where: { !$0.isVirtual }) else { return nil }
-        return cards.filter { !$0.isVirtual }.flatMap(\.silencers).map { silencer in
+        return cards.filter { !$0.isVirtual }.flatMap(\.silencers).flatMap { silencer -> [Finding] in
             // The mixer's own sentence ends with the command.
             let parts = silencer.split(separator: ": ", maxSplits: 1).map(String.init)
-            return Finding("sound-muted", .warning, parts[0], advice: parts.dropFirst() + ["sudo alsactl store keeps it for the next boot"])
+            return .found(.warning, parts[0], advice: parts.dropFirst() + ["sudo alsactl store keeps it for the next boot"])
         }
     }
 }

@@ -22,7 +22,6 @@ package struct Finding: Hashable, Sendable {
     /// What `--fix` does about it; empty where that is not safe to do unasked.
     package var remedies: [Remedy]
 
-    /// A finding from its parts.
     package init(_ code: String, _ severity: Severity, _ text: String, advice: [String] = [], remedies: [Remedy] = []) {
         (self.code, self.severity, self.text, self.advice, self.remedies) = (code, severity, text, advice, remedies)
     }

@@ -7,18 +7,14 @@ extension BoxCheck {
     package static let codecs = ["h264", "hevc", "aac", "mp3", "vp9", "av1", "mpeg2video", "opus", "flac", "ac3"]
 
     /// Whether libavcodec decodes what is common.
-    static let decoders = BoxCheck(
-        code: "codecs", subject: "libavcodec decodes \(codecs.joined(separator: ", "))", unknown: "libavcodec cannot be loaded"
-    ) { facts in
+    static let decoders = BoxCheck("codecs", "libavcodec decodes \(codecs.joined(separator: ", "))", unknown: "libavcodec cannot be loaded")
+    { facts in
         guard let missing = facts.missingDecoders else { return nil }
         if missing.isEmpty { return [] }
         let isGrave = missing.contains { codecs.prefix(4).contains($0) }
-        return [
-            Finding(
-                "codecs", isGrave ? .error : .warning,
-                "libavcodec has no decoder for \(missing.joined(separator: ", ")): such files are not played",
-                advice: ["sudo apt install --reinstall libavcodec59; with FFMPEG=lean build the package again"])
-        ]
+        return .found(
+            isGrave ? .error : .warning, "libavcodec has no decoder for \(missing.joined(separator: ", ")): such files are not played",
+            advice: ["sudo apt install --reinstall libavcodec59; with FFMPEG=lean build the package again"])
     }
 
     /// Bytes a second below which a medium is slow, where the rate of the clip on it is not known.
@@ -26,88 +22,71 @@ extension BoxCheck {
 
     /// Whether the medium is faster than the clip.
     static let storage = BoxCheck(
-        code: "storage", subject: "the storage is fast enough", unknown: "no local file on the playlist can be read for long enough"
+        "storage", "the storage is fast enough", unknown: "no local file on the playlist can be read for long enough"
     ) { facts in
         switch facts.storage {
         case nil: return nil
         case .overdue(let path, let seconds):
-            return [
-                Finding(
-                    "storage", .error,
-                    "\(path) could not be read within \(decimal(seconds)) s: its disk or share hangs, or is far too slow",
-                    advice: ["sudo dmesg | tail shows the disk's errors; copy the clip to another medium"])
-            ]
+            return .found(
+                .error, "\(path) could not be read within \(decimal(seconds)) s: its disk or share hangs, or is far too slow",
+                advice: ["sudo dmesg | tail shows the disk's errors; copy the clip to another medium"])
         case .failed(let path, let reason):
-            return [Finding("storage", .error, "\(path) cannot be read: \(reason)", advice: ["kiosk check tells the same of every item"])]
+            return .found(.error, "\(path) cannot be read: \(reason)", advice: ["kiosk check tells the same of every item"])
         case .read(let path, let bytes, let seconds, let rate):
             let speed = Double(bytes) / max(seconds, 0.000_001)
             guard let rate else {
                 // What a clip of Full HD needs. A small file says nothing of speed.
                 guard bytes >= 1 << 20, speed < slowest else { return [] }
-                return [
-                    Finding(
-                        "storage", .warning, "\(path) is read at \(megabytes(speed)) MB/s: too slow for most clips",
-                        advice: ["a faster medium (an SD card of class A1, a USB 3 port), or clips of a lower bit rate"])
-                ]
+                return .found(
+                    .warning, "\(path) is read at \(megabytes(speed)) MB/s: too slow for most clips",
+                    advice: ["a faster medium (an SD card of class A1, a USB 3 port), or clips of a lower bit rate"])
             }
             guard speed < 3 * rate else { return [] }
             let isSlower = speed < rate
-            return [
-                Finding(
-                    "storage", isSlower ? .error : .warning,
-                    "\(path) is read at \(megabytes(speed)) MB/s and played at \(megabytes(rate)) MB/s"
-                        + (isSlower ? ": too slow" : ": little is left for the rest"),
-                    advice: ["a faster medium (an SD card of class A1, a USB 3 port), or a clip of a lower bit rate"])
-            ]
+            return .found(
+                isSlower ? .error : .warning,
+                "\(path) is read at \(megabytes(speed)) MB/s and played at \(megabytes(rate)) MB/s"
+                    + (isSlower ? ": too slow" : ": little is left for the rest"),
+                advice: ["a faster medium (an SD card of class A1, a USB 3 port), or a clip of a lower bit rate"])
         }
     }
 
     /// Whether the system can still write.
-    static let freeSpace = BoxCheck(
-        code: "free-space", subject: "there is room on the root file system", unknown: "the file system does not tell"
-    ) { facts in
+    static let freeSpace = BoxCheck("free-space", "there is room on the root file system", unknown: "the file system does not tell") {
+        facts in
         guard let free = facts.freeBytes, let all = facts.allBytes, all > 0 else { return nil }
         if facts.isRootReadOnly || free >= 100e6 && free >= all * 0.02 { return [] }
-        return [
-            Finding(
-                "free-space", free < 10e6 ? .error : .warning,
-                "the root file system has \(megabytes(free)) MB left of \(megabytes(all)) MB",
-                advice: ["sudo journalctl --vacuum-size=50M; sudo apt clean; sudo du -xh / | sort -h | tail shows the rest"])
-        ]
+        return .found(
+            free < 10e6 ? .error : .warning, "the root file system has \(megabytes(free)) MB left of \(megabytes(all)) MB",
+            advice: ["sudo journalctl --vacuum-size=50M; sudo apt clean; sudo du -xh / | sort -h | tail shows the rest"])
     }
 
     /// Whether the processor is too hot to be fast.
-    static let temperature = BoxCheck(code: "temperature", subject: "the box is cool enough", unknown: "the kernel tells no temperature") {
-        facts in
+    static let temperature = BoxCheck("temperature", "the box is cool enough", unknown: "the kernel tells no temperature") { facts in
         if facts.zones.isEmpty { return nil }
-        return facts.zones.compactMap { zone -> Finding? in
+        return facts.zones.flatMap { zone -> [Finding] in
             let isCritical = zone.critical.map { zone.temperature >= $0 - 5 } ?? false
             // Some firmware has trip points that are always passed (0 °C or less), which mean nothing.
             let isPassive = zone.passive.map { $0 > 40 && zone.temperature >= $0 } ?? (zone.critical == nil && zone.temperature >= 90)
-            guard isCritical || isPassive else { return nil }
+            guard isCritical || isPassive else { return [] }
             let limit = isCritical ? zone.critical : zone.passive
             let consequence = isCritical ? "the box is about to turn itself off" : "the processor is slowed down"
-            return Finding(
-                "temperature", isCritical ? .error : .warning,
+            return .found(
+                isCritical ? .error : .warning,
                 "\(zone.name) is at \(decimal(zone.temperature)) °C" + (limit.map { " (limit \(decimal($0)) °C)" } ?? "")
-                    + ": \(consequence)",
-                advice: ["give it air, a heat sink or shade; clean its fan"])
+                    + ": \(consequence)", advice: ["give it air, a heat sink or shade; clean its fan"])
         }
     }
 
     /// Whether a Raspberry Pi gets the power that it needs.
-    static let power = BoxCheck(code: "power", subject: "the power supply is strong enough", unknown: "this box does not tell") { facts in
+    static let power = BoxCheck("power", "the power supply is strong enough", unknown: "this box does not tell") { facts in
         guard let bits = facts.throttled else { return nil }
         let advice = ["use the board's own power supply (5.1 V), and a short cable"]
-        if bits & 1 != 0 { return [Finding("power", .error, "the board has too low a voltage now, and runs slower", advice: advice)] }
+        if bits & 1 != 0 { return .found(.error, "the board has too low a voltage now, and runs slower", advice: advice) }
         if bits & 0b110 != 0 {
-            return [
-                Finding(
-                    "power", .warning, "the firmware slows the processor down now",
-                    advice: ["give it air, and the board's own power supply"])
-            ]
+            return .found(.warning, "the firmware slows the processor down now", advice: ["give it air, and the board's own power supply"])
         }
-        if bits & 0x10000 != 0 { return [Finding("power", .warning, "the board's voltage was too low since the boot", advice: advice)] }
+        if bits & 0x10000 != 0 { return .found(.warning, "the board's voltage was too low since the boot", advice: advice) }
         return []
     }
 

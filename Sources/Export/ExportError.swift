@@ -29,7 +29,6 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A mistake of this program.
     case stalled(MediaTime)
 
-    /// What is wrong and what to do.
     package var description: String {
         switch self {
         case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"

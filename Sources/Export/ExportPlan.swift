@@ -24,7 +24,6 @@ struct ExportPlan {
     let length: MediaTime
     /// How much of that is no still and no card.
     let moving: MediaTime
-    /// Whether anything is heard.
     let hasSound: Bool
     /// What is to be known of it, one line each.
     private(set) var notes: [String] = []

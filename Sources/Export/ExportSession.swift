@@ -32,7 +32,6 @@ package struct ExportSession {
         /// Bytes that there is room for, where that is not what the disk says.
         var free: Int64?
 
-        /// The usual ones.
         package init(output: String) { self.output = output }
     }
 
@@ -63,7 +62,6 @@ package struct ExportSession {
         package var isRateVarying = false
         /// What made the pictures: FFmpeg's name of the encoder, or `copy`.
         package var encoder: String
-        /// How long the film is.
         package var length: MediaTime
         package var pictures: Int64
         /// What was wrong with clips, or is to be known, one line each.

@@ -22,30 +22,18 @@ final class PictureFile: Sendable {
     static func bitmap(_ surface: Surface) -> [UInt8] {
         let stride = (surface.width * 3 + 3) / 4 * 4
         var bytes: [UInt8] = [0x42, 0x4d]
-        func append(_ value: Int, size: Int) { for byte in 0..<size { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * byte))) } }
-        bytes.reserveCapacity(54 + stride * surface.height)
-        append(54 + stride * surface.height, size: 4)
-        append(0, size: 4)
-        append(54, size: 4)
-        append(40, size: 4)
-        append(surface.width, size: 4)
-        append(surface.height, size: 4)
-        append(1, size: 2)
-        append(24, size: 2)
-        append(0, size: 4)
-        append(stride * surface.height, size: 4)
-        // 72 dots an inch, and no palette.
-        append(2835, size: 4)
-        append(2835, size: 4)
-        append(0, size: 8)
+        func append(_ value: Int, _ size: Int) { for byte in 0..<size { bytes.append(UInt8(truncatingIfNeeded: value >> (8 * byte))) } }
+        let size = stride * surface.height
+        bytes.reserveCapacity(54 + size)
+        // At the end 72 dots an inch, and no palette.
+        for (value, length) in [
+            (54 + size, 4), (0, 4), (54, 4), (40, 4), (surface.width, 4), (surface.height, 4), (1, 2), (24, 2), (0, 4), (size, 4),
+            (2835, 4),
+            (2835, 4), (0, 8),
+        ] { append(value, length) }
         for y in (0..<surface.height).reversed() {
-            for x in 0..<surface.width {
-                let pixel = surface.pixels[y * surface.width + x]
-                bytes.append(UInt8(truncatingIfNeeded: pixel))
-                bytes.append(UInt8(truncatingIfNeeded: pixel >> 8))
-                bytes.append(UInt8(truncatingIfNeeded: pixel >> 16))
-            }
-            for _ in surface.width * 3..<stride { bytes.append(0) }
+            for x in 0..<surface.width { append(Int(surface.pixels[y * surface.width + x]), 3) }
+            append(0, stride - surface.width * 3)
         }
         return bytes
     }

@@ -37,7 +37,7 @@ package struct AnswerPage {
 
     private static func page(of request: Request) -> AnswerPage? {
         switch request {
-        case .status: return AnswerPage { StatusPage.lines($0) }
+        case .status: return AnswerPage(lines: { lines(ofStatus: $0) })
         case .playlist(.list):
             return AnswerPage(
                 lines: { [("Playlist", counted($0["count"], "item"))] }, list: "items",
@@ -68,7 +68,7 @@ package struct AnswerPage {
                 lines: { answer in
                     func number(_ name: String) -> String { answer[name]?.shown ?? "?" }
                     var lines = [
-                        ("Frames", "\(number("framesShown")) shown, \(number("framesLate")) late, \(number("framesDropped")) dropped"),
+                        ("Frames", Self.frames(answer)),
                         ("Seams", "\(number("seams")), at worst \(counted(answer["worstSeamLateness"], "vblank")) late"),
                         ("Stalls", "\(number("stalls")), \(milliseconds(answer["stalledTime"])) in all"),
                         ("Flips", "\(number("flipsLost")) lost"),
@@ -90,6 +90,50 @@ package struct AnswerPage {
                 ])
         default: return nil
         }
+    }
+
+    /// The lines of the answer to `status`.
+    private static func lines(ofStatus status: JSONValue) -> [(name: String, text: String)] {
+        func number(_ name: String) -> String { status[name].map(\.shown) ?? "?" }
+        func time(_ name: String) -> String? { status[name]?.number.map { "\(MediaTime.seconds($0))" } }
+        var lines: [(name: String, text: String)] = []
+        let state = status["ended"] == .bool(true) ? "ended" : status["state"]?.text ?? "?"
+        lines.append(("State", "\(state) for \(duration(status["stateAge"]))"))
+        if let item = status["item"], case .object = item {
+            let place = item["place"]?.integer.map { "\($0) of \(number("count"))" } ?? "between two of \(number("count"))"
+            lines.append(("Item", "\(item["title"]?.text ?? "?") (\(place))"))
+            lines.append(("Source", item["source"]?.text ?? "?"))
+            lines.append(("Time", "\(time("time") ?? "?") of \(time("duration") ?? "a live stream")"))
+            if let latency = time("latency") { lines.append(("Latency", "\(latency) between what is received and what is heard")) }
+        } else {
+            lines.append(("Item", "nothing is on the screen; \(number("count")) on the playlist"))
+        }
+        if let display = status["display"], case .object = display {
+            lines.append(("Display", "\(display["name"]?.text ?? "?"), turned by \(number("rotation"))°"))
+        } else {
+            lines.append(("Display", "none: what is played is not seen"))
+        }
+        let volume = status["muted"] == .bool(true) ? "muted" : "volume \(number("volume"))"
+        lines.append(("Sound", "\(status["audio"]?.text ?? "?"), \(volume)"))
+        lines.append(("Frames", "\(frames(status)); \(number("seams")) seams"))
+        lines.append(("Player", "kiosk \(number("version")), process \(number("pid")), running for \(duration(status["uptime"]))"))
+        if let failure = status["failure"], let message = failure["message"]?.text {
+            lines.append(("Failure", "\(message) (\(duration(failure["age"])) ago)"))
+        }
+        return lines
+    }
+
+    private static func frames(_ counts: JSONValue) -> String {
+        zip(["framesShown", "framesLate", "framesDropped"], ["shown", "late", "dropped"]).map { "\(counts[$0]?.shown ?? "?") \($1)" }
+            .joined(separator: ", ")
+    }
+
+    private static func duration(_ value: JSONValue?) -> String {
+        let seconds = value?.number ?? 0
+        let minutes = Int(saturating: seconds / 60 - 0.5)
+        if minutes < 1 { return "\(Int(saturating: seconds)) s" }
+        if minutes < 120 { return "\(minutes) min" }
+        return minutes < 2880 ? "\(minutes / 60) h" : "\(minutes / 1440) days"
     }
 
     /// `1 item`, `2 items`.

@@ -12,10 +12,9 @@ package enum ControlClient {
     ///
     /// - Throws: ``ControlError``: nobody listens, or why the player does not give one.
     package static func screenshot(_ path: String) throws(ControlError) -> [UInt8] {
-        let (line, attachment) = try ask(path, JSONValue.object(["command": .string("screenshot")]).line)
-        guard let answer = JSONValue(line) else { throw ControlError("\(path): what listens there is no kiosk: \(line.prefix(100))") }
+        let (answer, attachment) = try reply(path, to: JSONValue.object(["command": .string("screenshot")]).line)
         guard answer["ok"] == .bool(true) else {
-            throw ControlError("the player at \(path) gives no screenshot: \(answer["error"]?["message"]?.text ?? line)")
+            throw ControlError("the player at \(path) gives no screenshot: \(answer["error"]?["message"]?.text ?? answer.line)")
         }
         guard let attachment else { throw ControlError("\(path): the answer came without a picture") }
         return attachment
@@ -24,28 +23,21 @@ package enum ControlClient {
     /// Sends a request and waits for its answer, for ten seconds at most. Blocks.
     ///
     /// - Throws: ``ControlError``: nobody listens, or no answer comes.
-    package static func answer(_ path: String, to line: String) throws(ControlError) -> JSONValue {
-        let (line, _) = try ask(path, line)
+    package static func answer(_ path: String, to line: String) throws(ControlError) -> JSONValue { try reply(path, to: line).answer }
+
+    private static func reply(_ path: String, to line: String) throws(ControlError) -> (answer: JSONValue, attachment: [UInt8]?) {
+        let (line, attachment) = try ask(path, line)
         guard let answer = JSONValue(line), case .object = answer else {
             throw ControlError("\(path): what listens there is no kiosk: \(line.prefix(100))")
         }
-        return answer
+        return (answer, attachment)
     }
 
     /// Sends a request and hands every line that comes to `body`, the answer first, until that returns false or the player ends. Blocks.
     ///
     /// - Throws: as ``answer(_:to:)``.
     package static func watch(_ path: String, _ line: String, _ body: (String) -> Bool) throws(ControlError) {
-        let connection = try connection(to: path)
-        try send(line, connection, path)
-        var lines = LineBuffer(longest: longestAnswer)
-        var buffer = [UInt8](repeating: 0, count: 65536)
-        while true {
-            let count = buffer.withUnsafeMutableBytes { recv(connection.raw, $0.baseAddress, $0.count, 0) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw ControlError("the player at \(path) has ended the conversation") }
-            for line in lines.append(buffer.prefix(count)) where !body(line) { return }
-        }
+        _ = try talk(path, line, body)
     }
 
     /// A list of ten thousand items has some megabytes.
@@ -83,24 +75,36 @@ package enum ControlClient {
 
     /// Sends a line and waits for the one that answers it, and for what comes with it.
     static func ask(_ path: String, _ line: String) throws(ControlError) -> (line: String, attachment: [UInt8]?) {
+        var answer = ""
+        let attachment = try talk(path, line, until: .now + longestWait) { line in
+            answer = line
+            return false
+        }
+        guard let attachment else { return (answer, nil) }
+        return (answer, try contents(of: attachment))
+    }
+
+    /// Sends a line and hands every line that comes to `body`, until that returns false; what came with them.
+    private static func talk(
+        _ path: String, _ line: String, until deadline: HostTime? = nil, _ body: (String) -> Bool
+    ) throws(ControlError) -> Descriptor? {
         let connection = try connection(to: path)
         try send(line, connection, path)
         var lines = LineBuffer(longest: longestAnswer)
         var attachment: Descriptor?
-        let deadline = HostTime.now + longestWait
+        var buffer = [UInt8](repeating: 0, count: 65536)
         while true {
             var entry = pollfd(fd: connection.raw, events: Int16(POLLIN), revents: 0)
-            let left = (deadline - .now).nanoseconds / 1_000_000
-            guard left > 0, poll(&entry, 1, Int32(left)) > 0 else { throw ControlError("the player at \(path) does not answer") }
-            var buffer = [UInt8](repeating: 0, count: 65536)
+            let left = deadline.map { Int32(clamping: max(0, ($0 - .now).nanoseconds / 1_000_000)) } ?? -1
+            let isReady = poll(&entry, 1, left)
+            if isReady < 0, errno == EINTR { continue }
+            guard left != 0, isReady > 0 else { throw ControlError("the player at \(path) does not answer") }
             var descriptor: Int32 = -1
             let count = buffer.withUnsafeMutableBytes { kiosk_receive(connection.raw, $0.baseAddress!, $0.count, &descriptor) }
             if descriptor >= 0 { attachment = Descriptor(descriptor) }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw ControlError("the player at \(path) has ended the conversation") }
-            if let line = lines.append(buffer.prefix(count)).first {
-                guard let attachment else { return (line, nil) }
-                return (line, try contents(of: attachment))
-            }
+            for line in lines.append(buffer.prefix(count)) where !body(line) { return attachment }
         }
     }
 

@@ -48,12 +48,10 @@ final class ControlConnection {
     /// Whether nothing is waited for: no event, no answer.
     var isIdle: Bool { topics.isEmpty && effect == nil && received.isEmpty && unsent.isEmpty }
 
-    /// Whether an effect is waited for.
     var awaitsEffect: Bool { effect != nil }
 
     // MARK: What comes
 
-    /// Reads what has been sent.
     func receive() {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBytes { recv(descriptor, $0.baseAddress, $0.count, 0) }
@@ -86,9 +84,7 @@ final class ControlConnection {
         effect = nil
         switch result {
         case .success(let answer): send(answer, id: id)
-        case .failure(var refusal):
-            refusal.id = id
-            send(refusal.line)
+        case .failure(let refusal): send(refusal.answering(id).line)
         }
     }
 
@@ -138,6 +134,5 @@ final class ControlConnection {
         if isEnding, unsent.isEmpty { isOver = true }
     }
 
-    /// The client has gone.
     func end() { isOver = true }
 }

@@ -1,12 +1,11 @@
 import Commands
+import KioskPlatform
 
 /// What a program asks a running player for, in a line of JSON: `{"id":7,"command":"seek","to":12.5}`.
 package struct ControlRequest: Sendable {
     /// What the answer is to be known by; null where there is none.
     package var id: JSONValue
-    /// The command that it names.
     package var entry: CommandEntry
-    /// What is asked for.
     package var request: Request
 
     /// Reads a line.
@@ -25,11 +24,7 @@ package struct ControlRequest: Sendable {
         guard let known = CommandTable.named(name), let make = known.request else {
             throw ControlRefusal(id: id, code: "unknown-command", message: "there is no such command; there are \(names)")
         }
-        do throws(ControlRefusal) { try known.check(members) } catch {
-            var refusal = error
-            refusal.id = id
-            throw refusal
-        }
+        do throws(ControlRefusal) { try known.check(members) } catch { throw error.answering(id) }
         (entry, request) = (known, make(members))
     }
 }
@@ -61,7 +56,6 @@ extension CommandEntry {
 
 /// Why a request is not carried out.
 package struct ControlRefusal: Error, Hashable, Sendable {
-    /// The request's.
     package var id = JSONValue.null
     /// For programs: one word with hyphens.
     package var code: String
@@ -71,12 +65,11 @@ package struct ControlRefusal: Error, Hashable, Sendable {
     /// A refusal of the request with this id.
     package init(id: JSONValue = .null, code: String, message: String) { (self.id, self.code, self.message) = (id, code, message) }
 
+    /// The refusal of the request with this id.
+    func answering(_ id: JSONValue) -> ControlRefusal { ControlRefusal(id: id, code: code, message: message) }
+
     /// The answer.
-    var line: String {
-        JSONValue.object([
-            "id": id, "ok": .bool(false), "error": .object(["code": .string(code), "message": .string(message)]),
-        ]).line
-    }
+    var line: String { ["id": id, "ok": false.json, "error": ["code": code.json, "message": message.json].json].json.line }
 }
 
 /// What comes of a request that is carried out: members of the answer, and bytes that go with it in memory of their own.
@@ -86,7 +79,6 @@ package struct ControlAnswer: Hashable, Sendable {
     /// Read by who asked from the descriptor that comes with the answer.
     package var attachment: [UInt8]?
 
-    /// An answer with these members.
     package init(_ members: [String: JSONValue], attachment: [UInt8]? = nil) { (self.members, self.attachment) = (members, attachment) }
 
     /// The answer to the request with this id.
@@ -100,6 +92,25 @@ package enum ControlReply: Sendable {
     case answer(ControlAnswer)
     /// `check` is asked again and again on the socket's thread until it returns an answer or throws a refusal.
     case later(check: @Sendable () -> Result<ControlAnswer, ControlRefusal>?)
+
+    /// What `body` makes on a thread of its own; where it takes longer than `limit` it is given up, and `late` is the answer.
+    package static func made(
+        by thread: String, within limit: MediaTime? = nil, orElse late: ControlRefusal? = nil, giveUp: @escaping @Sendable () -> Void = {},
+        _ body: @escaping @Sendable () throws(ControlRefusal) -> ControlAnswer
+    ) -> ControlReply {
+        let made = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
+        Thread(thread) {
+            let result = Result { () throws(ControlRefusal) in try body() }
+            made.signal { $0 = result }
+        }.detach()
+        let deadline = limit.map { HostTime.now + $0 }
+        return .later {
+            if let result = made.withLock({ $0 }) { return result }
+            guard let late, let deadline, deadline <= .now else { return nil }
+            giveUp()
+            return .failure(late)
+        }
+    }
 }
 
 /// The lines in what comes from a client, piece by piece: a pure value.
@@ -111,7 +122,6 @@ struct LineBuffer: Hashable, Sendable {
     /// Whether a line was too long; nothing more comes of it.
     private(set) var isOverlong = false
 
-    /// Lines of no more than this.
     init(longest: Int = Self.longest) { limit = longest }
 
     /// Takes in some bytes; the lines that are complete with them. What is not UTF-8 has replacement characters.

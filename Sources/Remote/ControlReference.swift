@@ -3,7 +3,6 @@ import Commands
 
 /// The reference page of the control socket.
 package enum ControlReference {
-    /// The whole file.
     package static var page: String {
         var lines = [
             "# Commands of the control socket", "",

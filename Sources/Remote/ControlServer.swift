@@ -11,7 +11,6 @@ final class ControlShared: Sendable {
     /// Events that wait for the thread; more than it can ever be behind.
     private static let mostEvents = 1000
 
-    /// Whether any client observes anything.
     var isObserved: Bool { state.withLock { $0.isObserved } }
     func setObserved(_ isObserved: Bool) { state.withLock { $0.isObserved = isObserved } }
 
@@ -22,7 +21,7 @@ final class ControlShared: Sendable {
     }
 
     func post(_ topic: ControlTopic, _ members: [String: JSONValue]) {
-        let line = JSONValue.object(members.merging(["event": .string(topic.rawValue)]) { $1 }).line
+        let line = JSONValue.object(members.merging(["event": topic.rawValue.json]) { $1 }).line
         state.withLock { if $0.events.count < Self.mostEvents { $0.events.append((topic, line)) } }
         wakeUp.wake()
     }
@@ -57,10 +56,7 @@ struct ControlServer: ~Copyable {
         _ listener: SharedDescriptor, _ shared: ControlShared, changes: @escaping ControlSocket.Changes,
         _ handler: @escaping ControlSocket.Handler
     ) {
-        self.listener = listener
-        self.shared = shared
-        self.changes = changes
-        self.handler = handler
+        (self.listener, self.shared, self.changes, self.handler) = (listener, shared, changes, handler)
     }
 
     /// Waits for something to happen and does what follows.
@@ -85,13 +81,7 @@ struct ControlServer: ~Copyable {
     }
 
     private mutating func accept() {
-        guard let socket = Descriptor(adopting: Glibc.accept(listener.raw, nil, nil)) else {
-            // Without descriptors the client stays in the queue, and poll would say so at once.
-            if errno == EMFILE || errno == ENFILE { usleep(100_000) }
-            return
-        }
-        _ = fcntl(socket.raw, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(socket.raw, F_SETFL, O_NONBLOCK)
+        guard let socket = Descriptor(accepting: listener.raw) else { return }
         let client = ControlConnection(socket)
         // Who says nothing gives way to who may: the one that has been silent for longest.
         if clients.count >= Self.mostClients {
@@ -124,14 +114,8 @@ struct ControlServer: ~Copyable {
                 case .answer(let answer): client.send(answer, id: request.id)
                 case .later(let check): client.wait(for: check, id: request.id)
                 }
-            } catch {
-                var refusal = error
-                refusal.id = request.id
-                throw refusal
-            }
-        } catch {
-            client.send(error.line)
-        }
+            } catch { throw error.answering(request.id) }
+        } catch { client.send(error.line) }
     }
 
     private func observe(_ topics: [ControlTopic], _ id: JSONValue, _ client: ControlConnection) {

@@ -85,13 +85,7 @@ package final class MetricsServer: Sendable {
         }
         clients.removeAll { $0.isOver || $0.deadline <= .now }
         guard entries[0].revents != 0 else { return }
-        guard let socket = Descriptor(adopting: accept(listener, nil, nil)) else {
-            // At the end, or without descriptors.
-            if errno != EAGAIN { usleep(100_000) }
-            return
-        }
-        _ = fcntl(socket.raw, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(socket.raw, F_SETFL, O_NONBLOCK)
+        guard let socket = Descriptor(accepting: listener) else { return }
         if clients.count >= mostClients { clients.removeFirst() }
         clients.append(Client(socket))
     }

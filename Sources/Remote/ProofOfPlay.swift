@@ -64,19 +64,15 @@ package final class ProofOfPlay: Sendable {
 
     private func end(isComplete: Bool) {
         guard let showing = showing.withLock({ $0.take() }) else { return }
-        let known = player.item(showing.item)
         let counts = player.snapshot.statistics.items[showing.item]
         // The same item once more has begun already, where it follows itself.
         let frames = (counts?.playthroughs == showing.turn ? counts?.framesInPlaythrough : counts?.framesInLastPlaythrough) ?? 0
         let (date, now) = (ClockSteps.date, HostTime.now)
         var line: [String: JSONValue] = [
-            "item": RemoteControl.describe(
-                showing.item, place: known?.place.map { $0 + 1 }, title: known?.entry.title ?? known?.entry.plainName ?? "",
-                known?.entry.source ?? ""),
+            "item": RemoteControl.describe(showing.item, of: player),
             "start": .string(Self.date(Int(showing.date / 1_000_000_000))), "end": .string(Self.date(Int(date / 1_000_000_000))),
-            "seconds": .number(((now - showing.since).seconds * 1000).rounded() / 1000),
-            "framesShown": .number(Double(frames)),
-            "complete": .bool(isComplete),
+            "seconds": .number(((now - showing.since).seconds * 1000).rounded() / 1000), "framesShown": frames.json,
+            "complete": isComplete.json,
         ]
         if let step = clock.withLock({ $0.step(to: date, at: now) }) { line["clockSet"] = .number((step.seconds * 10).rounded() / 10) }
         queue.signal { queue in
@@ -106,7 +102,7 @@ package final class ProofOfPlay: Sendable {
     }
 
     private static func text(_ line: Line) -> String {
-        let lost: [String: JSONValue] = line.lost == 0 ? [:] : ["lost": .number(Double(line.lost))]
+        let lost: [String: JSONValue] = line.lost == 0 ? [:] : ["lost": line.lost.json]
         return JSONValue.object(line.members.merging(lost) { $1 }).line + "\n"
     }
 

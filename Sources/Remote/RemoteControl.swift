@@ -37,7 +37,6 @@ package struct RemoteSurroundings: Sendable {
     /// Has kiosk.conf read again.
     package var reload: @Sendable () -> Void
 
-    /// All of them.
     package init(
         display: @escaping @Sendable () -> DisplayMode?, rotation: @escaping @Sendable () -> Rotation,
         rotationAfter: @escaping @Sendable (Rotation?) -> Rotation, audio: @escaping @Sendable () -> String,
@@ -76,7 +75,6 @@ package final class RemoteControl: Sendable {
     /// How long an effect is waited for.
     static let longestEffect = MediaTime.seconds(5)
 
-    /// A remote control of `player`.
     package init(_ player: PlaybackEngine, _ surroundings: RemoteSurroundings) {
         (self.player, self.surroundings) = (player, surroundings)
     }
@@ -127,7 +125,7 @@ package final class RemoteControl: Sendable {
             return .answer(ControlAnswer([:]))
         case .logLevel(let level):
             if let level { StandardErrorLog.level = level }
-            return .answer(ControlAnswer(["level": .string(StandardErrorLog.level.rawValue)]))
+            return .answer(ControlAnswer(["level": StandardErrorLog.level.rawValue.json]))
         }
     }
 
@@ -212,7 +210,7 @@ package final class RemoteControl: Sendable {
         surroundings.perform(.rotate(rotation))
         return reply { [surroundings] in
             guard surroundings.rotation() == wanted else { return nil }
-            return .success(ControlAnswer(["rotation": .number(Double(wanted.rawValue))]))
+            return .success(ControlAnswer(["rotation": wanted.rawValue.json]))
         }
     }
 
@@ -233,6 +231,6 @@ package final class RemoteControl: Sendable {
         var items = player.items
         for index in items.indices { items[index].entry.gravity = gravity }
         player.arrange(items)
-        return .answer(ControlAnswer(["gravity": .string(gravity.word)]))
+        return .answer(ControlAnswer(["gravity": gravity.word.json]))
     }
 }

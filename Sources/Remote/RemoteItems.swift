@@ -33,14 +33,14 @@ extension RemoteControl {
         let (item, facts) = try opened(name)
         let tracks = facts.tracks.map { track -> JSONValue in
             var members: [String: JSONValue] = [
-                "kind": .string(track.kind.rawValue), "number": .number(Double(track.number)), "codec": .string(track.codec),
-                "language": track.language.map { .string($0.description) } ?? .null, "title": track.title.map { .string($0) } ?? .null,
-                "default": .bool(track.isDefault), "selected": .bool(facts.selectedTracks[track.kind] == track.id),
+                "kind": track.kind.rawValue.json, "number": track.number.json, "codec": track.codec.json,
+                "language": track.language.map { .string($0.description) } ?? .null, "title": track.title.json,
+                "default": track.isDefault.json, "selected": .bool(facts.selectedTracks[track.kind] == track.id),
             ]
             for (name, value) in [
                 ("sampleRate", track.sampleRate), ("channels", track.channelCount), ("width", track.width), ("height", track.height),
             ] {
-                if let value { members[name] = .number(Double(value)) }
+                if let value { members[name] = value.json }
             }
             return .object(members)
         }
@@ -57,7 +57,7 @@ extension RemoteControl {
             )
         }
         player.select(choice, of: kind, in: id)
-        return .answer(ControlAnswer(["track": .string(choice.description)]))
+        return .answer(ControlAnswer(["track": choice.description.json]))
     }
 
     /// The members of the answer to `chapters`.
@@ -68,8 +68,8 @@ extension RemoteControl {
         let current = isOnScreen ? facts.chapters.place(at: now.time) : nil
         let chapters = facts.chapters.enumerated().map { place, chapter in
             JSONValue.object([
-                "number": .number(Double(place + 1)), "title": chapter.title.map { .string($0) } ?? .null,
-                "start": Self.seconds(chapter.start), "end": Self.seconds(chapter.end), "current": .bool(place == current),
+                "number": .number(Double(place + 1)), "title": chapter.title.json, "start": Self.seconds(chapter.start),
+                "end": Self.seconds(chapter.end), "current": .bool(place == current),
             ])
         }
         return ["item": item, "chapters": .array(chapters)]
@@ -78,11 +78,10 @@ extension RemoteControl {
     /// The members of the answer to `metadata`.
     func metadata(_ name: ItemName?) throws(ControlRefusal) -> [String: JSONValue] {
         let (item, facts) = try opened(name)
-        func text(_ text: String?) -> JSONValue { text.map { .string($0) } ?? .null }
         let metadata = facts.metadata
         return [
-            "item": item, "title": text(metadata.title), "artist": text(metadata.artist), "album": text(metadata.album),
-            "date": text(metadata.date), "cover": text(metadata.cover),
+            "item": item, "title": metadata.title.json, "artist": metadata.artist.json, "album": metadata.album.json,
+            "date": metadata.date.json, "cover": metadata.cover.json,
         ]
     }
 
@@ -93,27 +92,19 @@ extension RemoteControl {
             throw ControlRefusal(code: "no-picture", message: "its file has no cover")
         }
         let cache = surroundings.cache
-        let read = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
         let interruption = Interruption()
-        Thread("cover") {
+        let late = ControlRefusal(code: "not-yet", message: "its file takes too long to read")
+        return .made(by: "cover", within: Self.longestEffect, orElse: late, giveUp: { interruption.cancel() }) {
+            () throws(ControlRefusal) in
             Thread.giveWay()
-            let result: Result<ControlAnswer, ControlRefusal>
+            let cover: AssetCover?
             do throws(MediaError) {
                 let kept = cache?.file(for: entry.source)
-                let cover = try AssetCover.read(
+                cover = try AssetCover.read(
                     from: kept ?? entry.source, isKept: kept != nil, settings: entry.stream, interruption: interruption)
-                result =
-                    cover.map { .success(ControlAnswer(["format": .string($0.codec)], attachment: $0.bytes)) }
-                    ?? .failure(ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large"))
-            } catch { result = .failure(ControlRefusal(code: "no-picture", message: error.description)) }
-            read.signal { $0 = result }
-        }.detach()
-        let deadline = HostTime.now + Self.longestEffect
-        return .later {
-            if let result = read.withLock({ $0 }) { return result }
-            if HostTime.now < deadline { return nil }
-            interruption.cancel()
-            return .failure(ControlRefusal(code: "not-yet", message: "its file takes too long to read"))
+            } catch { throw ControlRefusal(code: "no-picture", message: error.description) }
+            if let cover { return ControlAnswer(["format": cover.codec.json], attachment: cover.bytes) }
+            throw ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large")
         }
     }
 
@@ -122,13 +113,12 @@ extension RemoteControl {
         guard let cache = surroundings.cache else { return [:] }
         let (items, bytes) = cache.contents
         return [
-            "folder": .string(cache.folder), "limit": .number(Double(cache.limit.bytes)), "bytes": .number(Double(bytes)),
+            "folder": cache.folder.json, "limit": cache.limit.bytes.json, "bytes": bytes.json,
             "items": .array(
                 items.prefix(1000).map { item in
                     .object([
-                        "source": .string(item.source.withoutCredentials), "size": item.size.map { .number(Double($0)) } ?? .null,
-                        "bytes": .number(Double(item.bytes)), "complete": .bool(item.isComplete),
-                        "problem": item.problem.map { .string($0) } ?? .null,
+                        "source": item.source.withoutCredentials.json, "size": item.size.json, "bytes": item.bytes.json,
+                        "complete": item.isComplete.json, "problem": item.problem.json,
                     ])
                 }),
         ]
@@ -154,8 +144,7 @@ extension RemoteControl {
         case .unknown: throw ControlRefusal(code: "not-yet", message: "it has not been opened yet; that is done shortly before its turn")
         case .failed(let reason): throw ControlRefusal(code: "item-failed", message: reason)
         }
-        let title = known.entry.title ?? facts.metadata.title ?? known.entry.plainName
-        return (Self.describe(id, place: known.place.map { $0 + 1 }, title: title, known.entry.source), facts)
+        return (Self.describe(id, of: player, title: known.entry.title ?? facts.metadata.title), facts)
     }
 
     private static func range(_ range: Range<MediaTime>) -> JSONValue {

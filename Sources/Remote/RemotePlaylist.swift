@@ -30,7 +30,7 @@ extension RemoteControl {
     var list: [String: JSONValue] {
         let items = player.items
         return [
-            "count": .number(Double(items.count)),
+            "count": items.count.json,
             "items": .array(
                 items.enumerated().map { Self.describe($1.id, place: $0 + 1, title: $1.entry.title ?? $1.entry.plainName, $1.entry.source) }
             ),
@@ -40,9 +40,15 @@ extension RemoteControl {
     /// What a client is told of an item.
     static func describe(_ id: QueueItem.ID, place: Int?, title: String, _ source: String) -> JSONValue {
         .object([
-            "id": .number(Double(id.number)), "place": place.map { .number(Double($0)) } ?? .null, "title": .string(title),
-            "source": .string(source.withoutCredentials),
+            "id": id.number.json, "place": place.json, "title": title.json, "source": source.withoutCredentials.json,
         ])
+    }
+
+    /// What is told of an item that is on the list, or was.
+    static func describe(_ id: QueueItem.ID, of player: PlaybackEngine, title: String? = nil) -> JSONValue {
+        let known = player.item(id)
+        let name = title ?? known?.entry.title ?? known?.entry.plainName ?? ""
+        return describe(id, place: known?.place.map { $0 + 1 }, title: name, known?.entry.source ?? "")
     }
 
     /// Changes the playlist, or tells it. Sources are looked up on a thread of their own: a folder may be on a disk that does not answer.
@@ -71,20 +77,15 @@ extension RemoteControl {
             throw ControlRefusal(
                 code: "invalid-parameter", message: "sources: expected an absolute path or a URL, found \(source.prefix(200))")
         }
-        let done = Monitor<Result<ControlAnswer, ControlRefusal>?>(nil)
-        Thread("sources") { [surroundings] in
-            let items = self.adapted(surroundings.items(sources))
-            guard !items.isEmpty else {
-                return done.signal {
-                    $0 = .failure(ControlRefusal(code: "no-such-item", message: "there is nothing to play in what the sources name"))
-                }
+        return .made(by: "sources") { [self] () throws(ControlRefusal) in
+            let items = adapted(surroundings.items(sources))
+            if items.isEmpty {
+                throw ControlRefusal(code: "no-such-item", message: "there is nothing to play in what the sources name")
             }
-            self.hasOwnPlaylist.withLock { $0 = true }
+            hasOwnPlaylist.withLock { $0 = true }
             apply(items)
-            let answer = self.counted()
-            done.signal { $0 = .success(answer) }
-        }.detach()
-        return .later { done.withLock { $0 } }
+            return counted()
+        }
     }
 
     /// Plays these sources (absolute paths) from now on, from the first one, as `playlist set` does. Any thread; returns at once.
@@ -101,5 +102,5 @@ extension RemoteControl {
     /// The playlist is kiosk.conf's again; who calls this gives it to the player.
     package func giveBackPlaylist() { hasOwnPlaylist.withLock { $0 = false } }
 
-    private func counted() -> ControlAnswer { ControlAnswer(["count": .number(Double(player.items.count))]) }
+    private func counted() -> ControlAnswer { ControlAnswer(["count": player.items.count.json]) }
 }

@@ -22,56 +22,39 @@ extension RemoteControl {
     var status: [String: JSONValue] {
         let now = player.snapshot
         let counts = now.statistics
-        var members = place(now)
-        members["state"] = .string(now.status.word)
-        members["ended"] = .bool(now.hasEnded)
-        members["stateAge"] = Self.seconds(HostTime.now - stateSince.withLock { $0 })
-        members["duration"] = now.duration.map(Self.seconds) ?? .null
-        members.merge(facts(now)) { $1 }
-        members["latency"] = counts.streamLatency.map(Self.seconds) ?? .null
-        members["count"] = .number(Double(now.itemCount))
-        members["volume"] = .number((now.volume * 100).rounded())
-        members["muted"] = .bool(now.isMuted)
-        members["interrupted"] = .bool(player.isInterrupted)
-        members["rate"] = .number(player.rate)
-        members["rotation"] = .number(Double(surroundings.rotation().rawValue))
-        members["display"] = display
-        members["audio"] = .string(surroundings.audio())
-        members.merge(frames(counts.framesShown, counts.framesLate, counts.framesDropped, counts.seams)) { $1 }
-        members["failure"] =
-            failure.withLock { $0 }.map {
-                .object(["message": .string($0.message.withoutCredentials), "age": Self.seconds(HostTime.now - $0.time)])
-            } ?? .null
-        members["uptime"] = Self.seconds(HostTime.now - started)
-        members["version"] = .string(kioskVersion)
-        members["pid"] = .number(Double(getpid()))
-        return members
+        let last = failure.withLock { $0 }.map { last -> JSONValue in
+            ["message": last.message.withoutCredentials.json, "age": Self.seconds(HostTime.now - last.time)].json
+        }
+        let own: [String: JSONValue] = [
+            "state": now.status.word.json, "ended": now.hasEnded.json, "stateAge": Self.seconds(HostTime.now - stateSince.withLock { $0 }),
+            "duration": now.duration.map(Self.seconds).json, "latency": counts.streamLatency.map(Self.seconds).json,
+            "count": now.itemCount.json, "volume": .number((now.volume * 100).rounded()), "muted": now.isMuted.json,
+            "interrupted": player.isInterrupted.json, "rate": .number(player.rate), "rotation": surroundings.rotation().rawValue.json,
+            "display": display, "audio": surroundings.audio().json, "failure": last.json, "uptime": Self.seconds(HostTime.now - started),
+            "version": kioskVersion.json, "pid": Int(getpid()).json,
+        ]
+        let counted = frames(counts.framesShown, counts.framesLate, counts.framesDropped, counts.seams)
+        return [place(now), facts(now), counted, own].reduce(into: [:]) { $0.merge($1) { $1 } }
     }
 
     /// The members of the answer to `statistics`.
     var statistics: [String: JSONValue] {
         let now = player.snapshot
         let counts = now.statistics
-        var members = frames(counts.framesShown, counts.framesLate, counts.framesDropped, counts.seams)
-        members["worstSeamLateness"] = .number(Double(counts.worstSeamLateness))
-        members["flipsLost"] = .number(Double(counts.flipsLost))
-        members["stalls"] = .number(Double(counts.stalls))
-        members["stalledTime"] = Self.seconds(counts.stalledTime)
-        members["soundRatio"] = .number(counts.soundRatio)
-        members["latency"] = counts.streamLatency.map(Self.seconds) ?? .null
-        members["synchrony"] = Self.spans(counts.synchrony)
-        members["inputLatency"] = Self.spans(counts.inputLatency)
-        members["queuedFrames"] = .number(Double(now.buffered.frames))
-        members["queuedSound"] = Self.seconds(now.buffered.sound)
+        let own: [String: JSONValue] = [
+            "worstSeamLateness": counts.worstSeamLateness.json, "flipsLost": counts.flipsLost.json, "stalls": counts.stalls.json,
+            "stalledTime": Self.seconds(counts.stalledTime), "soundRatio": .number(counts.soundRatio),
+            "latency": counts.streamLatency.map(Self.seconds).json, "synchrony": Self.spans(counts.synchrony),
+            "inputLatency": Self.spans(counts.inputLatency), "queuedFrames": now.buffered.frames.json,
+            "queuedSound": Self.seconds(now.buffered.sound),
+        ]
+        var members = frames(counts.framesShown, counts.framesLate, counts.framesDropped, counts.seams).merging(own) { $1 }
         members["items"] = .array(
             counts.items.keys.sorted().prefix(1000).map { id in
                 let item = counts.items[id]!
-                let known = player.item(id)
                 var members = frames(item.framesShown, item.framesLate, item.framesDropped, item.seams)
-                members["item"] = Self.describe(
-                    id, place: known?.place.map { $0 + 1 }, title: known?.entry.title ?? known?.entry.plainName ?? "",
-                    known?.entry.source ?? "")
-                members["worstSeamLateness"] = .number(Double(item.worstSeamLateness))
+                members["item"] = Self.describe(id, of: player)
+                members["worstSeamLateness"] = item.worstSeamLateness.json
                 return .object(members)
             })
         return members
@@ -79,19 +62,15 @@ extension RemoteControl {
 
     /// The display and its mode.
     private var display: JSONValue {
-        surroundings.display().map { mode in
-            .object([
-                "name": .string(mode.name), "width": .number(Double(mode.width)), "height": .number(Double(mode.height)),
-                "refresh": .number((1000 / mode.refreshPeriod.seconds).rounded() / 1000),
-            ])
-        } ?? .null
+        let mode = surroundings.display()
+        return mode.map { mode -> [String: JSONValue] in
+            let refresh = (1000 / mode.refreshPeriod.seconds).rounded() / 1000
+            return ["name": mode.name.json, "width": mode.width.json, "height": mode.height.json, "refresh": refresh.json]
+        }.json
     }
 
     private func frames(_ shown: Int, _ late: Int, _ dropped: Int, _ seams: Int) -> [String: JSONValue] {
-        [
-            "framesShown": .number(Double(shown)), "framesLate": .number(Double(late)), "framesDropped": .number(Double(dropped)),
-            "seams": .number(Double(seams)),
-        ]
+        ["framesShown": shown.json, "framesLate": late.json, "framesDropped": dropped.json, "seams": seams.json]
     }
 
     /// Seconds, to the microsecond.
@@ -119,21 +98,12 @@ extension RemoteControl {
             switch event {
             case .itemStarted(_, let isSeam, let late):
                 let item = self.place(player.snapshot)["item"] ?? .null
-                socket.publish(.item, ["item": item, "seam": .bool(isSeam), "late": .number(Double(late))])
-            case .statusChanged(let status): socket.publish(.status, ["state": .string(status.word), "ended": .bool(false)])
+                socket.publish(.item, ["item": item, "seam": isSeam.json, "late": late.json])
+            case .statusChanged(let status): socket.publish(.status, ["state": status.word.json, "ended": .bool(false)])
             case .playlistEnded: socket.publish(.status, ["state": .string("paused"), "ended": .bool(true)])
             case .itemFailed(let item, let message):
-                let entry = player.item(item)
-                socket.publish(
-                    .failure,
-                    [
-                        "message": .string(message.withoutCredentials),
-                        "item": Self.describe(
-                            item, place: entry?.place.map { $0 + 1 }, title: entry?.entry.title ?? entry?.entry.plainName ?? "",
-                            entry?.entry.source ?? ""),
-                    ])
-            case .nothingPlayable:
-                socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
+                socket.publish(.failure, ["message": message.withoutCredentials.json, "item": Self.describe(item, of: player)])
+            case .nothingPlayable: socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
             case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded: break
             }
         }
@@ -154,7 +124,7 @@ extension RemoteControl {
         guard let former else { return [] }
         var events: [(ControlTopic, [String: JSONValue])] = []
         if former.display != display { events.append((.display, ["display": display])) }
-        if former.audio != audio { events.append((.audio, ["audio": .string(audio)])) }
+        if former.audio != audio { events.append((.audio, ["audio": audio.json])) }
         return events
     }
 

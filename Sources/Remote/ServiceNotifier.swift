@@ -50,18 +50,9 @@ package final class ServiceNotifier: Sendable {
 
     private func send(_ lines: [String]) {
         let bytes = Array(lines.joined(separator: "\n").utf8)
-        var target = sockaddr_un()
-        target.sun_family = sa_family_t(AF_UNIX)
-        // An abstract name begins with a zero byte, and is as long as it is.
-        var name = Array(address.utf8)
-        if name[0] == UInt8(ascii: "@") { name[0] = 0 }
-        guard name.count < MemoryLayout.size(ofValue: target.sun_path) else { return }
-        withUnsafeMutableBytes(of: &target.sun_path) { $0.copyBytes(from: name) }
-        let length = socklen_t(MemoryLayout<sa_family_t>.size + name.count)
-        withUnsafePointer(to: &target) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                _ = bytes.withUnsafeBytes { sendto(socket.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), pointer, length) }
-            }
+        guard var target = SocketAddress(address, isAbstract: address.hasPrefix("@")) else { return }
+        _ = target.withPointer { pointer, length in
+            bytes.withUnsafeBytes { sendto(socket.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL), pointer, length) }
         }
     }
 }

@@ -1,5 +1,5 @@
 /// Where the sound goes: `auto`, any PCM name ALSA knows, or `off`.
-package enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
+package enum AudioDevice: WordedChoice {
     /// The system's default where somebody has set one, else the sound of the display in use, else the first real card with playback.
     case automatic
     /// A PCM by ALSA's name for it: `default`, `hw:1,0`, `hdmi:CARD=vc4hdmi0`.
@@ -7,24 +7,7 @@ package enum AudioDevice: Hashable, Sendable, LosslessStringConvertible {
     /// No sound at all.
     case off
 
-    /// nil when `text` is empty, too long for a name or contains control characters.
-    package init?(_ text: String) {
-        switch text {
-        case "auto": self = .automatic
-        case "off": self = .off
-        default:
-            guard 1...256 ~= text.utf8.count, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
-            else { return nil }
-            self = .pcm(text)
-        }
-    }
-
-    /// The text in kiosk.conf.
-    package var description: String {
-        switch self {
-        case .automatic: "auto"
-        case .pcm(let name): name
-        case .off: "off"
-        }
-    }
+    package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "off": .off]
+    package static func other(_ text: String) -> Self? { isName(text) ? .pcm(text) : nil }
+    package var otherText: String { if case .pcm(let name) = self { name } else { "" } }
 }

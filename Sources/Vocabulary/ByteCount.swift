@@ -4,7 +4,6 @@ import KioskPlatform
 package struct ByteCount: Hashable, Comparable, Sendable, LosslessStringConvertible {
     package let bytes: Int64
 
-    /// So many bytes.
     package init(_ bytes: Int64) { self.bytes = max(0, bytes) }
 
     private static let units: [(name: String, bytes: Double)] = [
@@ -32,34 +31,4 @@ package struct ByteCount: Hashable, Comparable, Sendable, LosslessStringConverti
     }
 
     package static func < (a: ByteCount, b: ByteCount) -> Bool { a.bytes < b.bytes }
-}
-
-/// How much of what comes over HTTP is kept on the disk: `[playback] cache`.
-package enum CacheChoice: Hashable, Sendable, LosslessStringConvertible {
-    /// Nothing.
-    case off
-    /// So much.
-    case limit(ByteCount)
-
-    /// From `off` or a number of bytes; nil for any other text, and for less than ``least``.
-    package init?(_ text: String) {
-        if text == "off" {
-            self = .off
-        } else if let count = ByteCount(text), count >= Self.least {
-            self = .limit(count)
-        } else {
-            return nil
-        }
-    }
-
-    /// Less keeps nothing that is worth it.
-    package static let least = ByteCount(1_000_000)
-
-    /// The text in kiosk.conf.
-    package var description: String {
-        switch self {
-        case .off: "off"
-        case .limit(let count): count.description
-        }
-    }
 }

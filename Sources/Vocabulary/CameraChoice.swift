@@ -1,5 +1,5 @@
 /// Which camera: `auto`, `front`, `rear`, a device such as `/dev/video0`, or a part of its name.
-package enum CameraChoice: Hashable, Sendable, LosslessStringConvertible {
+package enum CameraChoice: WordedChoice {
     /// The first that gives pictures.
     case automatic
     /// That on the side of the display.
@@ -11,27 +11,12 @@ package enum CameraChoice: Hashable, Sendable, LosslessStringConvertible {
     /// The first whose name, or whose place on the bus, has this in it; capitals do not matter.
     case name(String)
 
-    /// nil when `text` is empty, too long for a name or contains control characters.
-    package init?(_ text: String) {
-        guard 1...256 ~= text.utf8.count, !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
-            return nil
-        }
-        switch text {
-        case "auto": self = .automatic
-        case "front": self = .front
-        case "rear", "back": self = .rear
-        default: self = text.hasPrefix("/") ? .device(text) : .name(text)
-        }
-    }
-
-    /// The text in kiosk.conf.
-    package var description: String {
+    package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "front": .front, "rear": .rear, "back": .rear]
+    package static func other(_ text: String) -> Self? { isName(text) ? text.hasPrefix("/") ? .device(text) : .name(text) : nil }
+    package var otherText: String {
         switch self {
-        case .automatic: "auto"
-        case .front: "front"
-        case .rear: "rear"
-        case .device(let path): path
-        case .name(let name): name
+        case .device(let text), .name(let text): text
+        case .automatic, .front, .rear: ""
         }
     }
 }
@@ -43,7 +28,6 @@ package struct CameraMode: Hashable, Sendable, LosslessStringConvertible {
     /// Pictures a second; nil for the usual number.
     package var rate: Double?
 
-    /// The usual one.
     package init() {}
 
     /// nil when `text` has not the shape of it, or a number is out of range.

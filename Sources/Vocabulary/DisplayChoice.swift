@@ -3,7 +3,7 @@ import KioskPlatform
 // The words of [display]: each is made from its text in kiosk.conf or on the command line, and prints as that text.
 
 /// Where the picture goes: `auto`, `HDMI-A-1`, `card1:HDMI-A-1`, `/dev/fb0` or `offscreen`.
-package enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
+package enum DisplayConnector: WordedChoice {
     /// The first connector with a display on it, or the framebuffer device where there is no KMS.
     case automatic
     /// A KMS connector by the kernel's name for it, on `card` (`card1`) or, when that is nil, on whichever card has it.
@@ -13,58 +13,40 @@ package enum DisplayConnector: Hashable, Sendable, LosslessStringConvertible {
     /// Nothing: frames are converted and dropped in time.
     case offscreen
 
-    /// nil when `text` has not the shape of any of them.
-    package init?(_ text: String) {
-        switch text {
-        case "auto": self = .automatic
-        case "offscreen": self = .offscreen
-        case _ where text.wholeMatch(of: /\/dev\/fb[0-9]{1,3}/) != nil: self = .framebuffer(text)
-        default:
-            guard let match = text.wholeMatch(of: /(?:(card[0-9]{1,3}):)?([A-Za-z][A-Za-z0-9\-]{0,30}-[0-9]{1,3})/) else { return nil }
-            self = .named(String(match.2), card: match.1.map(String.init))
-        }
+    package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "offscreen": .offscreen]
+    package static func other(_ text: String) -> Self? {
+        if text.wholeMatch(of: /\/dev\/fb[0-9]{1,3}/) != nil { return .framebuffer(text) }
+        let match = text.wholeMatch(of: /(?:(card[0-9]{1,3}):)?([A-Za-z][A-Za-z0-9\-]{0,30}-[0-9]{1,3})/)
+        return match.map { .named(String($0.2), card: $0.1.map(String.init)) }
     }
-
-    /// The text in kiosk.conf.
-    package var description: String {
+    package var otherText: String {
         switch self {
-        case .automatic: "auto"
         case .named(let name, let card): card.map { "\($0):\(name)" } ?? name
         case .framebuffer(let path): path
-        case .offscreen: "offscreen"
+        case .automatic, .offscreen: ""
         }
     }
 }
 
 /// How the display is driven: `preferred`, `1920x1080`, `1920x1080@50` or `1280x720@59.94`.
-package enum DisplayModeChoice: Hashable, Sendable, LosslessStringConvertible {
+package enum DisplayModeChoice: WordedChoice {
     /// The mode the display itself prefers.
     case preferred
     /// A size in pixels, as scanned out; with a refresh in Hz where the file gives one.
     case size(width: Int, height: Int, refresh: Double?)
 
-    /// nil when `text` has not the shape of any of them.
-    package init?(_ text: String) {
-        if text == "preferred" {
-            self = .preferred
-            return
-        }
-        guard let match = text.wholeMatch(of: /([0-9]{1,5})x([0-9]{1,5})(?:@([0-9]{1,3}(?:\.[0-9]{1,6})?))?/),
-            let width = Int(match.1), let height = Int(match.2), 1...16384 ~= width, 1...16384 ~= height
+    package static let words: KeyValuePairs<String, Self> = ["preferred": .preferred]
+    package static func other(_ text: String) -> Self? {
+        guard let match = text.wholeMatch(of: /([0-9]{1,5})x([0-9]{1,5})(?:@([0-9]{1,3}(?:\.[0-9]{1,6})?))?/), let width = Int(match.1),
+            let height = Int(match.2), 1...16384 ~= width, 1...16384 ~= height
         else { return nil }
         let refresh = match.3.flatMap { Double($0) }
         if let refresh, refresh < 1 { return nil }
-        self = .size(width: width, height: height, refresh: refresh)
+        return .size(width: width, height: height, refresh: refresh)
     }
-
-    /// The text in kiosk.conf.
-    package var description: String {
-        switch self {
-        case .preferred: return "preferred"
-        case .size(let width, let height, let refresh):
-            guard let refresh else { return "\(width)x\(height)" }
-            return "\(width)x\(height)@\(refresh == refresh.rounded() ? "\(Int(refresh))" : "\(refresh)")"
-        }
+    package var otherText: String {
+        guard case .size(let width, let height, let refresh) = self else { return "" }
+        return "\(width)x\(height)" + (refresh.map { "@" + ($0 == $0.rounded() ? "\(Int($0))" : "\($0)") } ?? "")
     }
 }
 
@@ -73,12 +55,7 @@ package struct Color: Hashable, Sendable, LosslessStringConvertible {
     /// The three parts, 0…255.
     package var red: UInt8, green: UInt8, blue: UInt8
 
-    /// A colour from its parts.
-    package init(red: UInt8, green: UInt8, blue: UInt8) {
-        self.red = red
-        self.green = green
-        self.blue = blue
-    }
+    package init(red: UInt8, green: UInt8, blue: UInt8) { (self.red, self.green, self.blue) = (red, green, blue) }
 
     /// What a display shows that is given no light.
     package static let black = Color(red: 0, green: 0, blue: 0)
@@ -92,7 +69,5 @@ package struct Color: Hashable, Sendable, LosslessStringConvertible {
     }
 
     /// The text in kiosk.conf, in small letters.
-    package var description: String {
-        "#" + (UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)).padded(to: 6, radix: 16)
-    }
+    package var description: String { "#" + (UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)).padded(to: 6, radix: 16) }
 }

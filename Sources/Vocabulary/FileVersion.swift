@@ -13,12 +13,10 @@ package struct FileVersion: Hashable, Sendable {
     /// When it was written last, in nanoseconds of the file system's own clock, since 1970.
     package var modified: Int64
 
-    /// What lies at a place.
     package init(_ status: stat) {
         self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size), modified: status.modified)
     }
 
-    /// What stat(2) tells.
     package init(device: UInt64, inode: UInt64, size: Int64, modified: Int64) {
         (self.device, self.inode, self.size, self.modified) = (device, inode, size, modified)
     }

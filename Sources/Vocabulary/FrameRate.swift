@@ -39,7 +39,6 @@ package struct FrameRate: Hashable, Sendable, LosslessStringConvertible {
 
     /// `25`, or `30000/1001`.
     package var description: String { denominator == 1 ? "\(numerator)" : "\(numerator)/\(denominator)" }
-    /// Pictures a second.
     package var hertz: Double { Double(numerator) / Double(denominator) }
 
     /// When picture `index` begins, the first one at zero.

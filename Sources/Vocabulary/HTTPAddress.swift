@@ -1,6 +1,5 @@
 /// A URL of `http` or `https`, in its parts.
 package struct HTTPAddress: Hashable, Sendable {
-    /// Whether it is `https`.
     package var isSecure: Bool
     /// What stands before the host, without its `@`; nil where there is none.
     package var userInformation: String?

@@ -22,7 +22,6 @@ package struct InputLock: Hashable, Sendable {
         package var place: String
         package var vendor: UInt16, product: UInt16
 
-        /// A device.
         package init(identity: String, place: String = "", vendor: UInt16 = 0, product: UInt16 = 0) {
             (self.identity, self.place, self.vendor, self.product) = (identity, place, vendor, product)
         }
@@ -31,7 +30,6 @@ package struct InputLock: Hashable, Sendable {
     /// nil where everything is allowed.
     package var allowed: Set<Entry>?
 
-    /// A lock, or none.
     package init(allowed: Set<Entry>? = nil) { self.allowed = allowed }
 
     /// Whether a key binding acts.

@@ -32,7 +32,6 @@ package struct KeyTrigger: Hashable, Sendable, CustomStringConvertible {
     /// least one. That there are such keys has not been checked.
     package var keys: [String]
 
-    /// A trigger from its parts.
     package init(_ keys: [String], modifiers: Set<Modifier> = [], press: Press = .plain) {
         (self.press, self.modifiers, self.keys) = (press, modifiers, keys.sorted())
     }

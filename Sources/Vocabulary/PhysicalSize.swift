@@ -11,7 +11,6 @@ package struct PhysicalSize: Hashable, Sendable, LosslessStringConvertible {
         (self.width, self.height) = (width, height)
     }
 
-    /// The text in kiosk.conf.
     package var description: String {
         func shown(_ value: Double) -> String { value == value.rounded() ? "\(Int(value))" : "\(value)" }
         return "\(shown(width))x\(shown(height))"

@@ -4,7 +4,6 @@ import KioskPlatform
 package struct PlaylistItem: Hashable, Sendable {
     /// An absolute path, or a URL that libavformat opens.
     package var path: Path
-    /// The same as text.
     package var source: String {
         get { path.string }
         set { path = Path(newValue) }
@@ -15,11 +14,9 @@ package struct PlaylistItem: Hashable, Sendable {
     package var gravity: VideoGravity
     /// Loudness of this item, 0…1, on the same scale as the player's and on top of it.
     package var volume: Double
-    /// Whether this item's sound is left out.
     package var isMuted: Bool
     /// How many times in a row it is played, at least 1.
     package var repeatCount: Int
-    /// Where in the source to begin.
     package var start: MediaTime
     /// Where in the source to end; nil is its end.
     package var end: MediaTime?
@@ -34,15 +31,11 @@ package struct PlaylistItem: Hashable, Sendable {
     package var onTap: Command?
     /// What it is called on the screen; nil is the title in the file, else its name.
     package var title: String?
-    /// What becomes of interlaced video.
     package var deinterlace: Deinterlace
-    /// What decodes its pictures.
     package var decoder: DecoderSetting
     /// How long the item before fades into it, where that is less than the playlist's transition; zero is a cut. nil is the playlist's.
     package var transition: MediaTime?
-    /// Which of its sound tracks is heard.
     package var audioTrack: TrackChoice
-    /// Which of its picture tracks is seen.
     package var videoTrack: TrackChoice
     /// How it is fetched where it comes over the network.
     package var stream: StreamSettings

@@ -9,7 +9,6 @@ package struct ShelfEntry: Hashable, Sendable {
 
     /// An absolute path.
     package let path: Path
-    /// The same as text.
     package var source: String { path.string }
     /// Which content of the file it is; nil where the file is not there.
     package var version: FileVersion?
@@ -19,7 +18,6 @@ package struct ShelfEntry: Hashable, Sendable {
     package var folder: String
     package var kind: Kind
 
-    /// The file at `source`.
     package init(source: String, version: FileVersion?) {
         (path, self.version) = (Path(source), version)
         title = PlaylistItem(source: source).plainName
@@ -29,7 +27,6 @@ package struct ShelfEntry: Hashable, Sendable {
         kind = Self.sounds.contains(ending) ? .sound : Self.images.contains(ending) ? .image : .video
     }
 
-    /// The name of the file.
     package var name: String { source.split(separator: "/").last.map(String.init) ?? source }
 
     private static let sounds: Set<String> = [

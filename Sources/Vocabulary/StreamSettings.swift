@@ -29,7 +29,6 @@ package struct StreamSettings: Hashable, Sendable {
     /// The shortest time limit: a resolver and a connection to another continent take as long.
     package static let shortestTimeout = MediaTime.seconds(1)
 
-    /// The defaults.
     package init() {}
 
     /// The line of a request for one of ``headers``; nil where its name is none that HTTP allows (RFC 9110), or its text has more than one line.

@@ -43,9 +43,7 @@ package struct Theme: Hashable, Sendable {
     package var font = "Inter, sans-serif"
     /// Of everything that is drawn, 0…1.
     package var opacity = 1.0
-    /// The parts that are drawn.
     package var parts = Set(ControlsPart.allCases)
 
-    /// The default.
     package init() {}
 }

@@ -1,10 +1,8 @@
 /// What kind of track a source has: AVMediaType's words.
-package enum TrackKind: String, Hashable, Sendable, CaseIterable {
-    case audio, video, subtitle
-}
+package enum TrackKind: String, Hashable, Sendable, CaseIterable { case audio, video, subtitle }
 
 /// Which track of a kind is played.
-package enum TrackChoice: Hashable, Sendable, LosslessStringConvertible {
+package enum TrackChoice: WordedChoice {
     /// The one that libavformat takes for the best: what the file marks as its default, then the one with most channels or pixels.
     case automatic
     /// The n-th of its kind, from 1.
@@ -14,33 +12,21 @@ package enum TrackChoice: Hashable, Sendable, LosslessStringConvertible {
     /// None.
     case off
 
-    /// From `auto`, `off`, a number or a language; nil for any other text.
-    package init?(_ text: String) {
-        switch text {
-        case "auto": self = .automatic
-        case "off": self = .off
-        default:
-            if let number = Int(text), text.allSatisfy({ $0.isASCII && $0.isNumber }) {
-                guard Self.numbers ~= number else { return nil }
-                self = .number(number)
-            } else if let code = LanguageCode(text) {
-                self = .language(code)
-            } else {
-                return nil
-            }
+    package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "off": .off]
+    package static func other(_ text: String) -> Self? {
+        guard let number = Int(text), text.allSatisfy({ $0.isASCII && $0.isNumber }) else {
+            return LanguageCode(text).map { .language($0) }
         }
+        return numbers ~= number ? .number(number) : nil
     }
 
-    /// The numbers that a track can have.
     package static let numbers = 1...1000
 
-    /// The text in kiosk.conf.
-    package var description: String {
+    package var otherText: String {
         switch self {
-        case .automatic: "auto"
-        case .off: "off"
         case .number(let number): "\(number)"
         case .language(let code): code.description
+        case .automatic, .off: ""
         }
     }
 }
@@ -50,7 +36,6 @@ package struct TrackSelection: Hashable, Sendable {
     /// nil is what the entry says.
     package var audio: TrackChoice?, video: TrackChoice?
 
-    /// As the entry says.
     package init(audio: TrackChoice? = nil, video: TrackChoice? = nil) { (self.audio, self.video) = (audio, video) }
 }
 

@@ -41,8 +41,8 @@ struct Calibrate: ParsableCommand {
         }
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: true)
-        let rotation = PictureRotation()
-        display.observeRotation { rotation.set($0) }
+        let seen = Monitor(Rotation.none)
+        display.observeRotation { rotation in seen.signal { $0 = rotation } }
         var options = InputReader.Options(keys: [])
         options.isCalibrated = false
         let reader = InputReader(options)
@@ -56,8 +56,9 @@ struct Calibrate: ParsableCommand {
             reader.stop()
             display.close()
         }
-        let screen = TargetScreen(display, rotation: rotation.value)
-        var calibration = Calibration(rotation: rotation.value)
+        let rotation = seen.withLock { $0 }
+        let screen = TargetScreen(display, rotation: rotation)
+        var calibration = Calibration(rotation: rotation)
         printError("Touch the targets\(display.isOffscreen ? " in this order; no display is free to show them" : ""). Ctrl-C ends this.")
         instruct(calibration)
         var deadline = HostTime.now + Self.patience
@@ -111,13 +112,6 @@ struct Calibrate: ParsableCommand {
         }
         printError(
             "Written to \(output). To have it read: udevadm control --reload && udevadm trigger --subsystem-match=input; then start kiosk.")
-    }
-
-    /// The rotation of the picture on the panel, as the display tells it.
-    private final class PictureRotation: Sendable {
-        private let state = Monitor(Rotation.none)
-        var value: Rotation { state.withLock { $0 } }
-        func set(_ rotation: Rotation) { state.signal { $0 = rotation } }
     }
 }
 

@@ -25,10 +25,8 @@ struct Check: ParsableCommand {
     @OptionGroup var settings: Settings
 
     @Option(
-        help: ArgumentHelp(
-            "Judge frame rates for this refresh, in Hz.", discussion: "Default: that of the display and mode in use, else 60.",
-            valueName: "hz"),
-        transform: value("a number from 1 to 1000") { Double($0).flatMap { 1...1000 ~= $0 ? $0 : nil } })
+        "Judge frame rates for this refresh, in Hz.", value: "hz", discussion: "Default: that of the display and mode in use, else 60.",
+        .number("a number from 1 to 1000", in: 1...1000))
     var refresh: Double?
 
     @Flag(help: "Exit with 1 for warnings, too.")

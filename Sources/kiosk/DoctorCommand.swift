@@ -99,12 +99,12 @@ struct DoctorCommand: ParsableCommand {
     private func line(_ findings: [Finding], _ deeds: [Repair.Deed]) -> String {
         let list = findings.map { finding in
             JSONValue.object([
-                "code": .string(finding.code), "severity": .string(finding.severity.rawValue), "text": .string(finding.text),
-                "advice": .array(finding.advice.map { .string($0) }), "fixable": .bool(!finding.remedies.isEmpty),
+                "code": finding.code.json, "severity": finding.severity.rawValue.json, "text": finding.text.json,
+                "advice": finding.advice.json, "fixable": .bool(!finding.remedies.isEmpty),
             ])
         }
         let done = deeds.map { deed in
-            JSONValue.object(["remedy": .string(deed.remedy.description), "failure": deed.failure.map { .string($0) } ?? .null])
+            JSONValue.object(["remedy": deed.remedy.description.json, "failure": deed.failure.json])
         }
         return JSONValue.object(["findings": .array(list), "fixes": .array(done)]).line
     }

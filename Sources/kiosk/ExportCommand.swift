@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import Configuration
 import Content
 import Export
@@ -7,7 +8,6 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 import Logging
-import Synchronization
 
 /// `kiosk export a.mp4 b.mp4 -o film.mp4`: what the screen would show, as a file.
 struct ExportCommand: ParsableCommand {
@@ -33,18 +33,9 @@ struct ExportCommand: ParsableCommand {
     @Flag(help: "Copy the pictures as they are; where that cannot be, say why and end.")
     var copy = false
 
-    @Flag(help: "Replace a file of that name.")
-    var force = false
+    @OptionGroup var progress: ProgressOptions
 
-    @Flag(help: "Say nothing but what is wrong.")
-    var quiet = false
-
-    @Flag(help: "Print progress, four times a second, and what has come of it as lines of JSON.")
-    var json = false
-
-    @Option(
-        help: ArgumentHelp("When it gets the processor: idle (when nobody else wants it) or normal.", valueName: "priority"),
-        completion: .list(Priority.allCases.map(\.rawValue)), transform: word(Priority.self))
+    @Option("When it gets the processor: idle (when nobody else wants it) or normal.", value: "priority", .word(\.rawValue))
     var priority = Priority.idle
 
     @Argument(
@@ -74,23 +65,23 @@ struct ExportCommand: ParsableCommand {
         try options.apply(to: &arrangement, folder: folder)
         if arrangement.clips.isEmpty { throw ExitCode(1) }
 
-        let isCancelled = Cancellation()
+        let isCancelled = Monitor(false)
         // Before this thread gives way: who cancels does not wait for an idle processor.
         Thread("signals") {
             _ = signals.wait(for: nil)
-            isCancelled.set()
+            isCancelled.signal { $0 = true }
             Thread.endIdling()
         }.detach()
         if priority == .idle { Thread.runWhenIdle() }
 
         var settings = ExportSession.Options(output: output)
-        (settings.replaces, settings.copies, settings.kept) = (force, copy, sources)
-        var line = ExportLine(json ? .json : quiet ? .none : isatty(STDERR_FILENO) == 1 ? .terminal : .tenths)
+        (settings.replaces, settings.copies, settings.kept) = (progress.force, copy, sources)
+        var line = ExportLine(line: ProgressLine(progress))
         do throws(ExportError) {
-            let report = try ExportSession.run(arrangement, settings, isCancelled: { isCancelled.isSet }) { line.show($0) }
+            let report = try ExportSession.run(arrangement, settings, isCancelled: { isCancelled.withLock { $0 } }) { line.show($0) }
             line.end(report)
         } catch {
-            line.end(error)
+            line.line.fail(error.description, error.description)
             throw ExitCode(error == .cancelled ? 130 : 1)
         }
     }
@@ -120,9 +111,46 @@ struct ExportCommand: ParsableCommand {
     }
 }
 
-/// Set once, seen on every thread.
-private final class Cancellation: Sendable {
-    private let state = Atomic(false)
-    var isSet: Bool { state.load(ordering: .relaxed) }
-    func set() { state.store(true, ordering: .relaxed) }
+/// How far a film is, and what has come of it.
+private struct ExportLine {
+    var line: ProgressLine
+    private var shownAt = HostTime(nanoseconds: 0)
+    private var tenth = 0
+
+    init(line: ProgressLine) { self.line = line }
+
+    /// A line of its own for each tenth; else at most four times a second.
+    mutating func show(_ progress: ExportSession.Progress) {
+        if line.style == .lines {
+            guard Int(progress.fraction * 10) > tenth else { return }
+            tenth = Int(progress.fraction * 10)
+        } else {
+            let now = HostTime.now
+            guard now - shownAt > .milliseconds(250) else { return }
+            shownAt = now
+        }
+        line.show {
+            let left = progress.left.map { ", \($0) left" } ?? ""
+            let speed = (progress.speed * 10).rounded() / 10
+            return "\(Int(progress.fraction * 100)) %, \(progress.done) of \(progress.length), \(speed)×\(left)"
+        } json: {
+            [
+                "done": progress.done.seconds.json, "length": progress.length.seconds.json, "elapsed": progress.elapsed.seconds.json,
+                "left": (progress.left?.seconds).json,
+            ]
+        }
+    }
+
+    mutating func end(_ report: ExportSession.Report) {
+        let text =
+            "\(report.path): \(report.length), \(report.size) at \(report.isRateVarying ? "up to " : "")\(report.rate) pictures a second, "
+            + "\(report.pictures) pictures (\(report.encoder))"
+        line.end(text, notes: report.notes) {
+            [
+                "file": report.path.json, "length": report.length.seconds.json, "size": "\(report.size)".json,
+                "rate": "\(report.rate)".json, "pictures": report.pictures.json, "encoder": report.encoder.json,
+                "notes": report.notes.json,
+            ]
+        }
+    }
 }

@@ -32,31 +32,30 @@ final class Interaction: Sendable {
         var hasStopped = false
     }
 
-    private let state: Mutex<State>
-    private let player: PlaybackEngine
-    private let display: DisplayOutput
-
-    private let shelf: ShelfWiring
-    /// What takes events before anything here, and is not to be disturbed while somebody uses it.
-    private let recording: RecordWiring
-    private let quit: @Sendable () -> Void
-
-    /// `quit` ends the program, where the configuration lets viewers do that.
-    init(
-        _ configuration: Configuration, _ keyMap: KeyMap, player: PlaybackEngine, display: DisplayOutput, shelf: ShelfWiring,
-        recording: RecordWiring, quit: @escaping @Sendable () -> Void
-    ) {
-        (self.player, self.display, self.shelf, self.recording, self.quit) = (player, display, shelf, recording, quit)
-        let viewers = Viewers(
-            configuration, keyMap, isTouched: false, player: player, display: display, shelf: shelf, recording: recording, quit: quit)
-        state = Mutex(State(viewers: viewers))
-        shelf.attach(viewers.drawn)
+    /// What answers viewers.
+    struct Surroundings: Sendable {
+        var player: PlaybackEngine
+        var display: DisplayOutput
+        var shelf: ShelfWiring
+        /// What takes events before anything here, and is not to be disturbed while somebody uses it.
+        var recording: RecordWiring
+        /// Ends the program, where the configuration lets viewers do that.
+        var quit: @Sendable () -> Void
     }
 
-    /// Begins to listen.
+    private let state: Mutex<State>
+    private let around: Surroundings
+
+    init(_ configuration: Configuration, _ keyMap: KeyMap, _ around: Surroundings) {
+        self.around = around
+        let viewers = Viewers(configuration, keyMap, isTouched: false, around)
+        state = Mutex(State(viewers: viewers))
+        around.shelf.attach(viewers.drawn)
+    }
+
     func start() {
         let viewers = state.withLock { $0.viewers }
-        display.observeRotation { [self] rotation in
+        around.display.observeRotation { [self] rotation in
             let viewers = state.withLock { state in
                 state.rotation = rotation
                 return state.viewers
@@ -65,7 +64,7 @@ final class Interaction: Sendable {
             viewers.drawn?.noteScreen()
         }
         start(viewers)
-        display.observeTerminal { [self] isActive in
+        around.display.observeTerminal { [self] isActive in
             let viewers = state.withLock { state in
                 state.isActive = isActive
                 return state.viewers
@@ -84,12 +83,10 @@ final class Interaction: Sendable {
     func setConfiguration(_ configuration: Configuration, _ keyMap: KeyMap) {
         let old = state.withLock { $0.viewers }
         stop(old)
-        player.setOverlay(Overlay())
-        let new = Viewers(
-            configuration, keyMap, isTouched: old.handler.awaitsIdle(), player: player, display: display, shelf: shelf,
-            recording: recording, quit: quit)
+        around.player.setOverlay(Overlay())
+        let new = Viewers(configuration, keyMap, isTouched: old.handler.awaitsIdle(), around)
         if let controls = old.drawn { new.drawn?.adoptShelf(of: controls) }
-        shelf.attach(new.drawn)
+        around.shelf.attach(new.drawn)
         let isWanted = state.withLock { state in
             if state.hasStopped { return false }
             state.viewers = new
@@ -125,11 +122,8 @@ final class Interaction: Sendable {
 
 extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
-    init(
-        _ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, player: PlaybackEngine, display: DisplayOutput,
-        shelf: ShelfWiring,
-        recording: RecordWiring, quit: @escaping @Sendable () -> Void
-    ) {
+    init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, _ around: Interaction.Surroundings) {
+        let (display, shelf, recording) = (around.display, around.shelf, around.recording)
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
@@ -137,11 +131,11 @@ extension Interaction.Viewers {
         accelerometer = configuration.input.usesAccelerometer ? Accelerometer() : nil
         let (idle, allowsQuit) = (configuration.idle.command, configuration.input.allowsQuit)
         let controls = Controls(
-            ControlsSettings(configuration), keys: keyMap, player: player, screen: display, shelf: shelf.surroundings
+            ControlsSettings(configuration), keys: keyMap, player: around.player, screen: display, shelf: shelf.surroundings
         ) { command in
             switch command {
             case .record(let order): recording.order(order)
-            case .quit: if allowsQuit { quit() }
+            case .quit: if allowsQuit { around.quit() }
             }
         }
         (self.controls, drawn) = (controls, configuration.input.controls == .none ? nil : controls)

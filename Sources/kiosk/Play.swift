@@ -28,38 +28,26 @@ struct Play: ParsableCommand {
 
     @OptionGroup var settings: Settings
 
-    @Option(
-        help: ArgumentHelp("Turn the picture clockwise by so many degrees: 0, 90, 180 or 270.", valueName: "degrees"),
-        completion: .list(Rotation.allCases.map { "\($0.rawValue)" }),
-        transform: value("0, 90, 180 or 270") { Int($0).flatMap(Rotation.init(rawValue:)) })
+    @Option("Turn the picture clockwise by so many degrees: 0, 90, 180 or 270.", value: "degrees", .rotation())
     var rotation: Rotation?
 
-    @Option(
-        help: "Fit pictures of another shape: fit, fill or stretch.", completion: .list(VideoGravity.allCases.map(\.word)),
-        transform: word(\VideoGravity.word))
+    @Option("Fit pictures of another shape: fit, fill or stretch.", .word(\.word))
     var gravity: VideoGravity?
 
-    @Option(
-        help: ArgumentHelp("The colour of bars and of an empty screen.", valueName: "#rrggbb"),
-        transform: value("# and six hexadecimal digits, such as #00ff80", Color.init))
+    @Option("The colour of bars and of an empty screen.", value: "#rrggbb", .color())
     var background: Color?
 
-    @Option(
-        help: ArgumentHelp("Loudness at the start, 0 to 100.", valueName: "percent"),
-        transform: value("a whole number from 0 to 100") { Int($0).flatMap { 0...100 ~= $0 ? $0 : nil } })
+    @Option("Loudness at the start, 0 to 100.", value: "percent", .whole(0...100))
     var volume: Int?
 
     @Flag(inversion: .prefixedNo, help: "Start without sound.")
     var muted: Bool?
 
-    @Option(
-        help: "Loop the playlist, the item, or nothing: playlist, item or off.", completion: .list(LoopMode.allCases.map(\.rawValue)),
-        transform: word(LoopMode.self))
+    @Option("Loop the playlist, the item, or nothing: playlist, item or off.", .word(\.rawValue))
     var loop: LoopMode?
 
     @Option(
-        help: ArgumentHelp("Play at this speed, 0.5 to 2, the pitch kept.", valueName: "factor"),
-        transform: value("a number from 0.5 to 2") { Double($0).flatMap { 0.5...2 ~= $0 ? $0 : nil } })
+        "Play at this speed, 0.5 to 2, the pitch kept.", value: "factor", .number("a number from 0.5 to 2", in: 0.5...2))
     var rate: Double?
 
     @Flag(help: "Where no display is free, play offscreen, with a live status line and a PNG of every item.")
@@ -73,8 +61,7 @@ struct Play: ParsableCommand {
     var snapshots: String?
 
     @Option(
-        help: ArgumentHelp("Log no less important than: trace, debug, info, notice, warning, error or critical.", valueName: "level"),
-        completion: .list(LogLevel.allCases.map(\.rawValue)), transform: word(LogLevel.self))
+        "Log no less important than: trace, debug, info, notice, warning, error or critical.", value: "level", .word(\.rawValue))
     var logLevel: LogLevel?
 
     @Argument(
@@ -147,10 +134,11 @@ struct Play: ParsableCommand {
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
-        let interaction = Interaction(configuration, keyMap, player: player, display: display, shelf: shelf, recording: recording) {
+        let around = Interaction.Surroundings(player: player, display: display, shelf: shelf, recording: recording) {
             log.info("asked to quit")
             signals.raise(SIGTERM)
         }
+        let interaction = Interaction(configuration, keyMap, around)
         let expansion = PlaylistExpansion(configuration) { probe($0) }
         let stickCopy = StickCopy(check: { probe(ofStick: $0) }) { news in
             switch news {
@@ -302,6 +290,60 @@ extension PlaybackEngine.Options {
         audioSession = configuration.audio.session
         stream = configuration.network
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
+    }
+}
+
+/// Opens a file that is new, decodes its first picture and what is left at its end, and says why it cannot be played; nil where it can. A
+/// file that is cut off is one that cannot, here: somebody is still copying it, or has not copied it to its end.
+func probe(_ item: PlaylistItem) -> String? {
+    do throws(MediaError) {
+        var reader = try MediaReader.open(item, samples: AudioFormat(sampleRate: 48000, channelCount: 2), fields: .off)
+        guard reader.description.isSeekable, !reader.description.isStill,
+            let length = reader.description.video?.duration ?? reader.description.duration
+        else { return nil }
+        // A cut in the last second shows when that is read; one before it when nothing is found there.
+        guard (try? reader.seek(to: max(.zero, length - .seconds(1)), precision: .keyFrame())) != nil else {
+            return "it is cut off: its end cannot be read"
+        }
+        var end = MediaTime.zero
+        while let frame = reader.nextFrame() { end = max(end, frame.time + frame.duration) }
+        if let problem = reader.prematureEnd { return "it is cut off: \(problem)" }
+        // Where the container tells no length of the picture that of the whole may be the sound's.
+        guard let picture = reader.description.video?.duration, picture - end > .seconds(1) else { return nil }
+        return "it is cut off: its picture ends at \(end) of \(picture)"
+    } catch {
+        return error.reason.text
+    }
+}
+
+/// Opens a file that somebody's stick has brought, and says why it cannot be played; nil where it can. A list is not: it is theirs, and would
+/// say what is read here.
+func probe(ofStick path: String) -> String? {
+    if let list = MediaReader.listFormat(ofFile: path) { return "it is a list (\(list)); only clips are taken from sticks" }
+    do throws(MediaError) {
+        _ = try MediaReader.open(PlaylistItem(source: path), samples: AudioFormat(sampleRate: 48000, channelCount: 2), fields: .off)
+        return nil
+    } catch {
+        return error.reason.text
+    }
+}
+
+extension AssetCache: AssetFiles {}
+
+extension AssetCache {
+    /// The cache that the configuration asks for; nil where it asks for none.
+    convenience init?(_ configuration: Configuration, _ log: Logger) {
+        guard let limit = configuration.playback.cache else { return nil }
+        guard let folder = configuration.playback.cacheFolder ?? Self.defaultFolder else {
+            log.warning("nothing is kept of what comes over the network: name a folder, [playback] cache-folder")
+            return nil
+        }
+        self.init(folder: folder, limit: limit) { news in
+            switch news {
+            case .note(let note): log.info("\(note)")
+            case .problem(let problem): log.warning("\(problem)")
+            }
+        }
     }
 }
 

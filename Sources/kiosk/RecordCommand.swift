@@ -1,4 +1,5 @@
 import ArgumentParser
+import Commands
 import Glibc
 import KioskCapture
 import KioskMedia
@@ -19,56 +20,37 @@ struct RecordCommand: ParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("Record this camera: auto, front, rear, /dev/video0 or a part of its name. Default: auto.", valueName: "camera"),
-        completion: .list(["auto", "front", "rear"]),
-        transform: value("auto, front, rear, a device such as /dev/video0 or a name", CameraChoice.init))
+        "Record this camera: auto, front, rear, /dev/video0 or a part of its name. Default: auto.", value: "camera",
+        .text("auto, front, rear, a device such as /dev/video0 or a name", words: ["auto", "front", "rear"]))
     var camera = CameraChoice.automatic
 
     @Option(
-        help: ArgumentHelp("Record this microphone: auto, off or an ALSA device. Default: auto.", valueName: "device"),
-        completion: .list(["auto", "off"]), transform: value("auto, off or an ALSA device such as hw:1", AudioDevice.init))
+        "Record this microphone: auto, off or an ALSA device. Default: auto.", value: "device",
+        .text("auto, off or an ALSA device such as hw:1", words: ["auto", "off"]))
     var microphone = AudioDevice.automatic
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Size and pictures a second. Default: up to 1280x720@30.", valueName: "size"),
-        transform: value("a size such as 1280x720@30, 1280x720 or @25", CameraMode.init))
+        "Size and pictures a second. Default: up to 1280x720@30.", value: "size", parsing: .unconditional,
+        .text("a size such as 1280x720@30, 1280x720 or @25"))
     var size = CameraMode()
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("End after this time.", valueName: "seconds"),
-        transform: value("seconds from 0.1 to 86400") { Double($0).flatMap { 0.1...86400 ~= $0 ? $0 : nil } })
+    @Option("End after this time.", value: "seconds", parsing: .unconditional, .number("seconds from 0.1 to 86400", in: 0.1...86400))
     var duration: Double?
 
-    @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Turn the picture clockwise by 0, 90, 180 or 270.", valueName: "degrees"),
-        transform: value("0, 90, 180 or 270") { Int($0).flatMap(Rotation.init) })
+    @Option("Turn the picture clockwise by 0, 90, 180 or 270.", value: "degrees", parsing: .unconditional, .rotation())
     var rotation = Rotation.none
 
     @Flag(help: "Mirror the picture left to right.")
     var mirror = false
 
     @Option(
-        parsing: .unconditional,
-        help: ArgumentHelp("Quality of the pictures, from 0 (nothing lost) to 51. Default: 23.", valueName: "factor"),
-        transform: value("a whole number from 0 to 51") { Int($0).flatMap { 0...51 ~= $0 ? $0 : nil } })
+        "Quality of the pictures, from 0 (nothing lost) to 51. Default: 23.", value: "factor", parsing: .unconditional, .whole(0...51))
     var quality: Int?
 
-    @Option(
-        help: ArgumentHelp("What encodes pictures: auto, software or hardware. Default: auto.", valueName: "encoder"),
-        completion: .list(EncoderSetting.allCases.map(\.rawValue)), transform: word(EncoderSetting.self))
+    @Option("What encodes pictures: auto, software or hardware. Default: auto.", value: "encoder", .word(\.rawValue))
     var encoder = EncoderSetting.automatic
 
-    @Flag(help: "Replace a file of that name.")
-    var force = false
-
-    @Flag(help: "Say nothing but what is wrong.")
-    var quiet = false
-
-    @Flag(help: "Print progress, four times a second, and what has come of it as lines of JSON.")
-    var json = false
+    @OptionGroup var progress: ProgressOptions
 
     @Argument(help: "The MP4 file to write.", completion: .file(extensions: ["mp4"]))
     var file: String
@@ -81,7 +63,7 @@ struct RecordCommand: ParsableCommand {
         // Before any thread is started, that of the log, too: they inherit what is blocked.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
         startLog(.error)
-        var line = RecordLine(json ? .json : quiet ? .none : isatty(STDERR_FILENO) == 1 ? .terminal : .lines)
+        var line = ProgressLine(progress)
         for recovered in RecordingFile.recover(in: Folder.of(file), besides: file) {
             if let problem = recovered.problem {
                 printError("\(recovered.path): an earlier recording that was cut off cannot be finished: \(problem)")
@@ -90,19 +72,22 @@ struct RecordCommand: ParsableCommand {
             }
         }
         var request = RecordingRequest(path: file)
-        (request.replaces, request.duration) = (force, duration.map { .seconds($0) })
+        (request.replaces, request.duration) = (progress.force, duration.map { .seconds($0) })
         request.orientation = Orientation(rotation: rotation, isMirrored: mirror)
         if let quality { request.quality = quality }
         request.encoder = EncoderWish(encoder)
         let session: CaptureSession
         do throws(CaptureError) {
             do throws(FilmError) { try FilmWriter.checkPlace(file) } catch { throw CaptureError.film(error) }
-            if access(file, F_OK) == 0, !force { throw CaptureError.outputExists(file) }
+            if access(file, F_OK) == 0, !progress.force { throw CaptureError.outputExists(file) }
             session = try CaptureSession.open(camera: camera, microphone: microphone, mode: size)
-        } catch { throw line.fail(error.description) }
+        } catch {
+            line.fail(error.description, error.description.printable)
+            throw ExitCode(1)
+        }
 
         session.begin(request)
-        let keys = TerminalKeys.open(session, quiet || json)
+        let keys = TerminalKeys.open(session, progress.quiet || progress.json)
         defer { keys?.close() }
         Thread("signals") {
             while let signal = signals.wait(for: nil) { if signal == SIGUSR1 { session.togglePause() } else { session.end() } }
@@ -122,8 +107,54 @@ struct RecordCommand: ParsableCommand {
 }
 
 extension CaptureSession {
-    /// Pauses, or goes on.
     func togglePause() { if status.phase == .paused { resume() } else { pause() } }
+}
+
+extension ProgressLine {
+    fileprivate mutating func begin(_ session: CaptureSession) {
+        let format = session.format
+        say("\(session.camera.description), \(format.description); \(session.microphone.map { "sound from \($0)" } ?? "no sound")")
+    }
+
+    fileprivate mutating func show(_ status: CaptureSession.Status) {
+        if style == .lines { return }
+        show {
+            let word = status.phase == .paused ? "paused, space goes on" : status.phase == .finishing ? "finishing" : "recording"
+            let limit = status.duration.map { " of \($0)" } ?? ""
+            let left = status.remaining.map { ", \($0) left" } ?? ""
+            let dropped = status.droppedCount > 0 ? ", \(status.droppedCount) pictures dropped" : ""
+            return "\(word) \(status.elapsed)\(limit), \(ByteCount(Int64(status.byteCount)))\(left)\(dropped) \(Self.meter(status.level))"
+        } json: {
+            [
+                "state": status.phase.rawValue.json, "elapsed": status.elapsed.seconds.json, "duration": (status.duration?.seconds).json,
+                "remaining": (status.remaining?.seconds).json, "bytes": status.byteCount.json, "dropped": status.droppedCount.json,
+                "level": status.level.json,
+            ]
+        }
+    }
+
+    /// `[######....]`, 5 dB a sign.
+    private static func meter(_ level: Float) -> String {
+        let decibels = level > 0 ? 20 * log10(Double(level)) : -100
+        let filled = min(max(Int((decibels + 50) / 5), 0), 10)
+        return "[\(String(repeating: "#", count: filled))\(String(repeating: ".", count: 10 - filled))]"
+    }
+
+    fileprivate mutating func end(_ report: RecordingReport) {
+        let dropped = report.droppedCount > 0 ? ", \(report.droppedCount) dropped" : ""
+        let text = report.path.map { path in
+            "\(path): \(report.length), \(report.width)x\(report.height), \(report.pictureCount) pictures\(dropped) (\(report.encoder)), "
+                + (report.hasSound ? "with sound" : "no sound")
+        }
+        end(text, notes: report.notes, failure: report.failure?.description) {
+            [
+                "file": report.path.json, "length": report.length.seconds.json,
+                "begin": report.begin.map { Double($0.nanoseconds) / 1e9 }.json, "size": "\(report.width)x\(report.height)".json,
+                "pictures": report.pictureCount.json, "dropped": report.droppedCount.json, "encoder": report.encoder.json,
+                "notes": report.notes.json, "error": (report.failure?.description).json,
+            ]
+        }
+    }
 }
 
 /// Keys that are pressed on the terminal while something is recorded: the space bar pauses and goes on, Return and q end. The corresponding C
@@ -155,7 +186,6 @@ final class TerminalKeys: @unchecked Sendable {
         return keys
     }
 
-    /// Puts the terminal back.
     func close() {
         if var state = saved.take() { tcsetattr(STDIN_FILENO, TCSANOW, &state) }
     }

@@ -78,10 +78,8 @@ final class RecordWiring: Sendable {
 
     private static func members(of facts: RecordingScreen.Facts) -> [String: JSONValue] {
         [
-            "state": .string(facts.state), "elapsed": .number(facts.elapsed.seconds),
-            "remaining": facts.remaining.map { .number($0.seconds) } ?? .null, "dropped": .number(Double(facts.droppedCount)),
-            "level": .number(Double(facts.level)), "film": facts.film.map { .string($0) } ?? .null,
-            "failure": facts.failure.map { .string($0) } ?? .null,
+            "state": facts.state.json, "elapsed": .number(facts.elapsed.seconds), "remaining": (facts.remaining?.seconds).json,
+            "dropped": facts.droppedCount.json, "level": facts.level.json, "film": facts.film.json, "failure": facts.failure.json,
         ]
     }
 

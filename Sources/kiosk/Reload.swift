@@ -12,12 +12,7 @@ import Logging
 /// counts when it is complete. Reading has a thread of its own: it may hang with its disk. A file with a mistake is complained about, and what was
 /// read last goes on. A file that names nothing to play any more is read once more before that is taken over: somebody may be writing it.
 final class Reload: Sendable {
-    private struct State {
-        var isWanted = false
-        var isStopping = false
-    }
-
-    private let state = Monitor(State())
+    private let state = Monitor((isWanted: false, isStopping: false))
     private let watch: PlaylistExpansion?
     private let log = Logger(label: "kiosk")
 

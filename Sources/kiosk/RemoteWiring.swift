@@ -17,9 +17,8 @@ final class RemoteWiring: Sendable {
     /// What is open by the present configuration.
     private struct State {
         var configuration: Configuration
-        var metrics: MetricsServer?
-        var metricsFile: MetricsFile?
-        var proof: ProofOfPlay?
+        var metrics: (any Evidence)?
+        var proof: (any Evidence)?
         var isClosed = false
     }
 
@@ -80,27 +79,21 @@ final class RemoteWiring: Sendable {
         }
         if configuration.control.metrics != former?.control.metrics {
             state.metrics?.stop()
-            state.metricsFile?.stop()
-            (state.metrics, state.metricsFile) = (Self.openMetrics(configuration.control.metrics, control), nil)
-            if case .file(let path) = configuration.control.metrics {
-                state.metricsFile = MetricsFile(path, { [control] in control.metrics }) { Logger(label: "kiosk").warning("\($0)") }
-            }
+            state.metrics = Self.openMetrics(configuration.control.metrics, control)
         }
         if configuration.log.proofOfPlay != former?.log.proofOfPlay {
             state.proof?.stop()
             state.proof = nil
-            if case .file(let path) = configuration.log.proofOfPlay {
+            if let path = configuration.log.proofOfPlay {
                 state.proof = ProofOfPlay(path, player) { Logger(label: "kiosk").warning("\($0)") }
             }
         }
     }
 
-    /// Ends all conversations.
     func close() {
         service?.stop()
         state.withLock { state in
             state.metrics?.stop()
-            state.metricsFile?.stop()
             state.proof?.stop()
             state.isClosed = true
         }
@@ -122,13 +115,16 @@ final class RemoteWiring: Sendable {
         }
     }
 
-    private static func openMetrics(_ choice: MetricsChoice, _ control: RemoteControl) -> MetricsServer? {
-        guard case .address(let host, let port) = choice else { return nil }
-        do throws(ControlError) {
-            return try MetricsServer.open(host, port) { control.metrics }
-        } catch {
-            Logger(label: "kiosk").warning("no metrics: \(error)")
-            return nil
+    private static func openMetrics(_ choice: MetricsChoice, _ control: RemoteControl) -> (any Evidence)? {
+        let log = Logger(label: "kiosk")
+        switch choice {
+        case .off: return nil
+        case .file(let path): return MetricsFile(path, { control.metrics }) { log.warning("\($0)") }
+        case .address(let host, let port):
+            do throws(ControlError) { return try MetricsServer.open(host, port) { control.metrics } } catch {
+                log.warning("no metrics: \(error)")
+                return nil
+            }
         }
     }
 
@@ -144,18 +140,21 @@ final class RemoteWiring: Sendable {
 private func screenshot(of display: DisplayOutput) throws(ControlRefusal) -> ControlReply {
     let capture: Capture
     do throws(SnapshotError) { capture = try display.capture() } catch { throw ControlRefusal(error) }
-    let made = Monitor<Result<[UInt8], SnapshotError>?>(nil)
-    Thread("screenshot") {
+    let late = ControlRefusal(.encoder("the machine is too busy"))
+    return .made(by: "screenshot", within: .seconds(8), orElse: late) { () throws(ControlRefusal) in
         Thread.giveWay()
-        let result = Result { () throws(SnapshotError) in try capture.png(isUpright: true) }
-        made.signal { $0 = result }
-    }.detach()
-    let deadline = HostTime.now + .seconds(8)
-    return .later {
-        let result = made.withLock { $0 } ?? (HostTime.now < deadline ? nil : .failure(.encoder("the machine is too busy")))
-        return result.map { $0.map { ControlAnswer(["format": .string("png")], attachment: $0) }.mapError(ControlRefusal.init) }
+        do throws(SnapshotError) { return ControlAnswer(["format": "png".json], attachment: try capture.png(isUpright: true)) } catch {
+            throw ControlRefusal(error)
+        }
     }
 }
+
+/// What tells of the player until it is stopped.
+private protocol Evidence: Sendable { func stop() }
+
+extension MetricsServer: Evidence {}
+extension MetricsFile: Evidence {}
+extension ProofOfPlay: Evidence {}
 
 extension ControlRefusal {
     /// Why there is no picture.

@@ -1,11 +1,14 @@
 import ArgumentParser
 import Configuration
 import Glibc
+import KioskAudioCore
 import KioskDisplayCore
 import KioskInputCore
+import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
+import Logging
 
 /// What every subcommand reads: the configuration file, and the options that beat it and matter to each of them.
 struct Settings: ParsableArguments {
@@ -17,19 +20,18 @@ struct Settings: ParsableArguments {
     var config: String?
 
     @Option(
-        help: ArgumentHelp("Show on this output: auto, HDMI-A-1, card1:HDMI-A-1, /dev/fb0 or offscreen.", valueName: "connector"),
-        completion: .list(["auto", "offscreen"]),
-        transform: value("auto, a connector such as HDMI-A-1 or card1:HDMI-A-1, /dev/fb0 or offscreen", DisplayConnector.init))
+        "Show on this output: auto, HDMI-A-1, card1:HDMI-A-1, /dev/fb0 or offscreen.", value: "connector",
+        .text("auto, a connector such as HDMI-A-1 or card1:HDMI-A-1, /dev/fb0 or offscreen", words: ["auto", "offscreen"]))
     var display: DisplayConnector?
 
     @Option(
-        help: ArgumentHelp("Drive it in this mode: preferred, 1920x1080 or 1920x1080@50.", valueName: "mode"),
-        completion: .list(["preferred"]), transform: value("preferred, 1920x1080 or 1920x1080@50", DisplayModeChoice.init))
+        "Drive it in this mode: preferred, 1920x1080 or 1920x1080@50.", value: "mode",
+        .text("preferred, 1920x1080 or 1920x1080@50", words: ["preferred"]))
     var mode: DisplayModeChoice?
 
     @Option(
-        help: ArgumentHelp("Play sound to this ALSA device, or auto, or off.", valueName: "device"), completion: .list(["auto", "off"]),
-        transform: value("auto, an ALSA device such as hw:0,0 or off", AudioDevice.init))
+        "Play sound to this ALSA device, or auto, or off.", value: "device",
+        .text("auto, an ALSA device such as hw:0,0 or off", words: ["auto", "off"]))
     var audio: AudioDevice?
 
     /// The file's values with the command line's on top, those of `overrides` among them.
@@ -109,23 +111,63 @@ extension DisplayOutput {
     var connector: DisplayConnector? { mode?.name.split(separator: " ").first.flatMap { DisplayConnector(String($0)) } }
 }
 
-/// Reads an option's text with `make`; what it does not understand is refused with what was `expected`.
-func value<Value>(_ expected: String, _ make: @escaping @Sendable (String) -> Value?) -> @Sendable (String) throws -> Value {
-    { text in
+/// How the text of an option is read: with `make`, and what that does not understand is refused with what was `expected`.
+struct Reading<Value: Sendable>: Sendable {
+    let expected: String
+    /// Words that a shell completes.
+    var words: [String] = []
+    let make: @Sendable (String) -> Value?
+
+    fileprivate var completion: CompletionKind? { words.isEmpty ? nil : .list(words) }
+
+    @Sendable func callAsFunction(_ text: String) throws -> Value {
         guard let value = make(text) else { throw ValidationError("expected \(expected)") }
         return value
     }
 }
 
-/// The same for one of the words of an enumeration.
-func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(_ type: Word.Type) -> @Sendable (String) throws -> Word {
-    word { $0.rawValue }
+extension Reading {
+    /// One of the words of an enumeration, by what `word` calls them.
+    static func word(_ word: (Value) -> String) -> Self where Value: CaseIterable {
+        let cases = Array(Value.allCases), words = cases.map(word)
+        return Reading(expected: alternatives(words), words: words) { words.firstIndex(of: $0).map { cases[$0] } }
+    }
+
+    /// What is made of a text as kiosk.conf makes it.
+    static func text(_ expected: String, words: [String] = []) -> Self where Value: LosslessStringConvertible {
+        Reading(expected: expected, words: words) { Value($0) }
+    }
+
+    static func number(_ expected: String, in range: ClosedRange<Value>) -> Self where Value: LosslessStringConvertible & Comparable {
+        Reading(expected: expected) { Value($0).flatMap { range ~= $0 ? $0 : nil } }
+    }
+
+    static func whole(_ range: ClosedRange<Int>) -> Self where Value == Int {
+        number("a whole number from \(range.lowerBound) to \(range.upperBound)", in: range)
+    }
+
+    static func rotation() -> Self where Value == Rotation { word { "\($0.rawValue)" } }
+    static func color() -> Self where Value == Color { text("# and six hexadecimal digits, such as #00ff80") }
 }
 
-/// The same by what `word` calls them.
-func word<Word: CaseIterable & Sendable>(_ word: (Word) -> String) -> @Sendable (String) throws -> Word {
-    let cases = Array(Word.allCases), words = cases.map(word)
-    return value("\(words.dropLast().joined(separator: ", ")) or \(words[words.count - 1])") { words.firstIndex(of: $0).map { cases[$0] } }
+extension Option {
+    /// An option with `help`, whose value is called so there; nil where it is not given.
+    init<Read>(
+        _ help: String, value: String? = nil, discussion: String = "", parsing: SingleValueParsingStrategy = .next, _ reading: Reading<Read>
+    ) where Value == Read? {
+        self.init(
+            parsing: parsing, help: ArgumentHelp(help, discussion: discussion, valueName: value), completion: reading.completion,
+            transform: reading.callAsFunction)
+    }
+
+    /// The same with a default.
+    init(
+        wrappedValue: Value, _ help: String, value: String? = nil, parsing: SingleValueParsingStrategy = .next, _ reading: Reading<Value>
+    ) where Value: Sendable {
+        self.init(
+            wrappedValue: wrappedValue, parsing: parsing, help: ArgumentHelp(help, valueName: value), completion: reading.completion,
+            transform: reading.callAsFunction)
+    }
 }
 
 /// Writes to standard output as Swift's own does, without the passwords of URLs and without what would do something to a terminal: names come from
@@ -136,4 +178,14 @@ func print(_ text: String, terminator: String = "\n") { Swift.print(text.printab
 func printError(_ text: String) {
     var line = text.printableLines + "\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}
+
+/// Has the log of the process written to standard error from `level` on, the lines of the C libraries (at `debug`) with it. Call once, at
+/// the start, with the signals blocked that no thread may receive.
+func startLog(_ level: Logger.Level) {
+    StandardErrorLog.bootstrap(level: level)
+    StartTrace.startLog()
+    FFmpegLog.capture()
+    ALSALog.capture()
+    EvdevLog.capture()
 }

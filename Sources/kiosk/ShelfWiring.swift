@@ -37,7 +37,7 @@ final class ShelfWiring: Sendable {
         self.restore = restore
         state = Mutex(State(configuration: configuration))
         let folder = configuration.playback.cacheFolder ?? AssetCache.defaultFolder
-        if case .limit(let limit) = configuration.shelf.cache, let folder {
+        if let limit = configuration.shelf.cache, let folder {
             store = ThumbnailStore(folder: folder + "/thumbnails", limit: Int(clamping: limit.bytes)) {
                 Logger(label: "kiosk").notice("\($0)")
             }
@@ -156,8 +156,8 @@ final class ShelfWiring: Sendable {
         switch export {
         case .running(let share, let left):
             ["done": .number((share * 1000).rounded() / 1000), "left": left.map { .number($0.seconds.rounded()) } ?? .null]
-        case .done(let path): ["file": .string(path)]
-        case .failed(let reason): ["problem": .string(reason)]
+        case .done(let path): ["file": path.json]
+        case .failed(let reason): ["problem": reason.json]
         }
     }
 
@@ -190,7 +190,12 @@ final class ShelfWiring: Sendable {
             guard let problem = controls.shelf.facts[entry]?.problem else { return entry }
             throw ControlRefusal(code: "item-failed", message: "\(entry.source): \(problem)")
         }
-        func clips(_ count: Int) -> [String: JSONValue] { ["clips": .number(Double(count))] }
+        func film(_ body: (inout ShelfState) -> Void) -> [String: JSONValue] {
+            change { shelf in
+                body(&shelf)
+                return ([], ["clips": shelf.film.clips.count.json])
+            }
+        }
         switch request {
         case .open: change { ($0.open(at: .now), ()) }
         case .close: change { ($0.close(), ()) }
@@ -200,9 +205,9 @@ final class ShelfWiring: Sendable {
                 shelf.find(text ?? "", at: .now)
                 return (actions, shelf.found.count)
             }
-            return ["count": .number(Double(count))]
+            return ["count": count.json]
         case .list(let first, let most): return list(controls.shelf, from: first, most)
-        case .film: return film(controls.shelf)
+        case .film: return Self.film(controls.shelf)
         case .move(let place, let other):
             let (isMoved, film) = change { shelf in ([], (shelf.moveClip(at: place - 1, to: other - 1), shelf.film)) }
             guard isMoved else {
@@ -210,10 +215,7 @@ final class ShelfWiring: Sendable {
             }
             return ["clips": Self.paths(film)]
         case .clear:
-            change { shelf in
-                shelf.clearFilm()
-                return ([], ())
-            }
+            _ = film { $0.clearFilm() }
         case .cancel: filmMaker?.cancel()
         case .export:
             guard configuration.shelf.exportFolder != nil else {
@@ -222,7 +224,7 @@ final class ShelfWiring: Sendable {
             let shelf = controls.shelf
             if shelf.film.clips.isEmpty { throw ControlRefusal(code: "no-clips", message: "there is no clip in the film: add one") }
             if shelf.export?.isRunning == true { throw ControlRefusal(code: "busy", message: "a film is being made") }
-            return clips(change { ($0.makeFilm(), $0.film.clips.count) })
+            return ["clips": change { ($0.makeFilm(), $0.film.clips.count) }.json]
         case .play(let name):
             let entry = try playable(name)
             change { ($0.play(entry), ()) }
@@ -234,18 +236,10 @@ final class ShelfWiring: Sendable {
             if let objection = controls.shelf.objection(toAdding: entry) {
                 throw ControlRefusal(code: "item-failed", message: objection)
             }
-            return clips(
-                change { shelf in
-                    shelf.add(entry)
-                    return ([], shelf.film.clips.count)
-                })
+            return film { $0.add(entry) }
         case .remove(let name):
             let entry = try entry(name)
-            return clips(
-                change { shelf in
-                    shelf.remove(entry)
-                    return ([], shelf.film.clips.count)
-                })
+            return film { $0.remove(entry) }
         }
         return [:]
     }
@@ -256,32 +250,33 @@ final class ShelfWiring: Sendable {
         let items = found[first...].prefix(most).enumerated().map { offset, entry -> JSONValue in
             let facts = shelf.facts[entry]
             var members: [String: JSONValue] = [
-                "place": .number(Double(first + offset + 1)), "title": .string(facts?.title ?? entry.title),
-                "source": .string(entry.source),
+                "place": .number(Double(first + offset + 1)), "title": .string(facts?.title ?? entry.title), "source": entry.source.json,
                 "kind": .string("\(entry.kind)"),
             ]
             if let facts {
-                members["duration"] = facts.duration.map { .number($0.seconds) } ?? .null
-                (members["portrait"], members["sound"]) = (.bool(facts.isPortrait), .bool(facts.hasSound))
-                members["problem"] = facts.problem.map { .string($0) } ?? .null
+                members["duration"] = (facts.duration?.seconds).json
+                (members["portrait"], members["sound"]) = (facts.isPortrait.json, facts.hasSound.json)
+                members["problem"] = facts.problem.json
             }
             return .object(members)
         }
-        return ["count": .number(Double(found.count)), "open": .bool(shelf.isOpen), "items": .array(items)]
+        return ["count": found.count.json, "open": shelf.isOpen.json, "items": .array(items)]
     }
 
     private static func paths(_ film: ShelfFilm) -> JSONValue { .array(film.clips.map { .string($0.source) }) }
 
-    private func film(_ shelf: ShelfState) -> [String: JSONValue] {
+    private static func film(_ shelf: ShelfState) -> [String: JSONValue] {
         var members: [String: JSONValue] = [
-            "clips": Self.paths(shelf.film), "music": shelf.film.music.map { .string($0.source) } ?? .null,
+            "clips": paths(shelf.film), "music": shelf.film.music.map { .string($0.source) } ?? .null,
         ]
-        switch shelf.export {
-        case nil: members["state"] = .string("none")
-        case .running: members["state"] = .string("running")
-        case .done: members["state"] = .string("done")
-        case .failed: members["state"] = .string("failed")
-        }
+        let state =
+            switch shelf.export {
+            case nil: "none"
+            case .running: "running"
+            case .done: "done"
+            case .failed: "failed"
+            }
+        members["state"] = state.json
         if let export = shelf.export { members.merge(Self.members(of: export)) { $1 } }
         return members
     }

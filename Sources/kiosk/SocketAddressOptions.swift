@@ -17,9 +17,9 @@ struct SocketAddressOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp("Ask the player that listens here.", valueName: "path"), completion: .file(),
-        transform: value("an absolute path of at most 107 bytes") { text in
+        transform: Reading(expected: "an absolute path of at most 107 bytes") { text in
             if case .path(let path)? = ControlSocketChoice(text) { path } else { nil }
-        })
+        }.callAsFunction)
     var socket: String?
 
     /// Where the player listens.
@@ -45,7 +45,6 @@ struct ControlPlace {
     var file = ""
     var mistakes: ConfigurationError?
 
-    /// Sends a request.
     func answer(to line: String) throws(Unanswered) -> JSONValue {
         let answer: JSONValue
         do throws(ControlError) { answer = try ControlClient.answer(path, to: line) } catch { throw unanswered(error) }
@@ -87,7 +86,7 @@ struct Unanswered: Error {
     /// Says it on standard error, or as a line of JSON on standard output for programs; what ends the command then.
     func told(asJSON: Bool) -> any Error {
         if asJSON {
-            let error = JSONValue.object(["code": .string(code), "message": .string(message)])
+            let error = JSONValue.object(["code": code.json, "message": message.json])
             Swift.print(JSONValue.object(["ok": .bool(false), "error": error]).line)
         } else if status == 64 {
             return ValidationError(message)

@@ -3,7 +3,6 @@ import KioskPlatform
 import KioskPlayback
 public import KioskPlayer
 import KioskVocabulary
-import Synchronization
 
 /// Keyboards, remotes, touch screens and mice, as they come and go.
 ///
@@ -73,7 +72,7 @@ public final class InputDevices: Sendable {
     }
 
     private let reader: InputReader
-    private let streams = Mutex<(last: Int, all: [Int: AsyncStream<Event>.Continuation], hasEnded: Bool)>((0, [:], false))
+    private let streams = Broadcast<Event>()
 
     /// Begins to read devices: touch screens and mice, and keyboards that have one of `keys`, by the kernel's names for them (`space`,
     /// `KEY_PLAYPAUSE`). Touches turn with `display`.
@@ -90,39 +89,18 @@ public final class InputDevices: Sendable {
             display.engine.observeRotation { [reader] in reader.setRotation($0) }
             display.engine.observeTerminal { [reader] in reader.setActive($0) }
         }
-        reader.start { [weak self] event in self?.tell(event) }
+        reader.start { [weak self] in self?.streams.tell(Event($0)) }
     }
 
     deinit { stop() }
 
     /// Everything that happens from now on. Each call gives a sequence of its own; it ends with ``stop()``.
-    public var events: AsyncStream<Event> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1024)) { continuation in
-            let number: Int? = streams.withLock { streams in
-                if streams.hasEnded { return nil }
-                streams.last += 1
-                streams.all[streams.last] = continuation
-                return streams.last
-            }
-            guard let number else { return continuation.finish() }
-            continuation.onTermination = { [weak self] _ in self?.streams.withLock { _ = $0.all.removeValue(forKey: number) } }
-        }
-    }
+    public var events: AsyncStream<Event> { streams.stream() }
 
     /// Lets the devices go. Waits until nothing more is told.
     public func stop() {
-        let all = streams.withLock { streams in
-            defer { (streams.all, streams.hasEnded) = ([:], true) }
-            return streams.all
-        }
-        for stream in all.values { stream.finish() }
+        streams.end()
         reader.stop()
-    }
-
-    private func tell(_ event: InputEvent) {
-        let all = streams.withLock { $0.all }
-        let event = Event(event)
-        for stream in all.values { stream.yield(event) }
     }
 }
 

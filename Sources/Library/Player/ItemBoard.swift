@@ -6,9 +6,6 @@ internal import Synchronization
 final class ItemBoard: Sendable {
     private struct State {
         var items: [QueueItem.ID: PlayerItem] = [:]
-        var watchers: [Int: AsyncStream<PlayerEvent>.Continuation] = [:]
-        var lastWatcher = 0
-        var hasEnded = false
         /// What has left the list.
         var gone: [QueueItem.ID] = []
         /// Of that, what is not to be played to its end.
@@ -16,6 +13,8 @@ final class ItemBoard: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Everything that happens from now on.
+    let events = Broadcast<PlayerEvent>()
 
     subscript(id: QueueItem.ID) -> PlayerItem? { state.withLock { $0.items[id] } }
 
@@ -44,35 +43,8 @@ final class ItemBoard: Sendable {
     /// Whether an item gives way at once.
     func isReplaced(_ id: QueueItem.ID) -> Bool { state.withLock { $0.replaced.contains(id) } }
 
-    /// Everything that happens from now on.
-    var events: AsyncStream<PlayerEvent> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(1024)) { continuation in
-            let number: Int? = state.withLock { state in
-                if state.hasEnded { return nil }
-                state.lastWatcher += 1
-                state.watchers[state.lastWatcher] = continuation
-                return state.lastWatcher
-            }
-            guard let number else { return continuation.finish() }
-            continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) } }
-        }
-    }
-
-    /// Nothing happens any more.
-    func end() {
-        let watchers = state.withLock { state in
-            defer { (state.watchers, state.hasEnded) = ([:], true) }
-            return state.watchers
-        }
-        for watcher in watchers.values { watcher.finish() }
-    }
-
     /// Something has happened in the engine. Called on its event thread.
-    func note(_ event: PlaybackEvent) {
-        guard let event = translated(event) else { return }
-        let watchers = state.withLock { $0.watchers }
-        for watcher in watchers.values { watcher.yield(event) }
-    }
+    func note(_ event: PlaybackEvent) { if let event = translated(event) { events.tell(event) } }
 
     private func translated(_ event: PlaybackEvent) -> PlayerEvent? {
         switch event {
@@ -104,6 +76,39 @@ final class ItemBoard: Sendable {
             }
             state.gone.removeAll { $0 != present }
         }
+    }
+}
+
+/// Tells all who have asked, each by a stream of its own. From any thread.
+package final class Broadcast<Element: Sendable>: Sendable {
+    private let state = Mutex((last: 0, streams: [Int: AsyncStream<Element>.Continuation](), hasEnded: false))
+
+    package init() {}
+
+    /// `first`, and all that is told from now on, until the end; of what nobody takes the newest `limit`.
+    package func stream(_ first: Element? = nil, limit: Int = 1024) -> AsyncStream<Element> {
+        AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
+            if let first { continuation.yield(first) }
+            let number: Int? = state.withLock { state in
+                if state.hasEnded { return nil }
+                state.last += 1
+                state.streams[state.last] = continuation
+                return state.last
+            }
+            guard let number else { return continuation.finish() }
+            continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.streams.removeValue(forKey: number) } }
+        }
+    }
+
+    package func tell(_ element: Element) { for stream in state.withLock({ $0.streams }).values { stream.yield(element) } }
+
+    /// Nothing more is told.
+    package func end() {
+        let streams = state.withLock { state in
+            defer { (state.streams, state.hasEnded) = ([:], true) }
+            return state.streams
+        }
+        for stream in streams.values { stream.finish() }
     }
 }
 

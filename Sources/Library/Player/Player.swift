@@ -74,7 +74,7 @@ public class Player: @unchecked Sendable {
         }) {
             return
         }
-        items.end()
+        items.events.end()
         engine.beginStopping()
         videoOutput.disconnect(connection)
         engine.stop()

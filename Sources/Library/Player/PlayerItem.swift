@@ -58,8 +58,6 @@ public final class PlayerItem: Sendable {
 
     private struct State {
         var status = Status.unknown
-        var watchers: [Int: AsyncStream<Status>.Continuation] = [:]
-        var lastWatcher = 0
         /// Who plays it, and under which identity.
         weak var engine: PlaybackEngine?
         var id: QueueItem.ID?
@@ -69,6 +67,7 @@ public final class PlayerItem: Sendable {
     }
 
     private let state: Mutex<State>
+    private let updates = Broadcast<Status>()
 
     /// An item of an asset.
     public init(_ asset: Asset, options: Options = Options()) {
@@ -93,23 +92,13 @@ public final class PlayerItem: Sendable {
     public var status: Status { state.withLock { $0.status } }
 
     /// The status now, and whenever it changes.
-    public var statusUpdates: AsyncStream<Status> {
-        AsyncStream(bufferingPolicy: .bufferingNewest(16)) { continuation in
-            let number = state.withLock { state in
-                state.lastWatcher += 1
-                state.watchers[state.lastWatcher] = continuation
-                continuation.yield(state.status)
-                return state.lastWatcher
-            }
-            continuation.onTermination = { [weak self] _ in self?.state.withLock { _ = $0.watchers.removeValue(forKey: number) } }
-        }
-    }
+    public var statusUpdates: AsyncStream<Status> { state.withLock { updates.stream($0.status, limit: 16) } }
 
     func note(_ status: Status) {
         state.withLock { state in
             if state.status == status { return }
             state.status = status
-            for watcher in state.watchers.values { watcher.yield(status) }
+            updates.tell(status)
         }
     }
 

@@ -39,7 +39,7 @@ extension Player {
     }
 
     /// Everything that happens from now on. Each call gives a sequence of its own; it ends with the player.
-    public var events: AsyncStream<PlayerEvent> { items.events }
+    public var events: AsyncStream<PlayerEvent> { items.events.stream() }
 
     /// What the player is doing about time, now and whenever that changes.
     public var timeControlStatusUpdates: AsyncStream<TimeControlStatus> {
@@ -80,4 +80,17 @@ public struct TimeObserver: Hashable, Sendable {
     let token: PlayerObserver
 
     init(_ token: PlayerObserver) { self.token = token }
+}
+
+extension MediaTime {
+    /// A span of the standard library, to the nanosecond; the longest there is where it is longer.
+    init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        self.init(nanoseconds: overflow ? (seconds < 0 ? .min : .max) : whole)
+        self = self + MediaTime(nanoseconds: attoseconds / 1_000_000_000)
+    }
+
+    /// The same as a span of the standard library.
+    var duration: Duration { .nanoseconds(nanoseconds) }
 }

@@ -1,0 +1,92 @@
+import ArgumentParser
+import Commands
+import Glibc
+import KioskPlatform
+
+/// What commands take that write a file.
+struct ProgressOptions: ParsableArguments {
+    @Flag(help: "Replace a file of that name.")
+    var force = false
+
+    @Flag(help: "Say nothing but what is wrong.")
+    var quiet = false
+
+    @Flag(help: "Print progress, four times a second, and what has come of it as lines of JSON.")
+    var json = false
+}
+
+/// Where a command that takes a while says how far it is, and what has come of it.
+struct ProgressLine {
+    enum Style {
+        /// One line on standard error that is written over.
+        case terminal
+        /// Lines on standard error.
+        case lines
+        /// Lines of JSON on standard output.
+        case json
+        case none
+    }
+
+    let style: Style
+    private var isOpen = false
+
+    init(_ options: ProgressOptions) {
+        style = options.json ? .json : options.quiet ? .none : isatty(STDERR_FILENO) == 1 ? .terminal : .lines
+    }
+
+    /// How far it is.
+    mutating func show(_ text: () -> String, json members: () -> [String: JSONValue]) {
+        switch style {
+        case .none: break
+        case .lines: write(text() + "\n")
+        case .terminal:
+            isOpen = true
+            // Back to the beginning, and nothing behind the text.
+            write("\r\(text())\u{1B}[K")
+        case .json: printJSON(members())
+        }
+    }
+
+    /// What is to be known.
+    func say(_ text: String) {
+        switch style {
+        case .json: printJSON(["note": text.json])
+        case .none: break
+        case .terminal, .lines: printError(text.printable)
+        }
+    }
+
+    /// It has ended.
+    mutating func end(_ text: String?, notes: [String], failure: String? = nil, json members: () -> [String: JSONValue]) {
+        close()
+        if style == .json { return printJSON(members()) }
+        for note in notes { printError("note: \(note.printable)") }
+        if let failure { printError(failure.printable) }
+        if let text, style != .none { print(text) }
+    }
+
+    /// Nothing comes of it; `shown` is what people are told.
+    mutating func fail(_ reason: String, _ shown: String) {
+        close()
+        if style == .json { printJSON(["error": reason.json]) }
+        printError(shown)
+    }
+
+    /// What is printed next begins on a line of its own.
+    private mutating func close() {
+        if isOpen { write("\n") }
+        isOpen = false
+    }
+
+    /// Writes to standard error at once, as it is.
+    private func write(_ text: String) {
+        var text = text
+        text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
+    }
+
+    /// Prints an object of JSON on a line of standard output, at once.
+    private func printJSON(_ members: [String: JSONValue]) {
+        Swift.print(JSONValue.object(members).line)
+        fflush(nil)
+    }
+}
