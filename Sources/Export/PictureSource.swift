@@ -92,7 +92,7 @@ final class PictureSource: @unchecked Sendable {
             differences.append("the shape of its pixels is not that of the first clip's")
         }
         if matrix != other.matrix { differences.append("it is turned otherwise than the first clip") }
-        // What the encoder says of its settings has all of the above in it but the turn.
+        // What the encoder says of its settings has all of the above in it but the rotation.
         let extra = [a, b].map { Array(UnsafeBufferPointer(start: $0.extradata, count: Int($0.extradata_size))) }
         let isAlike = a.codec_id == b.codec_id && a.width == b.width && a.height == b.height && a.format == b.format
         if isAlike, extra[0] != extra[1] { differences.append("it was encoded with other settings than the first clip") }

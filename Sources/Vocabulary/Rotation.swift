@@ -1,4 +1,4 @@
-/// A clockwise turn by a multiple of 90°.
+/// A clockwise rotation by a multiple of 90°.
 package enum Rotation: Int, Sendable, CaseIterable {
     case none = 0
     case clockwise90 = 90
@@ -8,6 +8,6 @@ package enum Rotation: Int, Sendable, CaseIterable {
     /// Whether width and height change places.
     package var swapsAxes: Bool { self == .clockwise90 || self == .clockwise270 }
 
-    /// One turn after another.
+    /// One rotation after another.
     package static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
 }

@@ -31,7 +31,7 @@ public final class VideoOutput: Sendable {
     package let engine: any SharedSceneOutput
     private let state = Mutex(State())
     private let lastVblank = LastVblank()
-    private let turns = DisplayTurns()
+    private let owner = DisplayOwner()
 
     /// The output of an engine's.
     package init(_ engine: any SharedSceneOutput) { self.engine = engine }
@@ -72,7 +72,7 @@ public final class VideoOutput: Sendable {
         }) {
             return
         }
-        if turns.waitUntilFree(until: .now + .seconds(2)) { engine.close() }
+        if owner.waitUntilFree(until: .now + .seconds(2)) { engine.close() }
     }
 
     // MARK: What lies over the pictures
@@ -102,7 +102,7 @@ public final class VideoOutput: Sendable {
             let number = state.lastNumber
             if state.first == nil {
                 state.first = number
-                let output = WatchedOutput(engine, lastVblank, number, turns) { [weak self] in
+                let output = WatchedOutput(engine, lastVblank, number, owner) { [weak self] in
                     self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
                 }
                 return Connection(number: number, output: output, leave: { output.leave() })

@@ -9,16 +9,16 @@ final class WatchedOutput: SceneOutput {
     private let output: any SceneOutput
     private let vblank: LastVblank
     private let number: Int
-    private let turns: DisplayTurns
+    private let owner: DisplayOwner
     private let hasLeft = Atomic(false)
     private let onChange: @Sendable () -> Void
 
     /// `number` is the connection's.
     init(
-        _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ turns: DisplayTurns,
+        _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ owner: DisplayOwner,
         onChange: @escaping @Sendable () -> Void
     ) {
-        (self.output, self.vblank, self.number, self.turns, self.onChange) = (output, vblank, number, turns, onChange)
+        (self.output, self.vblank, self.number, self.owner, self.onChange) = (output, vblank, number, owner, onChange)
     }
 
     func wait(until deadline: HostTime?) -> SceneOutputEvent {
@@ -34,17 +34,17 @@ final class WatchedOutput: SceneOutput {
     /// Waits for the player before to have ended, too.
     func waitUntilOpen() {
         output.waitUntilOpen()
-        turns.begin(number) { hasLeft.load(ordering: .relaxed) }
+        owner.begin(number) { hasLeft.load(ordering: .relaxed) }
     }
 
-    /// The player ends. Where it has not had its turn yet it is not to have it any more.
+    /// The player ends. Where it has not had the display yet it is not to have it any more.
     func leave() {
         hasLeft.store(true, ordering: .relaxed)
-        turns.look()
+        owner.look()
     }
 
     /// The display is the next player's, where this one has had it.
-    func endTurn() { turns.end(number) { output.endTurn() } }
+    func endTurn() { owner.end(number) { output.endTurn() } }
 
     var mode: DisplayMode? { output.mode }
     var generation: UInt64 { output.generation }
@@ -61,13 +61,13 @@ final class WatchedOutput: SceneOutput {
     func close() { output.close() }
 }
 
-/// Whose turn it is with a display that several players have one after the other. A player that was let go of takes a moment to end, and the
+/// Who has a display that several players have one after the other. A player that was let go of takes a moment to end, and the
 /// next one waits for that.
-final class DisplayTurns: Sendable {
+final class DisplayOwner: Sendable {
     /// The player whose threads use the display.
     private let present = Monitor<Int?>(nil)
 
-    /// Waits until it is the turn of `player`, or that has left.
+    /// Waits until the display is that of `player`, or that has left.
     func begin(_ player: Int, hasLeft: () -> Bool) {
         _ = present.wait { present -> Bool? in
             if present == player || hasLeft() { return true }
@@ -80,13 +80,13 @@ final class DisplayTurns: Sendable {
     /// Has all who wait look again whether they have left.
     func look() { present.signal { _ in } }
 
-    /// Both threads of a player have ended: where it was its turn, `body` is called and the next one's comes.
+    /// Both threads of a player have ended: where it had the display, `body` is called and the next one has it.
     func end(_ player: Int, _ body: () -> Void) {
         guard present.withLock({ $0 == player }) else { return }
         body()
         present.signal { $0 = nil }
     }
 
-    /// Waits until it is nobody's turn; false where it still is at `deadline`.
+    /// Waits until nobody has the display; false where it still is at `deadline`.
     func waitUntilFree(until deadline: HostTime) -> Bool { present.wait(until: deadline) { $0 == nil ? true : nil } ?? false }
 }
