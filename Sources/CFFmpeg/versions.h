@@ -40,29 +40,26 @@ static inline int shim_frame_is_key(const AVFrame *frame) {
     return frame->key_frame != 0;
 #endif
 }
+/// Side data of a track, of so many bytes at least; null where it has none such. Owned by the stream.
+static inline const void *shim_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t least) {
+    size_t size = 0;
+#if LIBAVCODEC_VERSION_MAJOR >= 61
+    const AVPacketSideData *found = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data, type);
+    const uint8_t *data = found ? found->data : NULL;
+    if (found) size = found->size;
+#else
+    const uint8_t *data = av_stream_get_side_data(stream, type, &size);
+#endif
+    return data && size >= least ? data : NULL;
+}
 /// The nine numbers of a track's display matrix, or null. Owned by the stream.
 static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) {
-#if LIBAVCODEC_VERSION_MAJOR >= 61
-    const AVPacketSideData *data = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
-                                                           AV_PKT_DATA_DISPLAYMATRIX);
-    return data && data->size >= 9 * sizeof(int32_t) ? (const int32_t *)data->data : NULL;
-#else
-    size_t size = 0;
-    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
-    return data && size >= 9 * sizeof(int32_t) ? (const int32_t *)data : NULL;
-#endif
+    return (const int32_t *)shim_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t));
 }
 /// The Dolby Vision profile of a track whose base layer is of use to nobody else, as that of profile 5; 0 of any other.
 static inline int shim_stream_dolby_vision(const AVStream *stream) {
-#if LIBAVCODEC_VERSION_MAJOR >= 61
-    const AVPacketSideData *data = av_packet_side_data_get(stream->codecpar->coded_side_data, stream->codecpar->nb_coded_side_data,
-                                                           AV_PKT_DATA_DOVI_CONF);
-    const AVDOVIDecoderConfigurationRecord *record = data && data->size >= sizeof(*record) ? (const void *)data->data : NULL;
-#else
-    size_t size = 0;
-    const uint8_t *data = av_stream_get_side_data(stream, AV_PKT_DATA_DOVI_CONF, &size);
-    const AVDOVIDecoderConfigurationRecord *record = data && size >= sizeof(*record) ? (const void *)data : NULL;
-#endif
+    const AVDOVIDecoderConfigurationRecord *record =
+        (const AVDOVIDecoderConfigurationRecord *)shim_stream_side_data(stream, AV_PKT_DATA_DOVI_CONF, sizeof(*record));
     return record && !record->dv_bl_signal_compatibility_id ? record->dv_profile : 0;
 }
 /// Gives a track that is to be written a display matrix of nine numbers, which are copied. Returns 0 or a negative AVERROR.

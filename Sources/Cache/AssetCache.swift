@@ -36,7 +36,7 @@ package final class AssetCache: Sendable {
         var isScanned = false
         /// What has been played since the thread looked last.
         var used: Set<Path> = []
-        /// What turned out not to be playable.
+        /// What is not playable.
         var rejected: [Path] = []
         var wanted: [Path] = []
         /// How far the one that is fetched is.

@@ -5,13 +5,13 @@ import KioskPlatform
 /// What is not there is fetched at once, one after the other in the order of the playlist. What is there is checked every ``interval``. After
 /// a failure it is tried again after 10 s, 20 s … 10 minutes, whatever happens to the others meanwhile.
 struct CacheSchedule: Hashable, Sendable {
-    private struct Turn: Hashable {
+    private struct Visit: Hashable {
         var next: HostTime
         var backOff = firstBackOff
     }
 
     private(set) var wanted: [Path] = []
-    private var turns: [Path: Turn] = [:]
+    private var visits: [Path: Visit] = [:]
 
     /// How often the server is asked whether what is kept has changed.
     static let interval = MediaTime.seconds(300)
@@ -22,28 +22,28 @@ struct CacheSchedule: Hashable, Sendable {
     mutating func setWanted(_ sources: [Path], at now: HostTime) {
         if sources == wanted { return }
         wanted = sources
-        let known = turns
-        turns = [:]
-        for source in sources { turns[source] = known[source] ?? Turn(next: now) }
+        let known = visits
+        visits = [:]
+        for source in sources { visits[source] = known[source] ?? Visit(next: now) }
     }
 
-    /// The first of them whose turn it is; nil where there is none.
-    func due(at now: HostTime) -> Path? { wanted.first { turns[$0].map { $0.next <= now } ?? false } }
+    /// The first of them that is due; nil where there is none.
+    func due(at now: HostTime) -> Path? { wanted.first { visits[$0].map { $0.next <= now } ?? false } }
 
     /// What is kept of it is what the server has.
-    mutating func succeeded(_ source: Path, at now: HostTime) { set(source, Turn(next: now + Self.interval)) }
+    mutating func succeeded(_ source: Path, at now: HostTime) { set(source, Visit(next: now + Self.interval)) }
 
     /// It could not be fetched or checked.
     mutating func failed(_ source: Path, at now: HostTime, isLasting: Bool = false) {
-        guard let turn = turns[source] else { return }
-        let wait = isLasting ? Self.longestBackOff : turn.backOff
-        set(source, Turn(next: now + wait, backOff: min(wait + wait, Self.longestBackOff)))
+        guard let visit = visits[source] else { return }
+        let wait = isLasting ? Self.longestBackOff : visit.backOff
+        set(source, Visit(next: now + wait, backOff: min(wait + wait, Self.longestBackOff)))
     }
 
-    /// It turned out not to be there, or not to be playable: it is fetched at once.
-    mutating func hurry(_ source: Path, at now: HostTime) { if turns[source] != nil { set(source, Turn(next: now)) } }
+    /// It is not there, or not playable: it is fetched at once.
+    mutating func hurry(_ source: Path, at now: HostTime) { if visits[source] != nil { set(source, Visit(next: now)) } }
 
-    private mutating func set(_ source: Path, _ turn: Turn) { if turns[source] != nil { turns[source] = turn } }
+    private mutating func set(_ source: Path, _ visit: Visit) { if visits[source] != nil { visits[source] = visit } }
 }
 
 /// Which files give way to a new one: a pure decision.

@@ -5,7 +5,7 @@ import KioskMedia
 import KioskPlatform
 import Synchronization
 
-/// The memory of a camera: buffers of its driver that are mapped, filled by it in turn. A picture made of one is that buffer itself (`AVBufferRef`);
+/// The memory of a camera: buffers of its driver that are mapped, filled by it one after the other. A picture made of one is that buffer itself (`AVBufferRef`);
 /// when the last one who looks at it has let go of it the driver gets it back. The corresponding C functions are the ioctls VIDIOC_REQBUFS,
 /// VIDIOC_QBUF and VIDIOC_DQBUF.
 final class CameraBuffers: @unchecked Sendable {

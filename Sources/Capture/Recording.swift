@@ -11,7 +11,7 @@ package struct RecordingRequest: Hashable, Sendable {
     package var replaces = false
     /// How long; nil until somebody ends it.
     package var duration: MediaTime?
-    /// How a player has to turn the camera's pictures.
+    /// How a player has to rotate the camera's pictures.
     package var orientation = Orientation.up
     /// What encodes the pictures, and how well (``FilmFormat/Video/quality``).
     package var codec: FilmFormat.VideoCodec?

@@ -232,7 +232,7 @@ extension ParameterKind<Int> {
 }
 
 extension ParameterKind<Rotation> {
-    /// A clockwise turn.
+    /// A clockwise rotation.
     static var degrees: Self {
         Self("0, 90, 180 or 270", .number, choices: ["0", "90", "180", "270"]) { $0.integer.flatMap(Rotation.init(rawValue:)) }
     }

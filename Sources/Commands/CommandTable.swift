@@ -148,7 +148,7 @@ package struct CommandTable: Sendable {
             "volume-down", "Makes it quieter by 5.", .player(.changeVolume(by: -Self.volumeStep)),
             keys: ["DOWN", "VOLUMEDOWN", KeyTrigger.dialDown], answer: volume)
         add(
-            "mute", "Turns the sound off or on.",
+            "mute", "Switches the sound off or on.",
             .optional("on", .flag, "Whether it is to be off; else the other way than now.", .place),
             answer: ["muted": "whether the sound is off"],
             bound: [.plain(.player(.toggleMute), keys: ["M", "MUTE"], gestures: [.twoFingerTap])]
@@ -175,9 +175,9 @@ package struct CommandTable: Sendable {
             ]
         ) { .command(.player(.setRate($0))) }
         add(
-            "rotate", "Turns the picture.", .optional("to", .degrees, "Clockwise; else a quarter further than now.", .place),
-            effect: "when the turned picture is on the screen",
-            answer: ["rotation": "the turn, 0, 90, 180 or 270"],
+            "rotate", "Rotates the picture.", .optional("to", .degrees, "Clockwise; else a quarter further than now.", .place),
+            effect: "when the rotated picture is on the screen",
+            answer: ["rotation": "the rotation, 0, 90, 180 or 270"],
             bound: [
                 .plain(.rotate(nil)),
                 .argument("0, 90, 180 or 270, as in \"rotate 90\"") { Int($0).flatMap(Rotation.init(rawValue:)).map { .rotate($0) } },

@@ -8,7 +8,7 @@ extension Configuration {
         package var mode = DisplayModeChoice.preferred
         /// Of every item that has none of its own.
         package var gravity = VideoGravity.resizeAspect
-        /// How the picture is turned on a display that was itself turned.
+        /// How the picture is rotated on a display that was itself rotated.
         package var rotation = Rotation.none
         /// Of the bars beside the picture, and of the screen when nothing is played.
         package var background = Color.black

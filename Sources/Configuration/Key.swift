@@ -1,7 +1,7 @@
 // One entry a key: what is known of a key of kiosk.conf, or of an arrangement, stands here and nowhere else.
 //
 // A table of the file is a value (``TableRow``), and each of its keys fills a property of that. From the keys come the reader and its complaints
-// (TableReader.swift), what a reload takes over (ConfigurationChange.swift), the JSON Schema (Schema.swift), and the file kiosk.conf itself, which is
+// (TableReader.swift), what a reload takes over (Configuration.swift), the JSON Schema (Schema.swift), and the file kiosk.conf itself, which is
 // written from them (ManualTests.swift) and which kiosk.conf(5) is made of. The default of a key is what its property is made with.
 import KioskVocabulary
 

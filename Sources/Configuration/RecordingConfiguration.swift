@@ -12,7 +12,7 @@ extension Configuration {
         package var mode = CameraMode()
         /// At most.
         package var duration = MediaTime.seconds(60)
-        /// How the camera's picture has to be turned.
+        /// How the camera's picture has to be rotated.
         package var rotation = Rotation.none
         /// Whether the preview is as in a mirror; the film is not.
         package var mirrorsPreview = true

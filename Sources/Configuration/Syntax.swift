@@ -17,7 +17,7 @@ func readSyntax(_ text: [UInt8], path: String) -> (root: TOMLValue?, complaints:
             return (nil, complaints + [Complaint(path: path, position: fault.position, text: oneLine(fault.text))])
         }
         complaints.append(complaint(fault, at: position, line: String(decoding: text[line], as: UTF8.self), path: path))
-        // Each turn reads the text twice, so a long one gets fewer.
+        // Each round reads the text twice, so a long one gets fewer.
         guard complaints.count < 20, complaints.count * text.count < 2 << 20, startsWithKey(text[line]),
             (try? TOMLDocument.parse(Array(text[..<line.lowerBound]))) != nil
         else { return (nil, complaints) }

@@ -10,7 +10,7 @@ import Synchronization
 package struct RemoteSurroundings: Sendable {
     /// The display as it is now; nil where there is none.
     package var display: @Sendable () -> DisplayMode?
-    /// The turn of what is on the screen, and what it will be after a turn.
+    /// The rotation of what is on the screen, and what it will be after another.
     package var rotation: @Sendable () -> Rotation
     package var rotationAfter: @Sendable (Rotation?) -> Rotation
     /// The sound device, or why there is none.

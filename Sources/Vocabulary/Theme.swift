@@ -27,7 +27,7 @@ package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     case mute
     /// The volume's own slider.
     case volume
-    /// Turns while the player waits for data.
+    /// Goes round while the player waits for data.
     case spinner
     /// Says the volume, or a seek, that a key or a gesture asked for.
     case toast

@@ -153,16 +153,18 @@ final class Reporter: Sendable {
 
     /// Picture against sound: half of the frames and 99 % of them are this close; and the sound's speed where it is not its own.
     private func synchrony(_ counts: PlayerStatistics) -> String? {
-        guard let half = counts.synchrony.span(within: 0.5), let most = counts.synchrony.span(within: 0.99) else { return nil }
+        guard let spans = spans(counts.synchrony) else { return nil }
         let change = Int(saturating: (counts.soundRatio - 1) * 1e6)
         let speed = change == 0 ? "" : ", sound \(change > 0 ? "+" : "−")\(abs(change)) ppm"
-        return "A/V \(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms\(speed)"
+        return "A/V \(spans)\(speed)"
     }
 
     /// From an input event to the screen: half of what was asked for was seen after so long, and 99 % of it.
-    private func input(_ counts: PlayerStatistics) -> String? {
-        guard let half = counts.inputLatency.span(within: 0.5), let most = counts.inputLatency.span(within: 0.99) else { return nil }
-        return "input \(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms"
+    private func input(_ counts: PlayerStatistics) -> String? { spans(counts.inputLatency).map { "input \($0)" } }
+
+    private func spans(_ times: TimeHistogram) -> String? {
+        guard let half = times.span(within: 0.5), let most = times.span(within: 0.99) else { return nil }
+        return "\(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms"
     }
 
     /// What it came to for each item, a line each; nothing where there was but one.

@@ -31,7 +31,7 @@ public struct DisplayConfiguration: Hashable, Sendable {
         public static let black = Color(red: 0, green: 0, blue: 0)
     }
 
-    /// How a picture is turned clockwise, on a display that was itself turned.
+    /// How a picture is rotated clockwise, on a display that was itself rotated.
     public enum Turn: Int, Hashable, Sendable {
         /// Not at all.
         case none = 0
@@ -43,7 +43,7 @@ public struct DisplayConfiguration: Hashable, Sendable {
     public var connector: String?
     /// `1920x1080` or `1920x1080@50`, as scanned out; nil is what the display itself prefers.
     public var mode: String?
-    /// How pictures are turned.
+    /// How pictures are rotated.
     public var rotation = Turn.none
     /// What is seen beside pictures, and without one.
     public var background = Color.black

@@ -75,7 +75,7 @@ public final class InputDevices: Sendable {
     private let streams = Broadcast<Event>()
 
     /// Begins to read devices: touch screens and mice, and keyboards that have one of `keys`, by the kernel's names for them (`space`,
-    /// `KEY_PLAYPAUSE`). Touches turn with `display`.
+    /// `KEY_PLAYPAUSE`). Touches rotate with `display`.
     ///
     /// - Throws: ``UnknownKeyError``.
     public init(keys: [String] = [], display: VideoOutput? = nil) throws(UnknownKeyError) {

@@ -70,7 +70,7 @@ public struct Asset: Hashable, Sendable {
         public var title: String?
         /// Whether the file marks it as the one to be played.
         public var isDefault: Bool
-        /// Pixels across and down as stored, before it is turned upright; nil for what is no picture.
+        /// Pixels across and down as stored, before it is rotated upright; nil for what is no picture.
         public var naturalSize: PixelSize?
         /// Pictures a second; nil where it is not the picture track that is played, for stills, and where nobody says.
         public var nominalFrameRate: Double?

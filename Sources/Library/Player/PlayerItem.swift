@@ -50,9 +50,9 @@ public final class PlayerItem: Sendable {
     public enum Status: Hashable, Sendable {
         /// It has not been opened yet.
         case unknown
-        /// It has been opened, ahead of its turn, and its first picture decoded.
+        /// It has been opened, before it is played, and its first picture decoded.
         case readyToPlay
-        /// It could not be opened the last time, and what follows is played. It is tried again when its turn comes.
+        /// It could not be opened the last time, and what follows is played. It is tried again when it is to be played again.
         case failed(PlaybackError)
     }
 

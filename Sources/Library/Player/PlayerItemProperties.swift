@@ -109,22 +109,10 @@ extension Range<MediaTime> {
 }
 
 extension Asset.Track.MediaType {
-    var engine: TrackKind {
-        switch self {
-        case .audio: .audio
-        case .video: .video
-        case .subtitle: .subtitle
-        }
-    }
+    private static let kinds: KeyValuePairs<Self, TrackKind> = [.audio: .audio, .video: .video, .subtitle: .subtitle]
 
-    init(_ kind: TrackKind) {
-        self =
-            switch kind {
-            case .audio: .audio
-            case .video: .video
-            case .subtitle: .subtitle
-            }
-    }
+    init(_ kind: TrackKind) { self = Self.kinds.first { $0.value == kind }!.key }
+    var engine: TrackKind { Self.kinds.first { $0.key == self }!.value }
 }
 
 extension Asset.Track {

@@ -84,22 +84,10 @@ public final class QueuePlayer: Player, @unchecked Sendable {
 }
 
 extension QueuePlayer.LoopMode {
-    fileprivate init(_ mode: KioskVocabulary.LoopMode) {
-        self =
-            switch mode {
-            case .playlist: .queue
-            case .item: .item
-            case .off: .off
-            }
-    }
+    private static let modes: KeyValuePairs<Self, KioskVocabulary.LoopMode> = [.off: .off, .queue: .playlist, .item: .item]
 
-    fileprivate var engine: KioskVocabulary.LoopMode {
-        switch self {
-        case .off: .off
-        case .queue: .playlist
-        case .item: .item
-        }
-    }
+    fileprivate init(_ mode: KioskVocabulary.LoopMode) { self = Self.modes.first { $0.value == mode }!.key }
+    fileprivate var engine: KioskVocabulary.LoopMode { Self.modes.first { $0.key == self }!.value }
 }
 
 /// Repeats an item of a queue player without a seam, for as long as it is wanted: AVPlayerLooper.

@@ -6,13 +6,12 @@ import DequeModule
 ///
 /// Pictures come out in the order of their presentation, so with one that is not before a key frame all before that key frame are out.
 struct KeptPackets: ~Copyable, Sendable {
-    private var packets = UniqueDeque<Packet>()
+    private var packets = PacketQueue()
     /// Where the key frames are: how many packets were ever put in before, and their timestamps.
     private var keys: Deque<(number: Int, stamp: Int64)> = []
     /// How many packets were ever taken out.
     private var taken = 0
-    /// Bytes of the packets.
-    private(set) var byteCount = 0
+    var byteCount: Int { packets.byteCount }
     /// Whether nothing was left out for want of room since the key frame they begin with.
     private(set) var isComplete = true
     /// Whether a key frame is among them.
@@ -38,13 +37,11 @@ struct KeptPackets: ~Copyable, Sendable {
             keys.append((taken + packets.count, stamp))
         }
         let size = Int(packet.raw.pointee.size)
-        let copy = Packet()
-        guard isComplete, byteCount + size <= limit, av_packet_ref(copy.raw, packet.raw) >= 0 else {
+        guard isComplete, byteCount + size <= limit, let copy = packet.shared() else {
             removeAll()
             isComplete = false
             return
         }
-        byteCount += size
         if let stamp = packet.stamp { lastStamp = max(lastStamp ?? stamp, stamp) }
         packets.append(copy)
     }
@@ -53,23 +50,19 @@ struct KeptPackets: ~Copyable, Sendable {
     mutating func gaveOut(_ stamp: Int64) {
         while keys.count > 1, keys[1].stamp <= stamp { keys.removeFirst() }
         guard let first = keys.first, first.stamp <= stamp else { return }
-        while taken < first.number, let packet = packets.popFirst() {
-            byteCount -= Int(packet.raw.pointee.size)
-            taken += 1
-        }
+        while taken < first.number, popFirst() != nil {}
     }
 
     /// Drops all of them.
     mutating func removeAll() {
-        packets = UniqueDeque()
+        packets.removeAll()
         keys = []
-        (taken, byteCount, isComplete, lastStamp) = (0, 0, true, nil)
+        (taken, isComplete, lastStamp) = (0, true, nil)
     }
 
     /// Takes the oldest; nil when there is none.
     mutating func popFirst() -> Packet? {
         guard let packet = packets.popFirst() else { return nil }
-        byteCount -= Int(packet.raw.pointee.size)
         taken += 1
         return packet
     }

@@ -37,20 +37,6 @@ package struct MediaReader: ~Copyable, Sendable {
     /// Whether that has shown to be more than the machine can do: each frame has become one picture since then.
     package private(set) var isTooSlowForFields = false
 
-    /// A reader of streams whose decoders are open, before its first picture is decoded (``decodeBeginning()``).
-    init(
-        _ description: AssetDescription, samples: AudioFormat?, nominalFrameDuration: MediaTime?, demuxer: consuming Demuxer,
-        pictures: consuming PictureTrack?,
-        sound: consuming SoundTrack?
-    ) {
-        self.description = description
-        self.samples = samples
-        frameDuration = nominalFrameDuration
-        self.demuxer = demuxer
-        self.pictures = pictures
-        self.sound = sound
-    }
-
     /// What is wrong with the source, as far as it has been read: `plays without its sound: …`. Each is there once; what shows later
     /// comes last.
     package var problems: [String] { demuxer.problems }
@@ -308,8 +294,8 @@ package struct MediaReader: ~Copyable, Sendable {
             let packets = PacketSource(
                 format, name: source, streams: streams, interruption: interruption, settings: settings, isLive: description.isLive)
             var reader = MediaReader(
-                description, samples: samples, nominalFrameDuration: nominal,
-                demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems), pictures: pictures, sound: sound)
+                description: description, demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems),
+                pictures: pictures, sound: sound, samples: samples, frameDuration: nominal)
             try reader.decodeBeginning()
             if audio == .off { reader.leaveOutSound() }
             reader.startReceiving()

@@ -19,7 +19,6 @@ package struct FilmWriter: ~Copyable, Sendable {
     private let audio: AudioEncoder?
     private let audioFormat: AudioFormat?
     private let audioTrack: Int
-    private let path: String
 
     /// What the file at `path` is called until it is finished, in the same folder. Of a fragmented file it can be played.
     package static func draftPath(of path: String) -> String { FilmFile.draftPath(of: path) }
@@ -51,15 +50,7 @@ package struct FilmWriter: ~Copyable, Sendable {
         if let context = audio?.context { _ = try file.addTrack(context) }
         try file.begin(title: format.title)
         return FilmWriter(
-            file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1, path: path)
-    }
-
-    private init(
-        file: consuming FilmFile, video: VideoEncoder?, audio: AudioEncoder?, audioFormat: AudioFormat?,
-        audioTrack: Int, path: String
-    ) {
-        self.file = file
-        (self.video, self.audio, self.audioFormat, self.audioTrack, self.path) = (video, audio, audioFormat, audioTrack, path)
+            file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1)
     }
 
     /// FFmpeg's name of the encoder of the pictures.

@@ -195,7 +195,7 @@ struct Pipeline: ~Copyable {
     mutating func dropReady() -> (place: FramePlace, composed: PreparedScene?)? {
         guard let frame = ready.popFirst() else { return nil }
         let dropped = (place: frame.enqueued.place, composed: frame.composed)
-        drop(frame.intoEnqueued(), generation: generation)
+        drop(frame.enqueued, generation: generation)
         return dropped
     }
 
@@ -206,7 +206,7 @@ struct Pipeline: ~Copyable {
         if shown.place.playthrough != nil { seek.frameShown() }
         scrub.shown(shown.place.playthrough?.position.item)
         let mark = frame.mark
-        if let before = screen.show(frame.intoEnqueued(), mark: mark) { release(before) }
+        if let before = screen.show(frame.enqueued, mark: mark) { release(before) }
         return shown
     }
 
@@ -343,7 +343,7 @@ struct Pipeline: ~Copyable {
         var returned: [PreparedScene] = []
         while let frame = ready.popFirst() {
             if let composed = frame.composed { returned.append(composed) }
-            release(frame.intoEnqueued())
+            release(frame.enqueued)
         }
         return returned
     }
@@ -406,9 +406,6 @@ struct Pipeline: ~Copyable {
         }
         return position
     }
-
-    /// So much is there of the source of a playthrough.
-    mutating func setLoading(_ source: Loading?, of serial: UInt64, isSeam: Bool) { loading = (serial, isSeam, source) }
 
     /// What of a playthrough is there at `now` without waiting for its source; nil where that is not known.
     func loaded(of playthrough: Playthrough, at now: HostTime) -> LoadedMedia? {

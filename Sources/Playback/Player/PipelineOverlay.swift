@@ -87,7 +87,7 @@ extension Pipeline {
     mutating func giveUpLastReady() -> PreparedScene? {
         guard var frame = ready.popLast() else { return nil }
         let composed = frame.composed.take()
-        frames.prepend(frame.intoEnqueued())
+        frames.prepend(frame.enqueued)
         return composed
     }
 

@@ -63,8 +63,8 @@ struct Presenter: ~Copyable {
 
     enum Step {
         case stop
-        case present(PreparedScene, Commit)
-        case presentOverlay(id: UInt64)
+        /// A scene; nil where it is the overlay alone.
+        case present(PreparedScene?, Commit)
         case shownWithoutDisplay
         case wait(until: HostTime?)
         /// A seek that had waited for the one before has begun.
@@ -119,7 +119,6 @@ struct Presenter: ~Copyable {
             switch step {
             case .stop: return
             case .present(let frame, let commit): present(frame, commit)
-            case .presentOverlay(let id): presentOverlay(id)
             case .seekBegun:
                 audioOutput.interrupt()
                 pipeline.signal { _ in }  // the feeder has a seek to carry out
@@ -140,27 +139,19 @@ struct Presenter: ~Copyable {
         handle(event)
     }
 
-    private mutating func present(_ frame: PreparedScene, _ commit: Commit) {
-        switch output.commit(frame, id: commit.id) {
+    private mutating func present(_ frame: PreparedScene?, _ commit: Commit) {
+        switch frame.map({ output.commit($0, id: commit.id) }) ?? output.commitOverlay(id: commit.id) {
         case .queued: if commit.place?.playthrough != nil { StartTrace.reached(.committed) }
         case .busy:
-            refused = commit
+            if frame != nil { refused = commit }
             pipeline.withLock { $0.wasBusy(with: frame) }
             wait(until: now() + Self.shortWait)
         case .stale:
             pipeline.withLock { $0.pending = nil }
+            // The display has changed, and will say so; then the overlay is given again.
+            if frame == nil { return }
             reached(commit, at: nil)
             pipeline.signal { $0.screen.setRepaint(true) }
-        }
-    }
-
-    private mutating func presentOverlay(_ id: UInt64) {
-        switch output.commitOverlay(id: id) {
-        case .queued: break
-        case .busy:
-            pipeline.withLock { $0.wasBusy(with: nil) }
-            wait(until: now() + Self.shortWait)
-        case .stale: pipeline.withLock { $0.pending = nil }  // the display has changed, and will say so; then the overlay is given again
         }
     }
 
@@ -452,7 +443,7 @@ struct Presenter: ~Copyable {
             }
         }
         if let repainted = presentRepainted(&pipeline) { return repainted }
-        return .presentOverlay(id: begin(Commit(isOverlayAlone: true), nil, &pipeline).id)
+        return .present(nil, begin(Commit(isOverlayAlone: true), nil, &pipeline))
     }
 
     /// When the frame after the one on the screen begins, on the timeline.

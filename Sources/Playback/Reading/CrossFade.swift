@@ -44,7 +44,7 @@ final class CrossFade {
         }
         let middle = start + (stop - start).scaled(by: 0.5)
         guard let shown = picture?.shared() else { return nil }
-        return Underlay(shown, gravity: outgoing.playthrough.item.gravity, share: share(at: middle))
+        return Underlay(picture: shown, gravity: outgoing.playthrough.item.gravity, share: share(at: middle))
     }
 
     /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same
@@ -67,18 +67,9 @@ final class CrossFade {
 
 /// A picture that shows through another one while that fades in.
 struct Underlay: ~Copyable, Sendable {
-    private let picture: VideoFrame
+    let picture: VideoFrame
     /// How it is fitted to the screen.
     let gravity: VideoGravity
     /// What the upper picture has of the mixture, 0…1.
     let share: Double
-
-    init(_ picture: consuming VideoFrame, gravity: VideoGravity, share: Double) {
-        self.picture = picture
-        self.gravity = gravity
-        self.share = share
-    }
-
-    /// The picture alone.
-    consuming func intoPicture() -> VideoFrame { picture }
 }

@@ -24,7 +24,7 @@ struct PictureFeed: ~Copyable {
         var frame: EnqueuedFrame? = frame
         pipeline.signal({ $0.compositorHasWork ? .compositor : [] }) { pipeline in
             guard pipeline.generation == generation else { return }
-            if let serial { pipeline.setLoading(loading, of: serial, isSeam: isSeam) }
+            if let serial { pipeline.loading = (serial, isSeam, loading) }
             pipeline.frames.append(frame.take()!)
         }
     }

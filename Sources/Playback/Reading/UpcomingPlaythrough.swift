@@ -263,12 +263,9 @@ struct UpcomingPlaythrough: ~Copyable {
     mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) -> Outcome {
         complain(position.item, message)
         onFailure(position.item, message.withoutCredentials)
-        if cursor.list.isInterlude(position.item) {
-            guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
-            open(behind, isSeam: isSeam)
-            return .none
+        if !cursor.list.isInterlude(position.item), !cursor.list.isEmpty, failures.fail(of: cursor.list.items.count) {
+            return .everythingFailed(position)
         }
-        if !cursor.list.isEmpty, failures.fail(of: cursor.list.items.count) { return .everythingFailed(position) }
         guard let behind = cursor.nextItem(after: position) else { return .endOfPlaylist }
         open(behind, isSeam: isSeam)
         return .none

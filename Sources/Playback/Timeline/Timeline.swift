@@ -89,7 +89,7 @@ struct EnqueuedFrame: ~Copyable, Sendable {
         }
         if let underlay {
             let gravity = underlay.gravity
-            scene.add(Layer(underlay.intoPicture(), gravity: gravity, alpha: lowerAlpha))
+            scene.add(Layer(underlay.picture, gravity: gravity, alpha: lowerAlpha))
         }
         if let picture { scene.add(Layer(picture, gravity: place.playthrough?.item.gravity ?? .resizeAspect, alpha: upperAlpha)) }
         (byteCount, isPooled) = (scene.byteCount, scene.isPooled)
@@ -112,7 +112,4 @@ struct PreparedFrame: ~Copyable, Sendable {
     var composed: PreparedScene?
     /// What lay over it then.
     var mark = OverlayMark()
-
-    /// The frame alone.
-    consuming func intoEnqueued() -> EnqueuedFrame { enqueued }
 }
