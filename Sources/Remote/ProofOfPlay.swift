@@ -55,13 +55,8 @@ package final class ProofOfPlay: Sendable {
         switch event {
         case .itemStarted(let item, _, _):
             end(isComplete: false)
-<<<<<<< HEAD
-            let turn = player.snapshot.statistics.items[item]?.playthroughs ?? 0
-            showing.withLock { $0 = Showing(item: item, date: ClockSteps.date, since: .now, turn: turn) }
-=======
-            let playthrough = player.snapshot.statistics.items[item]?.turns ?? 0
+            let playthrough = player.snapshot.statistics.items[item]?.playthroughs ?? 0
             showing.withLock { $0 = Showing(item: item, date: ClockSteps.date, since: .now, playthrough: playthrough) }
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
         case .itemEnded(let item): if showing.withLock({ $0?.item == item }) { end(isComplete: true) }
         default: break
         }
@@ -71,11 +66,7 @@ package final class ProofOfPlay: Sendable {
         guard let showing = showing.withLock({ $0.take() }) else { return }
         let counts = player.snapshot.statistics.items[showing.item]
         // The same item once more has begun already, where it follows itself.
-<<<<<<< HEAD
-        let frames = (counts?.playthroughs == showing.turn ? counts?.framesInPlaythrough : counts?.framesInLastPlaythrough) ?? 0
-=======
-        let frames = (counts?.turns == showing.playthrough ? counts?.framesInTurn : counts?.framesInLastTurn) ?? 0
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
+        let frames = (counts?.playthroughs == showing.playthrough ? counts?.framesInPlaythrough : counts?.framesInLastPlaythrough) ?? 0
         let (date, now) = (ClockSteps.date, HostTime.now)
         var line: [String: JSONValue] = [
             "item": RemoteControl.describe(showing.item, of: player),

@@ -23,11 +23,7 @@ final class ShelfFilms: Sendable {
     private let state: Mutex<State>
     private let isCancelled = Atomic(false), hasEnded = Atomic(false)
     /// Held while a film is made.
-<<<<<<< HEAD
     private let oneAtATime = Mutex(())
-=======
-    private let making = Mutex(())
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     private let tell: @Sendable (ShelfExport) -> Void
     private let log = Logger(label: "kiosk")
 
@@ -60,11 +56,7 @@ final class ShelfFilms: Sendable {
     func make(_ film: ShelfFilm) {
         guard let folder = state.withLock({ $0.configuration.shelf.exportFolder }) else { return }
         run { [self] in
-<<<<<<< HEAD
             oneAtATime.withLock { _ in
-=======
-            making.withLock { _ in
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
                 isCancelled.store(false, ordering: .relaxed)
                 tell(.running(0, left: nil))
                 if let objection = objection(toFilmsIn: folder) { return fail("[shelf] export-folder \(folder): \(objection)") }
@@ -113,11 +105,7 @@ final class ShelfFilms: Sendable {
     private static let patience = MediaTime.seconds(60)
 
     private func resume(_ folder: String) {
-<<<<<<< HEAD
         oneAtATime.withLock { _ in
-=======
-        making.withLock { _ in
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
             let left = FilmOrder.tidy(folder)
             state.withLock { $0.orders = left.orders }
             for (path, reason) in left.givenUp { log.warning("\(path) is not made: \(reason)") }

@@ -31,11 +31,7 @@ public final class VideoOutput: Sendable {
     package let engine: any SharedSceneOutput
     private let state = Mutex(State())
     private let lastVblank = LastVblank()
-<<<<<<< HEAD
-    private let queue = DisplayQueue()
-=======
     private let owner = DisplayOwner()
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
 
     /// The output of an engine's.
     package init(_ engine: any SharedSceneOutput) { self.engine = engine }
@@ -76,11 +72,7 @@ public final class VideoOutput: Sendable {
         }) {
             return
         }
-<<<<<<< HEAD
-        if queue.waitUntilFree(until: .now + .seconds(2)) { engine.close() }
-=======
         if owner.waitUntilFree(until: .now + .seconds(2)) { engine.close() }
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     }
 
     // MARK: What lies over the pictures
@@ -110,11 +102,7 @@ public final class VideoOutput: Sendable {
             let number = state.lastNumber
             if state.first == nil {
                 state.first = number
-<<<<<<< HEAD
-                let output = WatchedOutput(engine, lastVblank, number, queue) { [weak self] in
-=======
                 let output = WatchedOutput(engine, lastVblank, number, owner) { [weak self] in
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
                     self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
                 }
                 return Connection(number: number, output: output, leave: { output.leave() })

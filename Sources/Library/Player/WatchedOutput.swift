@@ -9,27 +9,16 @@ final class WatchedOutput: SceneOutput {
     private let output: any SceneOutput
     private let vblank: LastVblank
     private let number: Int
-<<<<<<< HEAD
-    private let queue: DisplayQueue
-=======
     private let owner: DisplayOwner
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     private let hasLeft = Atomic(false)
     private let onChange: @Sendable () -> Void
 
     /// `number` is the connection's.
     init(
-<<<<<<< HEAD
-        _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ queue: DisplayQueue,
-        onChange: @escaping @Sendable () -> Void
-    ) {
-        (self.output, self.vblank, self.number, self.queue, self.onChange) = (output, vblank, number, queue, onChange)
-=======
         _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ owner: DisplayOwner,
         onChange: @escaping @Sendable () -> Void
     ) {
         (self.output, self.vblank, self.number, self.owner, self.onChange) = (output, vblank, number, owner, onChange)
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     }
 
     func wait(until deadline: HostTime?) -> SceneOutputEvent {
@@ -45,29 +34,17 @@ final class WatchedOutput: SceneOutput {
     /// Waits for the player before to have ended, too.
     func waitUntilOpen() {
         output.waitUntilOpen()
-<<<<<<< HEAD
-        queue.begin(number) { hasLeft.load(ordering: .relaxed) }
-=======
         owner.begin(number) { hasLeft.load(ordering: .relaxed) }
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     }
 
     /// The player ends. Where it has not had the display yet it is not to have it any more.
     func leave() {
         hasLeft.store(true, ordering: .relaxed)
-<<<<<<< HEAD
-        queue.look()
-    }
-
-    /// The display is the next player's, where this one has had it.
-    func playerEnded() { queue.end(number) { output.playerEnded() } }
-=======
         owner.look()
     }
 
     /// The display is the next player's, where this one has had it.
-    func endTurn() { owner.end(number) { output.endTurn() } }
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
+    func playerEnded() { owner.end(number) { output.playerEnded() } }
 
     var mode: DisplayMode? { output.mode }
     var generation: UInt64 { output.generation }
@@ -86,19 +63,11 @@ final class WatchedOutput: SceneOutput {
 
 /// Who has a display that several players have one after the other. A player that was let go of takes a moment to end, and the
 /// next one waits for that.
-<<<<<<< HEAD
-final class DisplayQueue: Sendable {
-    /// The player whose threads use the display.
-    private let present = Monitor<Int?>(nil)
-
-    /// Waits until `player` has it, or has left.
-=======
 final class DisplayOwner: Sendable {
     /// The player whose threads use the display.
     private let present = Monitor<Int?>(nil)
 
     /// Waits until the display is that of `player`, or that has left.
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     func begin(_ player: Int, hasLeft: () -> Bool) {
         _ = present.wait { present -> Bool? in
             if present == player || hasLeft() { return true }
@@ -118,10 +87,6 @@ final class DisplayOwner: Sendable {
         present.signal { $0 = nil }
     }
 
-<<<<<<< HEAD
-    /// Waits until nobody has it; false where somebody still has at `deadline`.
-=======
     /// Waits until nobody has the display; false where it still is at `deadline`.
->>>>>>> 309f60a1cada8556ca86c649b90f15ca307de1e0
     func waitUntilFree(until deadline: HostTime) -> Bool { present.wait(until: deadline) { $0 == nil ? true : nil } ?? false }
 }
