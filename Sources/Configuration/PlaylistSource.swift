@@ -27,16 +27,6 @@ package struct PlaylistSource: Hashable, Sendable {
         }
     }
 
-    /// Files in a folder with these extensions are played.
-    package static let mediaExtensions: Set<String> = [
-        "3g2", "3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "hevc", "ivf", "m2t", "m2ts", "m2v", "m4v", "mkv", "mod", "mov",
-        "mp4",
-        "mpe", "mpeg", "mpg", "mts", "mxf", "nut", "ogm", "ogv", "qt", "ts", "vob", "webm", "wmv",
-        "aac", "ac3", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
-        "apng", "avif", "bmp", "gif", "heic", "heif", "hif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "png", "tga", "tif", "tiff",
-        "webp",
-    ]
-
     /// Whether it stands for itself, whatever there is in the file system.
     package var isFixed: Bool { isURL(location) }
 
@@ -44,7 +34,7 @@ package struct PlaylistSource: Hashable, Sendable {
     /// under a name of its own (`film.mp4.part`).
     package static func isMedia(_ name: String) -> Bool {
         guard !isHidden(name), let suffix = FilePath(name).extension else { return false }
-        return mediaExtensions.contains(suffix.lowercased())
+        return FileExtensions.all.contains(suffix.lowercased())
     }
 
     /// Whether people do not see a file or folder of this name: what begins with a dot, what systems leave on sticks, and where network

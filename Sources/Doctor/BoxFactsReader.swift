@@ -36,7 +36,7 @@ extension BoxFacts {
         facts.readLoad(box)
         facts.missingDecoders = DecoderInventory.missing(of: BoxCheck.codecs)
         if box.isMachine { facts.cards = answer(within: limit, soundCards) }
-        facts.storage = question.file.map { StorageTrial.run($0) }
+        facts.storage = question.file.map { ReadSpeedTrial.run($0) }
         return facts
     }
 

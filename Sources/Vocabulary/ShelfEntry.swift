@@ -24,16 +24,8 @@ package struct ShelfEntry: Hashable, Sendable {
         let parts = source.split(separator: "/")
         folder = parts.count > 1 ? String(parts[parts.count - 2]) : "/"
         let ending = source.split(separator: ".").last.map { $0.lowercased() } ?? ""
-        kind = Self.sounds.contains(ending) ? .sound : Self.images.contains(ending) ? .image : .video
+        kind = FileExtensions.sound.contains(ending) ? .sound : FileExtensions.image.contains(ending) ? .image : .video
     }
 
     package var name: String { source.split(separator: "/").last.map(String.init) ?? source }
-
-    private static let sounds: Set<String> = [
-        "aac", "ac3", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
-    ]
-    private static let images: Set<String> = [
-        "apng", "avif", "bmp", "gif", "heic", "heif", "hif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "png", "tga", "tif", "tiff",
-        "webp",
-    ]
 }

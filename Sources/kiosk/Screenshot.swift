@@ -26,7 +26,7 @@ struct Screenshot: ParsableCommand {
         let name = file.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return }
         let suffix = name[name.index(after: dot)...].lowercased()
-        if suffix != "png", PlaylistSource.mediaExtensions.contains(suffix) {
+        if suffix != "png", FileExtensions.all.contains(suffix) {
             throw ValidationError("\(file): screenshots are PNG: name it \(file.dropLast(suffix.count))png")
         }
     }

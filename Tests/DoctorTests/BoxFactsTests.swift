@@ -141,22 +141,22 @@ import Testing
     @Test("A file is read past the page cache; one that is not there, a folder and a pipe are told") func storage() throws {
         let box = try Box()
         try box.write("/a.bin", String(repeating: "0123456789abcdef", count: 100_000))
-        guard case .read(_, 1_600_000, let seconds, nil) = StorageTrial.run(box.root + "/a.bin") else {
+        guard case .read(_, 1_600_000, let seconds, nil) = ReadSpeedTrial.run(box.root + "/a.bin") else {
             Issue.record("not read")
             return
         }
         #expect(seconds > 0)
-        #expect(StorageTrial.run(box.root + "/b.bin") == .failed(path: box.root + "/b.bin", reason: "No such file or directory"))
+        #expect(ReadSpeedTrial.run(box.root + "/b.bin") == .failed(path: box.root + "/b.bin", reason: "No such file or directory"))
         mkfifo(box.root + "/pipe", 0o600)
         for name in ["", "/pipe"] {
-            #expect(StorageTrial.run(box.root + name) == .failed(path: box.root + name, reason: "it is not a file"))
+            #expect(ReadSpeedTrial.run(box.root + name) == .failed(path: box.root + name, reason: "it is not a file"))
         }
     }
 
     @Test("Root reads a clip's bytes, and does not open what anybody may have made") func storageAsRoot() throws {
         let clip = try Clips.numbered("doctor.mp4", frames: 30)
-        guard case .read(_, let bytes, _, let rate) = StorageTrial.run(clip, isRoot: true),
-            case .read(_, bytes, _, _?) = StorageTrial.run(clip, isRoot: false)
+        guard case .read(_, let bytes, _, let rate) = ReadSpeedTrial.run(clip, isRoot: true),
+            case .read(_, bytes, _, _?) = ReadSpeedTrial.run(clip, isRoot: false)
         else {
             Issue.record("not read")
             return

@@ -254,7 +254,7 @@ import Testing
         let path = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../../docs/formats.md"
         let rows = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| ") }
         let names = rows.flatMap { row in row.split(separator: "`").enumerated().filter { $0.offset % 2 == 1 }.map { String($0.element) } }
-        #expect(Set(names) == Set(MediaKinds.formats + MediaKinds.codecs + ["pcm_*", "hls", "dash", "rtsp", "rtp", "sdp"]))
+        #expect(Set(names) == Set(FormatWhitelist.formats + FormatWhitelist.codecs + ["pcm_*", "hls", "dash", "rtsp", "rtp", "sdp"]))
     }
 
     // MARK: Redirections

@@ -37,7 +37,7 @@ final class FormatContext: @unchecked Sendable {
     /// - Throws: ``MediaError`` where the codec of a track is none that is played.
     func checkCodec(_ stream: UnsafeMutablePointer<AVStream>, _ source: String) throws(MediaError) {
         let codec = stream.pointee.codecpar.pointee.codec_id
-        if !MediaKinds.plays(codec, settings) { throw MediaError(source, .codecNotPlayed(String(cString: avcodec_get_name(codec)))) }
+        if !FormatWhitelist.plays(codec, settings) { throw MediaError(source, .codecNotPlayed(String(cString: avcodec_get_name(codec)))) }
     }
 }
 

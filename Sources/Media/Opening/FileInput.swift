@@ -122,7 +122,7 @@ final class FileInput: @unchecked Sendable {
             }
             // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
             av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN)
-            let formats = MediaKinds.formats(settings, lists: reach.lists + ["dash"])
+            let formats = FormatWhitelist.formats(settings, lists: reach.lists + ["dash"])
             av_free(context.pointee.format_whitelist)
             context.pointee.format_whitelist = av_strdup(formats)
         }

@@ -32,10 +32,10 @@ extension FormatContext {
         context?.pointee.interrupt_callback = interruption.callback
         if let context { input.attach(to: context) }
         context?.pointee.pb = file
-        let formats = MediaKinds.formats(settings, lists: reach.lists)
+        let formats = FormatWhitelist.formats(settings, lists: reach.lists)
         context?.pointee.protocol_whitelist = av_strdup(reach.protocols)
         context?.pointee.format_whitelist = av_strdup(formats)
-        context?.pointee.codec_whitelist = av_strdup(MediaKinds.decoders(settings))
+        context?.pointee.codec_whitelist = av_strdup(FormatWhitelist.decoders(settings))
         interruption.allow(limit)
 
         let terms = try claimTerms(source, settings, interruption)
@@ -119,7 +119,7 @@ extension FormatContext {
             guard let name = recognise(file) else { return .notMedia }
             let isPlayed = av_match_list(name, formats, CChar(UInt8(ascii: ","))) > 0
             if isPlayed { return .failed("cannot be opened: " + averrorText(status)) }
-            return .formatNotPlayed(name, isList: name.split(separator: ",").contains { MediaKinds.neverFormats.contains(String($0)) })
+            return .formatNotPlayed(name, isList: name.split(separator: ",").contains { FormatWhitelist.neverFormats.contains(String($0)) })
         case kAVERROR_EOF: return .damaged("ends within its header")
         case shim_averror(ENOENT): return .notFound
         case shim_averror(EACCES): return .permissionDenied

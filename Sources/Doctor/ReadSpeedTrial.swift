@@ -7,7 +7,7 @@ import KioskPlatform
 // holds of the file first (posix_fadvise); it does that for pages that nobody has mapped or written to. The clip's rate is its size divided
 // by its length. Root opens no clip for that, which anybody may have made: only its bytes are read. Both happen on a thread of their own: a
 // share that is gone keeps the thread, and not the doctor.
-enum StorageTrial {
+enum ReadSpeedTrial {
     /// As much is read: enough for the read-ahead of a disk to come into step, and a second's work for an SD card.
     private static let most = 16 << 20
 

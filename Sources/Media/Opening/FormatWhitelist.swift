@@ -3,7 +3,7 @@ import KioskVocabulary
 
 /// Containers and codecs that signs play, by FFmpeg's names: docs/formats.md has them for users. FFmpeg knows some 350 demuxers and 500 decoders; most are of games,
 /// telephones and studios, few have been looked at for what a hostile file does to them, and nobody misses them on a sign.
-enum MediaKinds {
+enum FormatWhitelist {
     /// Demuxers.
     static let formats = [
         // Video, with or without sound.
@@ -76,7 +76,7 @@ package enum FilmInput {
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         av_dict_set(&options, "protocol_whitelist", "file", 0)
-        av_dict_set(&options, "format_whitelist", MediaKinds.formats(StreamSettings(), lists: []), 0)
+        av_dict_set(&options, "format_whitelist", FormatWhitelist.formats(StreamSettings(), lists: []), 0)
         return avformat_open_input(&context, "file:" + path, nil, &options)
     }
 }

@@ -1,0 +1,16 @@
+/// The extensions of the files in a folder that are played, without the dot and in lower case, by what is expected behind them. What a file is
+/// is read in the file.
+package enum FileExtensions {
+    package static let video: Set<String> = [
+        "3g2", "3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "hevc", "ivf", "m2t", "m2ts", "m2v", "m4v", "mkv",
+        "mod", "mov", "mp4", "mpe", "mpeg", "mpg", "mts", "mxf", "nut", "ogm", "ogv", "qt", "ts", "vob", "webm", "wmv",
+    ]
+    package static let sound: Set<String> = [
+        "aac", "ac3", "aif", "aiff", "flac", "m4a", "m4b", "mka", "mp2", "mp3", "oga", "ogg", "opus", "wav", "wma",
+    ]
+    package static let image: Set<String> = [
+        "apng", "avif", "bmp", "gif", "heic", "heif", "hif", "jfif", "jp2", "jpe", "jpeg", "jpg", "jxl", "png", "tga", "tif",
+        "tiff", "webp",
+    ]
+    package static let all = video.union(sound).union(image)
+}
