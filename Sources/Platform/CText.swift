@@ -10,7 +10,7 @@ extension UnsafeRawBufferPointer {
     package var text: String { String(decoding: prefix { $0 != 0 }, as: UTF8.self) }
 }
 
-/// A time, in seconds since 1970, as the box's clock on the wall says it, or as that of Greenwich does. The corresponding C function is `strftime`.
+/// A time, in seconds since 1970, as local time or as UTC. The corresponding C function is `strftime`.
 package func date(_ format: String, _ seconds: Int = time(nil), isUTC: Bool = false) -> String {
     var (seconds, parts) = (seconds, tm())
     if isUTC { gmtime_r(&seconds, &parts) } else { localtime_r(&seconds, &parts) }
