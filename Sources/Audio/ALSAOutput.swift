@@ -76,7 +76,7 @@ package final class ALSAOutput: PCMOutput {
     static let preferredRate = 48_000
 
     /// How long a call into ALSA may take where nothing is left that has been rendered, before somebody stands in.
-    static let longestCall = MediaTime.milliseconds(15)
+    private static let longestCall = MediaTime.milliseconds(15)
 
     /// For how long the format waits for the card that is being opened. Most open within some milliseconds.
     static let openingLimit = MediaTime.milliseconds(50)

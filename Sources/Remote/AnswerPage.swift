@@ -109,7 +109,7 @@ package struct AnswerPage {
             lines.append(("Item", "nothing is on the screen; \(number("count")) on the playlist"))
         }
         if let display = status["display"], case .object = display {
-            lines.append(("Display", "\(display["name"]?.text ?? "?"), turned by \(number("rotation"))°"))
+            lines.append(("Display", "\(display["name"]?.text ?? "?"), rotated by \(number("rotation"))°"))
         } else {
             lines.append(("Display", "none: what is played is not seen"))
         }

@@ -25,14 +25,14 @@ struct VideoDecoder: ~Copyable, Sendable {
     let nominalDuration: MediaTime?
     var lastTime: MediaTime?
     private var lastDuration: MediaTime
-    var skipsNonReferences = false
+    private var skipsNonReferences = false
 
     /// libavcodec's number of the codec.
     var codecID: AVCodecID { plan.codecID }
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String?
     /// Whether that is one of V4L2, which libavcodec can neither begin anew nor ask what went wrong.
-    var isStateful: Bool { hardware != nil && method == .v4l2 }
+    private var isStateful: Bool { hardware != nil && method == .v4l2 }
     var method: DecoderChoice.Method?
     /// How often in a row it has taken no packet.
     var stalls = 0
@@ -46,9 +46,9 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// Its place in the line for a hardware decoder; nil where it does not wait for one.
     var place: DecoderShelf.Place?
     /// What was there to be tried at the beginning, and is tried again.
-    let allWays: [DecoderChoice.Way]
+    private let allWays: [DecoderChoice.Way]
     /// Whether the hardware decoder that software has been left for has not given out a picture yet.
-    var isOnTrial = false
+    private var isOnTrial = false
 
     /// What it costs, where one thread might do; nil where that is not measured.
     private var load: DecodingLoad?
@@ -59,9 +59,9 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// What has to be decoded again.
     var replay = UniqueDeque<Packet>()
     /// Whether no packet follows, and whether the decoder knows.
-    var hasEnd = false, knowsEnd = false
+    private var hasEnd = false, knowsEnd = false
     /// Whether a frame has been given out, and the timestamp of the last one since a seek.
-    var hasGivenOut = false
+    private var hasGivenOut = false
     var lastStamp: Int64?
     /// When the first packet since a seek is decoded: a picture that has no time is not earlier.
     private var firstTime: MediaTime?
@@ -70,11 +70,11 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// Frames up to this timestamp have been given out already.
     var catchUp: Int64?
     /// The timestamps of the frames that were given out last for the device's filter, which holds some back: these are given out again by software.
-    var unfiltered: Deque<Int64> = []
+    private var unfiltered: Deque<Int64> = []
     /// More than a filter looks ahead and back.
     private static let mostUnfiltered = 8
     /// Whether packets are left out up to the next key frame.
-    var awaitsKey = false
+    private var awaitsKey = false
     /// What has not been decoded in full, and whether a key frame has been sent since the beginning or a seek.
     private(set) var damage = MediaDamage()
     private var hasSentKey = false
@@ -82,7 +82,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     private var damagedStamp: Int64?
 
     /// More packets than this are not decoded once more to come to a hardware decoder: they would take longer than the queues ride out.
-    static let mostRepeated = 24
+    private static let mostRepeated = 24
 
     /// Errors in a row that a decoder may return before it is taken to have nothing more.
     private static let errorLimit = 64
@@ -113,6 +113,10 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     /// Hands over a packet. One that the decoder cannot use is left out. The corresponding C function is `avcodec_send_packet`.
     mutating func send(_ packet: borrowing Packet) {
+        if firstTime == nil {
+            let (presentation, decoding) = (packet.raw.pointee.pts, packet.raw.pointee.dts)
+            firstTime = MediaTime(ticks: presentation == kAV_NOPTS_VALUE ? decoding : presentation, of: plan.timeBase)
+        }
         if hardware != nil { return sendToHardware(packet) }
         if awaitsKey {
             if packet.raw.pointee.flags & AV_PKT_FLAG_KEY == 0 { return }
@@ -121,7 +125,6 @@ struct VideoDecoder: ~Copyable, Sendable {
         if place != nil { kept.append(packet) }
         guard let raw = codec?.raw else { return }
         let (flags, stamp) = (packet.raw.pointee.flags, packet.raw.pointee.pts)
-        if firstTime == nil { firstTime = MediaTime(ticks: stamp == kAV_NOPTS_VALUE ? packet.raw.pointee.dts : stamp, of: plan.timeBase) }
         if flags & AV_PKT_FLAG_KEY != 0 { hasSentKey = true }
         if flags & AV_PKT_FLAG_CORRUPT != 0 {
             damage.addPicture(at: MediaTime(ticks: stamp, of: plan.timeBase))
@@ -343,7 +346,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     mutating func takeProblem() -> String? { problem.take() }
 
     /// Opens the first of the ways that can be opened; false where none can.
-    mutating func beginHardware() -> Bool {
+    private mutating func beginHardware() -> Bool {
         while !ways.isEmpty {
             let way = ways.removeFirst()
             do throws(SurfaceError) {
@@ -394,7 +397,7 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     /// Has software decode what a decoder that is through has kept back; false where that is nothing. FFmpeg's V4L2 decoder takes an error, and that
     /// all of its buffers are in use, for the end of what it has to give out.
-    mutating func leavesEnd() -> Bool {
+    private mutating func leavesEnd() -> Bool {
         guard kept.isComplete, let last = kept.lastStamp, last > lastStamp ?? .min, let name = hardware.take() else { return false }
         HardwareHistory.log.debug("\(plan.source.withoutCredentials): \(name) has kept back the last pictures: decoded in software")
         repeatKept()
@@ -405,7 +408,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     }
 
     /// Has what is kept decoded again, by whatever follows.
-    mutating func repeatKept() {
+    private mutating func repeatKept() {
         var again = UniqueDeque<Packet>()
         while let packet = kept.popFirst() { again.append(packet) }
         while let packet = replay.popFirst() { again.append(packet) }
@@ -415,7 +418,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     }
 
     /// Leaves software for a hardware decoder that may have come free, where that does not take long.
-    mutating func tryHardwareAgain() {
+    private mutating func tryHardwareAgain() {
         guard hardware == nil, kept.hasKey, kept.isComplete, kept.count <= Self.mostRepeated, lastStamp != nil || !hasGivenOut else {
             return
         }
@@ -429,7 +432,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         beginSoftware()
     }
 
-    mutating func beginSoftware() {
+    private mutating func beginSoftware() {
         do throws(MediaError) {
             codec = try plan.software(threads: plan.threads)
             if skipsNonReferences { setDecodesOnlyReferences(true) }
@@ -439,7 +442,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     }
 
     /// Says why software decodes, where anybody wants to know. Where the device may be busy that is not said before it has been tried again.
-    mutating func sayRefusals() {
+    private mutating func sayRefusals() {
         if place != nil { return }
         if DecoderShelf.inUse > 0, !allWays.isEmpty {
             place = DecoderShelf.Place()

@@ -65,7 +65,7 @@ package struct MediaReader: ~Copyable, Sendable {
     /// Decodes the first picture, or the first sound where there is no picture, and settles what item time zero is.
     ///
     /// - Throws: ``MediaError`` where that cannot be decoded, is encrypted, takes too long or is cancelled.
-    mutating func decodeBeginning() throws(MediaError) {
+    private mutating func decodeBeginning() throws(MediaError) {
         demuxer.source.interruption.allow(demuxer.source.openingLimit)
         let hasFirst = pictures?.decodeFirst(from: &demuxer) ?? false
         try checkBeginning(description.video == nil || hasFirst)

@@ -136,7 +136,7 @@ struct Pipeline: ~Copyable {
     var framesAhead: Int { frames.count + ready.count + (isComposing ? 1 : 0) }
 
     /// Whether what is on the screen is to be composed again, and can be.
-    var mayRepaint: Bool { buffers.mayBeThere && screen.canRepaint }
+    private var mayRepaint: Bool { buffers.mayBeThere && screen.canRepaint }
 
     /// Whether another frame is to be composed, and can be.
     var mayCompose: Bool { buffers.mayBeThere && ready.count < Self.readyLimit && !frames.isEmpty }

@@ -28,14 +28,14 @@ struct Presenter: ~Copyable {
     /// Ids grow from player to player of an output, too.
     var lastID: UInt64
     /// The generation whose first frame has been shown, and when.
-    var shownGeneration: UInt64?
+    private var shownGeneration: UInt64?
     var shownAt: HostTime
     /// When the clock may start after that.
     var preroll: Preroll
     /// Whether the clock was going at the last decision.
     var wasPlaying = false
     /// The number of the frame that was on the screen when it began to go or stood still, or that a seek led to.
-    var frameOfChange: UInt64 = 0
+    private var frameOfChange: UInt64 = 0
     var present: Playthrough?
     /// The places of the ready frames, filled anew for each decision; kept for its memory.
     var candidates: [FrameScheduler.Frame] = []
@@ -71,7 +71,7 @@ struct Presenter: ~Copyable {
         case seekBegun
     }
 
-    static let shortWait = MediaTime.milliseconds(4)
+    private static let shortWait = MediaTime.milliseconds(4)
 
     init(
         pipeline: Monitor<Pipeline>, output: any SceneOutput, audioOutput: any PCMOutput, audio: AudioQueue,
@@ -411,7 +411,7 @@ struct Presenter: ~Copyable {
     private static let caution = 0.2
 
     /// Until when the next frame is not committed for `vblank`, because another overlay is on its way to it; nil where it is not waited for.
-    func limitForOverlay(_ pipeline: borrowing Pipeline, _ now: HostTime, _ vblank: HostTime) -> HostTime? {
+    private func limitForOverlay(_ pipeline: borrowing Pipeline, _ now: HostTime, _ vblank: HostTime) -> HostTime? {
         let limit = vblank - OverlayPlan.margin(scheduler.period)
         return now < limit && pipeline.awaitsOverlay(at: now) ? limit : nil
     }
@@ -419,7 +419,7 @@ struct Presenter: ~Copyable {
     /// Commits the frame on the screen, painted again, or the overlay alone, where no frame is due for the coming vblank; nil where one is,
     /// or `step` commits one. Where that is not ready it is waited for until its vblank has passed; what was painted again comes too late
     /// then and gives its buffer to the next one.
-    mutating func fillGap(
+    private mutating func fillGap(
         _ pipeline: inout Pipeline, _ now: HostTime, instead step: Step?, _ returned: inout [PreparedScene]
     ) -> Step? {
         switch step {
@@ -453,7 +453,7 @@ struct Presenter: ~Copyable {
 
     /// Commits what was composed of the frame on the screen, with what lies over it, or what the output was too busy for; nil where there is
     /// nothing.
-    mutating func presentRepainted(_ pipeline: inout Pipeline) -> Step? {
+    private mutating func presentRepainted(_ pipeline: inout Pipeline) -> Step? {
         guard let repainted = pipeline.screen.takeWaiting() else { return nil }
         return .present(repainted, begin(refused.take() ?? Commit(), pipeline.screen.mark, &pipeline))
     }

@@ -21,7 +21,7 @@ struct Feeder: ~Copyable {
     private let emit: @Sendable (PlaybackEvent) -> Void
     private let heartbeat: Heartbeat
     let now: @Sendable () -> HostTime
-    let startedAt: HostTime
+    private let startedAt: HostTime
 
     /// What is read.
     private(set) var current: PlaythroughReader?
@@ -349,7 +349,7 @@ struct Feeder: ~Copyable {
         return min(upcoming.due ?? .init(nanoseconds: .max), startedAt + Self.longestEmptyStart)
     }
 
-    func waitForWork() -> Work? {
+    private func waitForWork() -> Work? {
         let wishes = wishes
         return pipeline.wait(as: .feeder, until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
     }
@@ -409,7 +409,7 @@ struct Feeder: ~Copyable {
         setPace(pace)
     }
 
-    func setPace(_ pace: LivePace?) {
+    private func setPace(_ pace: LivePace?) {
         if pace == nil, pipeline.withLock({ $0.livePace == nil }) { return }
         pipeline.withLock { $0.livePace = pace }
     }

@@ -39,8 +39,8 @@ final class PlaythroughReader {
     /// Whether the source ended by itself, and not where it was told to.
     private(set) var hasSourceEnded = false
     /// How fast a live stream is played.
-    var liveClock: LiveClock
-    var lastLevel: MediaTime?
+    private var liveClock: LiveClock
+    private var lastLevel: MediaTime?
 
     enum Pictures: ~Copyable {
         /// The reader's next.
@@ -247,7 +247,7 @@ final class PlaythroughReader {
 
     /// Whether there is sound of it to be read. Where the sound is the item's length it is read even if it is muted; without libavfilter
     /// there is none at another rate than one.
-    var givesSound: Bool {
+    private var givesSound: Bool {
         guard !playthrough.isStill, reader.hasSound, !sound.hasEnded else { return false }
         return isSoundOnly || !playthrough.item.isMuted && sound.hasFilter
     }
