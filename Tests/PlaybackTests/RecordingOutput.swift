@@ -25,6 +25,9 @@ final class RecordingOutput: PCMOutput {
     /// Everything rendered and not taken back.
     var samples: [Float] { state.withLock { $0.samples } }
 
+    /// How many of them are not silence.
+    var loudSamples: Int { state.withLock { $0.samples.count { $0 != 0 } } }
+
     /// How often it was interrupted.
     var interruptions: Int { state.withLock { $0.interruptions } }
 
