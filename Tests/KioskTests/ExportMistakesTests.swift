@@ -106,14 +106,14 @@ import Testing
         let link = folder.path + "/film.mp4"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: toml)
         let kiosk = try KioskProcess(["export", toml, "-o", link, "--force", "--priority", "normal"])
-        #expect(kiosk.status(within: 60) == 1)
+        #expect(kiosk.status(within: 120) == 1)
         #expect(kiosk.errors == "\(link): is the arrangement that the film is made of: name another file to write\n")
         #expect(try String(contentsOfFile: toml, encoding: .utf8).hasPrefix("[[clip]]"))
     }
 
     @Test(.disabled(if: DevicesTests.hasDevices, "this machine has devices")) func devicesAreTriedWithoutADisplay() throws {
         let kiosk = try KioskProcess(["devices", "--test", try Clips.named("thirty.mp4")])
-        #expect(kiosk.status(within: 60) == 0)
+        #expect(kiosk.status(within: 120) == 0)
         #expect(kiosk.output.components(separatedBy: "no display").count == 2, "\(kiosk.output)")
         #expect(!kiosk.output.contains("0 shown"))
         #expect(kiosk.output.contains("\nDecoders\n") && kiosk.output.contains("thirty.mp4"))

@@ -113,7 +113,7 @@ import Testing
     @Test(arguments: [SIGINT, SIGTERM]) func cancelledNothingIsLeft(_ signal: Int32) throws {
         let folder = try TestFolder()
         let kiosk = try long(folder)
-        #expect(eventually(60) { (try? names(folder)) == [".film.mp4.part"] })
+        #expect(eventually(120) { (try? names(folder)) == [".film.mp4.part"] })
         #expect(kiosk.end(signal) == 130)
         #expect(kiosk.errors.hasSuffix("cancelled; nothing is left of it\n"))
         #expect(try names(folder) == [])
@@ -123,7 +123,7 @@ import Testing
         let folder = try TestFolder()
         for attempt in 0..<6 {
             let kiosk = try long(folder)
-            if attempt > 0 { #expect(eventually(60) { (try? names(folder)) == [".film.mp4.part"] }) }
+            if attempt > 0 { #expect(eventually(120) { (try? names(folder)) == [".film.mp4.part"] }) }
             usleep(UInt32.random(in: 0..<700_000))
             #expect(kiosk.end(SIGKILL) == nil)
             // Hidden, and no name of a film.
@@ -140,9 +140,9 @@ import Testing
     @Test func twoOfOneName() throws {
         let folder = try TestFolder()
         let kiosk = try long(folder)
-        #expect(eventually(60) { (try? names(folder)) == [".film.mp4.part"] })
+        #expect(eventually(120) { (try? names(folder)) == [".film.mp4.part"] })
         let other = try long(folder)
-        #expect(other.status(within: 60) == 1)
+        #expect(other.status(within: 120) == 1)
         #expect(other.errors == "\(folder.path)/film.mp4: another kiosk is writing it: wait for that, or choose another name\n")
         #expect(kiosk.end() == 130)
     }

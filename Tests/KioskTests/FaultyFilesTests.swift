@@ -48,7 +48,7 @@ import Testing
         let stuck = try disk.copy(clips[0], as: "stuck.mp4")
         let kiosk = try disk.play([clips[0], stuck, clips[1]], faults: ["BLOCK": "open"])
         #expect(
-            eventually(60) { self.plays(kiosk, of: "faststart.mp4") >= 3 && self.plays(kiosk, of: "short.mp4") >= 2 }, "\(kiosk.errors)")
+            eventually(120) { self.plays(kiosk, of: "faststart.mp4") >= 3 && self.plays(kiosk, of: "short.mp4") >= 2 }, "\(kiosk.errors)")
         #expect(kiosk.log.count { $0.contains("stuck.mp4") } == 1)
         #expect(kiosk.log.contains("warning kiosk: \(stuck): gave no data for 15 s: check the disk or the network"))
         #expect(kiosk.end() == 0)
@@ -59,7 +59,7 @@ import Testing
         let library = URL(fileURLWithPath: KioskProcess.binary).deletingLastPathComponent().path + "/libFaultyFiles.so"
         let faults = ["env", "LD_PRELOAD=\(library)", "FAULTY_FOLDER=/dev/snd/", "FAULTY_BLOCK=open", "KIOSK_START_TRACE=1"]
         let kiosk = try KioskProcess(stage.options + PlayTests.clips(), wrapper: faults)
-        #expect(eventually(60) { self.plays(kiosk, of: "short.mp4") >= 2 }, "\(kiosk.errors)")
+        #expect(eventually(120) { self.plays(kiosk, of: "short.mp4") >= 2 }, "\(kiosk.errors)")
         #expect(kiosk.log.contains("notice audio: the sound card takes long to open: the picture does not wait for it"))
         #expect(kiosk.log.contains { $0.hasSuffix(" page faults: the second picture is on the screen") }, "\(kiosk.errors)")
         #expect(!kiosk.log.contains { $0.hasSuffix(" page faults: the sound card is open, or there is none") })
@@ -118,7 +118,7 @@ import Testing
         let disk = try Disk()
         let clips = try [disk.copy(PlayTests.clips()[0], as: "a.mp4"), disk.copy(PlayTests.clips()[1], as: "b.mp4")]
         let kiosk = try disk.play(clips, faults: ["DELAY": "20", "SHORT": "700", "SEED": "1"])
-        #expect(eventually(60) { self.plays(kiosk, of: "b.mp4") >= 3 }, "\(kiosk.errors)")
+        #expect(eventually(120) { self.plays(kiosk, of: "b.mp4") >= 3 }, "\(kiosk.errors)")
         #expect(kiosk.end() == 0)
         #expect(!kiosk.log.contains { $0.hasPrefix("warning kiosk: \(disk.folder.path)") }, "\(kiosk.errors)")
     }
@@ -129,7 +129,7 @@ import Testing
         let healthy = try PlayTests.clips()[1]
         let kiosk = try disk.play(
             clips + [healthy], faults: ["DELAY": "30", "SHORT": "300", "FAIL": "250", "SEED": "\(seed)"])
-        #expect(eventually(60) { self.plays(kiosk, of: "short.mp4") >= 3 }, "\(kiosk.errors)")
+        #expect(eventually(120) { self.plays(kiosk, of: "short.mp4") >= 3 }, "\(kiosk.errors)")
         #expect(kiosk.end() == 0)
         #expect(kiosk.log.contains { $0.hasPrefix("warning kiosk: \(disk.folder.path)") }, "\(kiosk.errors)")
         let shown = try #require(kiosk.log.last?.prefixMatch(of: #/info kiosk: ended: ([0-9]+) frames shown/#))
@@ -142,7 +142,7 @@ import Testing
         let clips = try PlayTests.clips()
         let stuck = try disk.copy(clips[0], as: "stuck.mp4")
         let kiosk = try KioskProcess(["check", "--refresh", "60", stuck, clips[1]], wrapper: disk.wrapper(["BLOCK": blocks]))
-        #expect(kiosk.status(within: 60) == 1)
+        #expect(kiosk.status(within: 120) == 1)
         #expect(kiosk.output.contains("cannot be played: gave no data for 15 s: check the disk or the network"))
         #expect(kiosk.output.contains("2 items, 1 cannot be played"))
     }

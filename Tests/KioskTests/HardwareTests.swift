@@ -7,7 +7,7 @@ import Testing
     @Test("Plays what a device decodes, says so, and shows its pictures") func plays() throws {
         let clip = try Clips.numbered("hardware-player.mp4", frames: 60, size: "320x240", sound: false)
         let kiosk = try play(clip, decoder: "auto")
-        #expect(kiosk.process.waits(for: "hardware-player.mp4 looks like", seconds: 60), "\(kiosk.process.errors)")
+        #expect(kiosk.process.waits(for: "hardware-player.mp4 looks like"), "\(kiosk.process.errors)")
         usleep(3_000_000)  // the playlist comes round
         #expect(kiosk.process.end() == 0)
         let log = kiosk.process.log
@@ -29,7 +29,7 @@ import Testing
     func withoutDevice(decoder: String) throws {
         let clip = try Clips.numbered("hardware-absent.mp4", frames: 15, size: "320x240", sound: false)
         let kiosk = try play(clip, decoder: decoder, device: decoder == "software" ? "/dev/null" : "/dev/dri/renderD191")
-        #expect(kiosk.process.waits(for: "hardware-absent.mp4 looks like", seconds: 60), "\(kiosk.process.errors)")
+        #expect(kiosk.process.waits(for: "hardware-absent.mp4 looks like"), "\(kiosk.process.errors)")
         usleep(2_000_000)
         #expect(kiosk.process.end() == 0)
         let warnings = kiosk.process.log.filter { $0.hasPrefix("warning") && $0.contains("is decoded in software") }

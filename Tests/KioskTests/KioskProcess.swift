@@ -64,7 +64,7 @@ final class KioskProcess {
     func waits(for text: String, seconds: Double = 120) -> Bool { eventually(seconds) { self.errors.contains(text) } }
 
     /// Its exit status; nil when it runs on for longer than `seconds`, or was killed by a signal.
-    func status(within seconds: Double = 30) -> Int32? {
+    func status(within seconds: Double = 120) -> Int32? {
         guard eventually(seconds, { !self.process.isRunning }) else { return nil }
         return process.terminationReason == .exit ? process.terminationStatus : nil
     }

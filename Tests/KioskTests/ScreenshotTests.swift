@@ -21,7 +21,7 @@ import Testing
         let picture = folder.path + "/screen.png"
         // The background comes before the picture.
         #expect(
-            eventually(30) {
+            eventually(120) {
                 guard let shot = try? KioskProcess(["screenshot", "--config", configuration, picture]), shot.status() == 0,
                     let gray = try? gray(picture), gray.count == 320 * 180
                 else { return false }

@@ -47,7 +47,7 @@ import Testing
 
         /// Whether a command comes to this status before long.
         func comes(to status: Int32, _ words: String...) -> Bool {
-            eventually(20) { (try? KioskProcess(["ctl", "--socket", self.socket] + words))?.status() == status }
+            eventually(120) { (try? KioskProcess(["ctl", "--socket", self.socket] + words))?.status() == status }
         }
 
         var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: films)) ?? []).sorted() }
@@ -66,7 +66,7 @@ import Testing
         let kiosk = try box.play()
         let film = box.films + "/film-20260101-120000.mp4"
         // Each still stands as long as in the player.
-        #expect(kiosk.waits(for: "\(film) was made: 0:02.0", seconds: 60), "\(kiosk.errors)")
+        #expect(kiosk.waits(for: "\(film) was made: 0:02.0", seconds: 900), "\(kiosk.errors)")
         #expect(kiosk.errors.contains("\(film) was being made when the player ended: it is made again"))
         let other = box.films + "/film-20260101-110000.mp4 is not made: it was cut off, and what it was to be made of is not known"
         #expect(kiosk.errors.contains(other))
@@ -80,20 +80,20 @@ import Testing
         var kiosk = try box.play()
         #expect(box.comes(to: 0, "shelf", "add", "still.png"))
         #expect(try box.ctl("shelf", "export").status() == 0)
-        #expect(eventually(30) { box.names.contains { $0.hasSuffix(".part") } }, "\(kiosk.errors)")
+        #expect(eventually(120) { box.names.contains { $0.hasSuffix(".part") } }, "\(kiosk.errors)")
         _ = kiosk.end(SIGKILL)
         let left = box.names
         #expect(left.count == 2 && left.allSatisfy { $0.hasPrefix(".film-") }, "\(left)")
         kiosk = try box.play()
         #expect(kiosk.waits(for: "it is made again"), "\(kiosk.errors)")
-        #expect(eventually(30) { box.names.contains { $0.hasSuffix(".again.toml") } && box.names.contains { $0.hasSuffix(".part") } })
+        #expect(eventually(120) { box.names.contains { $0.hasSuffix(".again.toml") } && box.names.contains { $0.hasSuffix(".part") } })
         #expect(kiosk.end() == 0)
         #expect(box.names.filter { $0.hasSuffix(".toml") } == left.filter { $0.hasSuffix(".toml") })
         // That was not its fault: it is made once more. It can be given up as any film.
         kiosk = try box.play()
         #expect(kiosk.waits(for: "it is made again"), "\(kiosk.errors)")
         #expect(box.comes(to: 0, "shelf", "cancel"))
-        #expect(eventually(20) { box.names == [] }, "\(box.names)")
+        #expect(eventually(120) { box.names == [] }, "\(box.names)")
         #expect(kiosk.end() == 0)
     }
 
@@ -110,7 +110,7 @@ import Testing
         #expect(kiosk.waits(for: said + "No such file or directory"), "\(kiosk.errors)")
         #expect(kiosk.end() == 0)
         kiosk = try good.play()
-        #expect(eventually(20) { FileManager.default.fileExists(atPath: good.films) })
+        #expect(eventually(120) { FileManager.default.fileExists(atPath: good.films) })
         #expect(kiosk.end() == 0 && !kiosk.errors.contains("no film"))
     }
 

@@ -8,7 +8,7 @@ import Testing
     private func player(_ configuration: String, _ socket: String) throws -> KioskProcess {
         let kiosk = try KioskProcess(
             ["--config", configuration, "--display", "offscreen", "--mode", "320x180", "--audio", "off", Clips.named("still.png")])
-        #expect(eventually(30) { FileManager.default.fileExists(atPath: socket) })
+        #expect(eventually(120) { FileManager.default.fileExists(atPath: socket) })
         return kiosk
     }
 

@@ -107,7 +107,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         try stage.shell("umount -l /run/kiosk-usb/sdb1")
         try stage.plug("sdc1", "cp \"$2\" \"$1/other.mp4\"; head -c 20000 /dev/urandom >\"$1/broken.mp4\"", [clip])
         #expect(stage.kiosk.waits(for: "broken.mp4 is left out"), "\(stage.kiosk.errors)")
-        #expect(eventually(60) { (try? stage.copies()) == ["other.mp4"] })
+        #expect(eventually(120) { (try? stage.copies()) == ["other.mp4"] })
         #expect(stage.kiosk.end() == 0)
     }
 
@@ -119,7 +119,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         try stage.plug("sda1", "\"$4\" \"$1\" \"$2\" \"$3\"", [clip, secret, Self.program])
         var list = ""
         #expect(
-            eventually(60) {
+            eventually(120) {
                 list = (try? stage.shell("\"$1\" ctl --socket \"$2\" --json playlist", [KioskProcess.binary, stage.socket])) ?? ""
                 return list.contains("/run/kiosk-usb/sda1/good.mp4")
             }, "\(list)")

@@ -127,7 +127,7 @@ import Testing
             #expect(stage.wait { display.isReadingAlone } && stage.waitUntilStill())
             let before = display.flips.count
             display.endReading()
-            #expect(stage.wait(10) { display.flips.count > before + 5 })
+            #expect(stage.wait { display.flips.count > before + 5 })
         }
         stage.stop()
         #expect(display.violations == [])

@@ -26,7 +26,7 @@ import Testing
             return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], display: display, audio: audio))
         }
         for (clip, audio, stage) in stages {
-            #expect(stage.wait(30) { stage.statistics.seams >= 2 }, "\(clip.name)")
+            #expect(stage.wait { stage.statistics.seams >= 2 }, "\(clip.name)")
             // 0 is the background, where the machine took its time to begin.
             let missing = Stage.missing(from: stage.numbers.filter { $0 != 0 }, cycle: Array(clip.numbers!))
             #expect(missing != nil && missing! <= stage.statistics.framesDropped, "\(clip.name): \(stage.numbers)")
@@ -42,7 +42,7 @@ import Testing
             return (clip, audio, Stage([PlaylistItem(source: try Clips.named(clip.name))], display: display, audio: audio))
         }
         for (clip, audio, stage) in stages {
-            #expect(stage.wait(30) { stage.statistics.seams >= 2 }, "\(clip.name)")
+            #expect(stage.wait { stage.statistics.seams >= 2 }, "\(clip.name)")
             expectSound(of: clip, from: audio, of: stage)
         }
     }
@@ -53,7 +53,7 @@ import Testing
         guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
         let length = Int((clip.seconds * 48000).rounded())
         // Seams are the picture's: on a starved machine the sound comes later.
-        _ = stage.wait(30) { audio.loudSamples >= 2 * length }
+        _ = stage.wait { audio.loudSamples >= 2 * length }
         let samples = audio.samples
         // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last
         // one), and what follows is only later. Any other silence was enqueued.
@@ -83,7 +83,7 @@ import Testing
 
     @Test func stillsOneAfterAnother() throws {
         let stage = Stage(try Gallery.stills.map { PlaylistItem(source: try Clips.named($0.name), duration: .milliseconds(100)) })
-        #expect(stage.wait(30) { stage.statistics.seams >= Gallery.stills.count })
+        #expect(stage.wait { stage.statistics.seams >= Gallery.stills.count })
         #expect(stage.pictures.allSatisfy { $0 == 401 }, "\(stage.numbers)")
         #expect(stage.numbers.count + stage.statistics.framesDropped >= Gallery.stills.count)
         #expect(stage.complaints.isEmpty, "\(stage.complaints)")
@@ -103,7 +103,7 @@ import Testing
     @Test(arguments: Gallery.damaged) func theDamagedArePlayedAsFarAsTheyGo(name: String) throws {
         let path = try Clips.named(name)
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())]) { $0.imageDuration = .milliseconds(100) }
-        #expect(stage.wait(30) { stage.numbers.count { $0 == 303 } >= 3 })
+        #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 3 })
         let isCutOff = name == "truncated.mp4" || name == "truncated.mkv"
         #expect(stage.complaints.count == (isCutOff ? 1 : 0), "\(stage.complaints)")
         #expect(stage.complaints.allSatisfy { $0.message.hasPrefix("\(path): its picture ends ") })
@@ -133,7 +133,7 @@ import Testing
         let whole = try Clips.bytes(Clips.named("long.ts"))
         let path = try Clips.file("stopped-\(UInt32.random(in: 0 ... .max)).ts", Array(whole.prefix(whole.count / 4)))
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())])
-        #expect(stage.wait(30) { stage.numbers.count { $0 == 303 } >= 2 })
+        #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
         let playthrough = try #require(stage.pictures.split { $0 > 300 }.first)
         // The last picture was only half there, and the decoder has made up the rest from the one before.
         let missing = Stage.missing(from: Array(playthrough.dropLast()), cycle: Array(1...120))

@@ -47,7 +47,7 @@ import Testing
         #expect(stage.wait(for: 1003))
         let events = stage.events.count
         stage.player.remove([stage.player.items[0].id], at: .now)
-        #expect(stage.wait(for: 101, 5))
+        #expect(stage.wait(for: 101))
         #expect(!stage.pictures.contains(0) && stage.pictures.filter { $0 > 1000 }.allSatisfy { $0 < 1200 })
         // Observers are told after the flip, on a thread of their own.
         #expect(stage.wait { stage.events.dropFirst(events).contains(.itemStarted(item: 1, isSeam: false, late: 0)) })
@@ -75,7 +75,7 @@ import Testing
         #expect(stage.wait(for: 1003))
         let count = stage.numbers.count
         stage.player.setItems([], at: .now)
-        #expect(stage.wait(for: 0, since: count, 5))
+        #expect(stage.wait(for: 0, since: count))
         #expect(stage.player.snapshot.item == nil && stage.numbers.allSatisfy { $0 < 1200 })
         stage.player.append(items(three))
         #expect(stage.wait(for: 303, since: count))

@@ -54,9 +54,9 @@ import Testing
         #expect(stage.wait(for: 1030), "\(stage.complaints)")
         #expect(server.requests.contains { $0.path == "/large0.ts" } && !server.requests.contains { $0.path == "/small0.ts" })
         server.change { $0.rate = 70_000 }
-        #expect(stage.wait(60) { server.requests.contains { $0.path == "/small.m3u8" } }, "\(server.requests.map(\.path))")
+        #expect(stage.wait { server.requests.contains { $0.path == "/small.m3u8" } }, "\(server.requests.map(\.path))")
         let before = stage.numbers.filter { $0 > 0 }
-        #expect(stage.wait(60) { stage.numbers.filter { $0 > 0 }.count > before.count + 60 }, "\(stage.complaints)")
+        #expect(stage.wait { stage.numbers.filter { $0 > 0 }.count > before.count + 60 }, "\(stage.complaints)")
         #expect(countUp(stage.numbers.filter { $0 > 0 }), "nothing begins anew: \(stage.numbers) \(stage.complaints)")
     }
 
@@ -209,7 +209,7 @@ import Testing
         let facts = try #require(stage.player.facts(of: item))
         #expect(facts.duration == .indefinite && facts.seekableTimeRanges.isEmpty && stage.player.snapshot.duration == nil)
         // Until nothing of the first list is in the list any more.
-        #expect(stage.wait(60) { stage.numbers.last ?? 0 > first + 30 * 10 }, "\(stage.numbers.last ?? 0) \(stage.complaints)")
+        #expect(stage.wait { stage.numbers.last ?? 0 > first + 30 * 10 }, "\(stage.numbers.last ?? 0) \(stage.complaints)")
         #expect(countUp(stage.pictures), "\(stage.pictures)")
         #expect(stage.complaints.isEmpty, "\(stage.complaints)")
         let names = broadcast.server.requests.map(\.path).filter { $0.hasSuffix(".ts") }
@@ -246,7 +246,7 @@ import Testing
         ])
         #expect(stage.wait { stage.pictures.count > 30 }, "\(stage.complaints)")
         broadcast.setPaused(true)
-        #expect(stage.wait(60) { stage.numbers.contains(303) }, "\(stage.complaints)")
+        #expect(stage.wait { stage.numbers.contains(303) }, "\(stage.complaints)")
         #expect(!stage.pictures.contains(0))
     }
 

@@ -50,14 +50,14 @@ import Testing
         let missing = "/nowhere/clip.mp4"
         let stage = Stage([held(server), PlaylistItem(source: missing), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait(for: 1003))
-        #expect(stage.wait(5) { !stage.complaints.isEmpty } && stage.numbers.last ?? 0 < 1125, "known while the stream plays")
+        #expect(stage.wait { !stage.complaints.isEmpty } && stage.numbers.last ?? 0 < 1125, "known while the stream plays")
         #expect(stage.wait(for: 303))
     }
 
     @Test func aStreamThatEndsIsOpenedAgainOverItsLastFrame() throws {
         let server = try FileServer(.init(live: stream(), isHeld: false))
         let stage = Stage([held(server)])
-        #expect(stage.wait(60) { server.requests.count == 3 })
+        #expect(stage.wait { server.requests.count == 3 })
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
         #expect(stage.plays(Array(1001...1150)))
         // Twice five seconds; a request that is late makes the next gap shorter.

@@ -109,7 +109,7 @@ import Testing
         let stage = Stage([
             PlaylistItem(source: try Reel.tone()), PlaylistItem(source: try Reel.three()), PlaylistItem(source: try Reel.covered()),
         ])
-        #expect(stage.wait(30) { stage.numbers.count { $0 == 301 } >= 2 })
+        #expect(stage.wait { stage.numbers.count { $0 == 301 } >= 2 })
         #expect(stage.plays([301, 302, 303, 401, 0]), "\(stage.numbers)")
         // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any playthrough will do; the first also waits for the
         // sound to begin.

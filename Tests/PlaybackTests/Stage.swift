@@ -91,7 +91,7 @@ final class Stage {
     func expectPlays(
         _ cycle: [Int], count: Int, _ sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        #expect(wait(60) { self.numbers.count >= count }, "\(self.numbers)", sourceLocation: sourceLocation)
+        #expect(wait { self.numbers.count >= count }, "\(self.numbers)", sourceLocation: sourceLocation)
         #expect(plays(cycle), "\(self.numbers)", sourceLocation: sourceLocation)
     }
 

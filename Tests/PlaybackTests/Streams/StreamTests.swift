@@ -32,7 +32,7 @@ struct StreamTests {
         let shown = stage.pictures
         #expect(countUp(shown), "\(shown)")
         #expect(camera.output.count { $0.hasPrefix("session") } == 1)
-        #expect(stage.wait(5) { (0.5...3).contains(latency(stage)) }, "\(latency(stage)) s")
+        #expect(stage.wait { (0.5...3).contains(latency(stage)) }, "\(latency(stage)) s")
     }
 
     @Test func aCameraThatRefusesTCPIsPlayedOverUDP() throws {
@@ -51,12 +51,12 @@ struct StreamTests {
         let stage = Stage([item("rtsp://127.0.0.1:\(outside)/a")])
         #expect(stage.wait(for: 1060))
         relay.tell("reset")
-        #expect(stage.wait(5) { stage.player.timeControlStatus == .waitingToPlay })
+        #expect(stage.wait { stage.player.timeControlStatus == .waitingToPlay })
         _ = stage.wait(1) { false }
         let (count, last) = (stage.numbers.count, stage.numbers.last)
         relay.tell("join")
         let begin = HostTime.now
-        #expect(stage.wait(20) { stage.numbers.count > count })
+        #expect(stage.wait { stage.numbers.count > count })
         #expect(HostTime.now - begin < .seconds(8))
         #expect(last != 0 && !stage.pictures.contains(0), "the last picture stood")
         #expect(stage.wait(for: 1040, since: count))
@@ -71,12 +71,12 @@ struct StreamTests {
         var turn = item("rtsp://127.0.0.1:\(outside)/a")
         turn.duration = .seconds(2)
         let stage = Stage([turn, turn, PlaylistItem(source: try Reel.three())])
-        #expect(stage.wait(40) { stage.numbers.count { $0 == 303 } >= 2 }, "\(stage.complaints)")
+        #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 }, "\(stage.complaints)")
         relay.tell("reset")
         _ = stage.wait(2) { false }
         relay.tell("join")
         let count = stage.numbers.count
-        #expect(stage.wait(40) { stage.numbers.dropFirst(count).count { $0 > 1000 } > 60 }, "\(stage.complaints)")
+        #expect(stage.wait { stage.numbers.dropFirst(count).count { $0 > 1000 } > 60 }, "\(stage.complaints)")
         #expect(camera.output.count { $0.hasPrefix("session") } >= 5, "\(camera.output)")
         #expect(!camera.output.contains("refused"), "\(camera.output)")
         #expect(!stage.pictures.contains(0))
@@ -89,16 +89,16 @@ struct StreamTests {
         let relay = try StreamTool("relay", ["tcp", "\(outside)", "127.0.0.1:\(port)"])
         let stage = Stage([item("rtsp://127.0.0.1:\(outside)/a") { $0.timeout = .seconds(20) }])
         #expect(stage.wait(for: 1090))
-        #expect(stage.wait(5) { latency(stage) > 0 })
+        #expect(stage.wait { latency(stage) > 0 })
         let before = latency(stage)
         relay.tell("cut")
-        #expect(stage.wait(8) { stage.player.timeControlStatus == .waitingToPlay })
-        _ = stage.wait(8) { false }
+        #expect(stage.wait { stage.player.timeControlStatus == .waitingToPlay })
+        _ = stage.wait { false }
         let count = stage.numbers.count
         #expect(stage.waitUntilStill())
         relay.tell("join")
-        #expect(stage.wait(10) { stage.numbers.count > count + 30 })
-        #expect(stage.wait(15) { latency(stage) < before + 0.6 && latency(stage) > 0 }, "\(before) s, then \(latency(stage)) s")
+        #expect(stage.wait { stage.numbers.count > count + 30 })
+        #expect(stage.wait { latency(stage) < before + 0.6 && latency(stage) > 0 }, "\(before) s, then \(latency(stage)) s")
         #expect(camera.output.count { $0.hasPrefix("session") } == 1, "the same session")
         #expect(!stage.pictures.contains(0))
     }
@@ -112,7 +112,7 @@ struct StreamTests {
         let stage = Stage([item("rtsp://127.0.0.1:\(outside)/a")])
         #expect(stage.wait(for: 1030))
         let stalls = stage.statistics.stalls
-        #expect(stage.wait(for: 1240, 30))
+        #expect(stage.wait(for: 1240))
         #expect(stage.statistics.stalls == stalls, "\(stage.statistics.stalls)")
         #expect(countUp(stage.pictures))
         _ = camera
@@ -132,7 +132,7 @@ struct StreamTests {
         #expect(stage.wait(for: 1040))
         relay.tell("reset")
         let begin = HostTime.now
-        #expect(stage.wait(15) { stage.numbers.last == 1 || stage.numbers.last == 2 })
+        #expect(stage.wait { stage.numbers.last == 1 || stage.numbers.last == 2 })
         let waited = (HostTime.now - begin).seconds
         #expect(1.5...4.5 ~= waited, "\(waited) s")
         let count = stage.numbers.count
@@ -141,7 +141,7 @@ struct StreamTests {
         let meanwhile = Array(stage.numbers.dropFirst(count))
         #expect(meanwhile.contains(303) && !meanwhile.contains(0) && meanwhile.allSatisfy { $0 < 1000 }, "\(meanwhile)")
         relay.tell("join")
-        #expect(stage.wait(40) { stage.numbers.last ?? 0 > 1000 })
+        #expect(stage.wait { stage.numbers.last ?? 0 > 1000 })
         // It begins where a file has ended.
         let numbers = stage.numbers
         let join = numbers.lastIndex { $0 < 1000 } ?? 0
@@ -225,9 +225,9 @@ struct StreamTests {
         #expect(stage.wait(for: 1030))
         #expect(server.output.contains { $0.contains("640x360") } && !server.output.contains { $0.contains("320x180") })
         relay.tell("rate 1200")
-        #expect(stage.wait(60) { server.output.contains { $0.contains("320x1800.ts") || $0.contains("320x180") } }, "\(server.output)")
+        #expect(stage.wait { server.output.contains { $0.contains("320x1800.ts") || $0.contains("320x180") } }, "\(server.output)")
         let count = stage.numbers.count
-        #expect(stage.wait(30) { stage.numbers.count > count + 60 })
+        #expect(stage.wait { stage.numbers.count > count + 60 })
     }
 
     /// A file is fetched ahead: a server that is restarted is not seen.
@@ -242,7 +242,7 @@ struct StreamTests {
         relay.tell("reset")
         _ = stage.wait(3) { false }
         relay.tell("join")
-        #expect(stage.wait(for: 1500, 40))
+        #expect(stage.wait(for: 1500))
         #expect(countUp(stage.pictures) && stage.statistics.stalls == 0, "\(stage.statistics.stalledTime)")
         _ = server
     }
