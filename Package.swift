@@ -118,6 +118,10 @@ let package = Package(
         .target(
             name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
             swiftSettings: pure),
+        // What a player and its reader say to each other.
+        .target(
+            name: "KioskReaderProtocol", dependencies: ["CKioskPlatform", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
+            path: "Sources/ReaderProtocol", swiftSettings: pure),
         .target(
             name: "KioskMedia", dependencies: ["CKioskFFmpeg", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
             path: "Sources/Media", swiftSettings: upcoming),
@@ -214,6 +218,12 @@ let package = Package(
         .testTarget(
             name: "MediaTests",
             dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "V4L2Driver", "VADriver", "KioskVocabulary"],
+            swiftSettings: upcoming),
+        .testTarget(
+            name: "ReaderProtocolTests",
+            dependencies: [
+                "KioskReaderProtocol", "CKioskFFmpeg", "KioskMedia", "KioskVocabulary", "KioskPlatform", "TestSupport",
+            ],
             swiftSettings: upcoming),
         .testTarget(
             name: "PlaybackTests",

@@ -69,11 +69,20 @@ void kiosk_process_leave_idle(void) {
     closedir(tasks);
 }
 
-void kiosk_futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns) {
+static long futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns, int flags) {
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
     // The bitset is what makes the deadline a time instead of a span; it is on CLOCK_MONOTONIC.
-    syscall(FUTEX_CALL, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, deadline_ns < 0 ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
+    return syscall(FUTEX_CALL, word, FUTEX_WAIT_BITSET | flags, seen, deadline_ns < 0 ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
 }
+
+void kiosk_futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns) { futex_wait(word, seen, deadline_ns, FUTEX_PRIVATE_FLAG); }
+
+int kiosk_shared_futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns) {
+    if (futex_wait(word, seen, deadline_ns, 0) == 0 || errno == EAGAIN || errno == EINTR) return 0;
+    return errno;
+}
+
+void kiosk_shared_futex_wake_all(const uint32_t *word) { syscall(FUTEX_CALL, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0); }
 
 void kiosk_futex_wake_all(const uint32_t *word) { syscall(FUTEX_CALL, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, INT_MAX, NULL, NULL, 0); }
 
@@ -96,6 +105,19 @@ int kiosk_memory_file(const char *name, const void *bytes, size_t count) {
     }
     fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
     return file;
+}
+
+int kiosk_shared_file(const char *name, size_t count) {
+    // Linux 6.3.
+    enum { NOEXEC_SEAL = 8 };
+    int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
+    if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (file < 0) return -1;
+    if (ftruncate(file, (off_t)count) == 0 && fcntl(file, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW) == 0) return file;
+    int error = errno;
+    close(file);
+    errno = error;
+    return -1;
 }
 
 /// Room for one descriptor, aligned as a header of it has to be.

@@ -7,6 +7,8 @@
 
 /// A file in memory with these bytes, which cannot be changed any more: its descriptor, or -1 with errno.
 int kiosk_memory_file(const char *_Nonnull name, const void *_Nullable bytes, size_t count);
+/// A file in memory of `count` bytes, all 0, for others to map, too: it can be written, and not change its size any more. Its descriptor, or -1 with errno. memfd_create(2).
+int kiosk_shared_file(const char *_Nonnull name, size_t count);
 /// Sends bytes to a socket, with a descriptor where that is not negative; how many, or -1 with errno. No SIGPIPE.
 ssize_t kiosk_send(int socket, const void *_Nonnull bytes, size_t count, int descriptor);
 /// Receives bytes, and a descriptor where one comes with them (else it is left as it is): how many, 0 at the end, or -1 with errno.
@@ -40,6 +42,9 @@ void kiosk_populate(void *_Nonnull base, size_t count);
 void kiosk_futex_wait(const uint32_t *_Nonnull word, uint32_t seen, int64_t deadline_ns);
 /// Ends the waiting of all who wait on `word`. futex(2).
 void kiosk_futex_wake_all(const uint32_t *_Nonnull word);
+/// The same two for a word in memory that several processes have mapped. The first returns 0 where it was woken or had nothing to wait for, ETIMEDOUT, or another errno.
+int kiosk_shared_futex_wait(const uint32_t *_Nonnull word, uint32_t seen, int64_t deadline_ns);
+void kiosk_shared_futex_wake_all(const uint32_t *_Nonnull word);
 uint32_t kiosk_futex_value(const uint32_t *_Nonnull word);
 void kiosk_futex_advance(uint32_t *_Nonnull word);
 

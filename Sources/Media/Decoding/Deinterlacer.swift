@@ -10,7 +10,7 @@ import KioskPlatform
 
 extension MediaReader {
     /// What becomes of interlaced frames.
-    package enum Deinterlacing: Hashable, Sendable {
+    package enum Deinterlacing: Hashable, Sendable, CaseIterable {
         /// Each field becomes a picture.
         case fields
         /// Each frame becomes a picture, for half the cost.

@@ -8,7 +8,7 @@ import KioskPlatform
 extension MediaTime {
     /// Timestamps and durations further from zero than a hundred years are damage, not time. Sums of a few of them are exact in an `Int64`
     /// of nanoseconds.
-    static let longestPlausible = MediaTime(nanoseconds: 100 * 31_557_600 * 1_000_000_000)
+    package static let longestPlausible = MediaTime(nanoseconds: 100 * 31_557_600 * 1_000_000_000)
 
     /// `ticks` of a stream's time base; nil for AV_NOPTS_VALUE, for a time base that is not positive, and beyond ``longestPlausible``. The
     /// corresponding C function is `av_rescale_q`.

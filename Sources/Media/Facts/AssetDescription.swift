@@ -45,6 +45,14 @@ package struct AssetDescription: Hashable, Sendable {
         package var channelCount: Int
         /// When the track begins and how long it lasts, as its header tells, in the container's time.
         package var start: MediaTime?, duration: MediaTime?
+
+        /// A track of which no more is known.
+        package init(
+            codec: String, sampleRate: Int, channelCount: Int, start: MediaTime? = nil, duration: MediaTime? = nil
+        ) {
+            (self.codec, self.sampleRate, self.channelCount) = (codec, sampleRate, channelCount)
+            (self.start, self.duration) = (start, duration)
+        }
     }
 
     /// The container's short name: `mov,mp4,m4a,3gp,3g2,mj2`.
@@ -83,7 +91,19 @@ package struct AssetDescription: Hashable, Sendable {
     package var title: String? { metadata.title }
 }
 
+extension AssetDescription {
+    /// A source of which no more is known.
+    package init(container: String) { self.init(container: container, isStill: false, isSeekable: false) }
+}
+
 extension AssetDescription.Video {
+    /// A track of which no more is known.
+    package init(codec: String, width: Int, height: Int) {
+        self.init(
+            codec: codec, width: width, height: height, pixelAspectRatio: 1, orientation: .up, isConstantFrameRate: false,
+            pixelFormat: "", isInterlaced: false)
+    }
+
     /// Pixels across and down of the picture as it is shown at its own size: upright, of square pixels.
     package var presentationSize: (width: Int, height: Int) {
         let aspect = (1e-4...1e4).contains(pixelAspectRatio) ? pixelAspectRatio : 1
@@ -249,7 +269,7 @@ extension FormatContext {
 extension String {
     /// The text as a title: control characters and line breaks are blanks, blanks follow one another only once, and what is longer than 200
     /// Unicode scalars ends with an ellipsis. Nil where nothing is left. Counted in scalars because a character can have any number of marks.
-    var asTitle: String? {
+    package var asTitle: String? {
         let longest = 200
         var scalars = String.UnicodeScalarView()
         for scalar in unicodeScalars {

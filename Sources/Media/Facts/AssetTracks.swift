@@ -36,12 +36,22 @@ package struct AssetTrack: Hashable, Sendable, Identifiable {
     }
 }
 
+extension AssetTrack {
+    /// A track of which no more is known.
+    package init(id: Int, kind: TrackKind, number: Int, codec: String) {
+        self.init(id: id, kind: kind, number: number, codec: codec, isDefault: false)
+    }
+}
+
 /// A chapter of a source, in item time.
 package struct AssetChapter: Hashable, Sendable {
     /// What it is called; nil where the file does not say.
     package var title: String?
     package var start: MediaTime
     package var end: MediaTime
+
+    /// A chapter from its parts.
+    package init(title: String?, start: MediaTime, end: MediaTime) { (self.title, self.start, self.end) = (title, start, end) }
 }
 
 /// What a source says of itself. Texts are one line of at most 200 characters.
@@ -176,6 +186,9 @@ package struct AssetCover: Hashable, Sendable {
     package var codec: String
     /// The bytes of a file of that kind.
     package var bytes: [UInt8]
+
+    /// A cover from its parts.
+    package init(codec: String, bytes: [UInt8]) { (self.codec, self.bytes) = (codec, bytes) }
 
     /// Larger ones are not given out.
     private static let longest = 16 << 20

@@ -308,7 +308,7 @@ package struct MediaReader: ~Copyable, Sendable {
     // MARK: Another sound track: the picture, which is decoded from the same packets as before, notices nothing
 
     /// What has followed from a selection.
-    package enum AudioSelection: Hashable, Sendable {
+    package enum AudioSelection: Hashable, Sendable, CaseIterable {
         /// The track is played already, or there is no such.
         case unchanged
         /// Its sound follows on what is read already.

@@ -7,26 +7,29 @@ import KioskVocabulary
 /// one (nil) allows everything, so ``protocols`` is set on every context before anything is opened. It also has to contain what protocols
 /// need to work (https needs tls, that needs tcp). What a list may *name* is less, and ``allows(_:)`` is asked for each name that libavformat opens
 /// through the context. DASH's demuxer opens its parts without asking, so local DASH is not played at all.
-struct SourceReach: Hashable, Sendable {
+package struct SourceReach: Hashable, Sendable {
     /// Protocols that may be named.
-    private(set) var named: [String] = []
+    package var named: [String] = []
     /// Protocols that are needed to carry those.
-    private var carriers: [String] = []
+    package var carriers: [String] = []
     /// The folder beneath which files may be named; nil where none may be.
-    private(set) var folder: String?
+    package var folder: String?
     /// Names of FFmpeg's demuxers that open more than the source itself.
-    private(set) var lists: [String] = []
+    package var lists: [String] = []
     /// The scheme of a URL that is not played at all.
-    private(set) var refusedScheme: String?
+    package var refusedScheme: String?
 
     /// libavformat's `protocol_whitelist`. Never empty.
     var protocols: String { (named + carriers + ["data"]).joined(separator: ",") }
+
+    /// Nothing besides itself.
+    package init() {}
 
     private static let web = ["http", "https", "crypto", "data"], webCarriers = ["tls", "tcp", "httpproxy"]
 
     /// - Parameter isKept: whether it is a file in whose place something else was named, such as one of the cache's: its bytes are those of a
     ///   server, so it opens nothing else. Nor does what lies on a stick.
-    init(_ source: String, _ settings: StreamSettings, isKept: Bool = false) {
+    package init(_ source: String, _ settings: StreamSettings, isKept: Bool = false) {
         if isKept || StickMounts.hold(source) { return }
         guard isURL(source) else {
             if isStream(source) {

@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskVocabulary
 
 /// A picture that is whole, and of a kind that FFmpeg does not decode: Debian 12's FFmpeg reads none of these.
-package enum UnreadableImage: Hashable, Sendable {
+package enum UnreadableImage: Hashable, Sendable, CaseIterable {
     /// What telephones take photographs in: HEVC in a HEIF container.
     case heic
     case animatedWebP

@@ -8,6 +8,9 @@ package struct SmallPicture: Hashable, Sendable {
     package let width: Int, height: Int
     /// Row by row without gaps, 0xFFRRGGBB.
     package let pixels: [UInt32]
+
+    /// A picture of `width` × `height` pixels.
+    package init(width: Int, height: Int, pixels: [UInt32]) { (self.width, self.height, self.pixels) = (width, height, pixels) }
 }
 
 extension VideoFrame {

@@ -1,0 +1,198 @@
+import CKioskPlatform
+import Glibc
+import KioskPlatform
+import Synchronization
+
+// The memory that a player and its reader have in common, beside that of the pictures: a few numbers, the records of pictures, and the sound.
+// It is a sealed file in memory; both map it, and either may write everything in it.
+//
+//     bytes    written by   what
+//     0, 64    both         the bells of the player and of the reader (Bell.swift)
+//     128      the reader   how many pictures and frames of sound it has published, what it does, what it waits for
+//     192      the player   how many it has taken and wants, how many pictures it has given back, what it waits for
+//     256      the reader   gauges, behind a sequence number
+//     512      the reader   what its sandbox reports, which is that's own
+//     4096     the reader   64 records of pictures, 128 bytes each
+//     12288    the player   64 numbers of pictures that it gives back
+//     16384    the reader   16,384 frames of sound, interleaved
+//
+// The player believes none of it. It has its own counts and reads no number that it has written. Every word is read and written by an
+// atomic operation, so what is read once cannot be read as something else a moment later.
+//
+// Counts of pictures and frames grow without end and wrap around; only differences of them mean anything.
+
+/// Where everything lies.
+package struct ControlLayout: Hashable, Sendable {
+    /// Samples in a frame of sound.
+    package let channelCount: Int
+
+    package static let mostChannels = 8
+    /// Pictures that a reader can have published, or the player can hold.
+    package static let pictureCount = 64
+    /// Frames in the ring of sound; a power of two.
+    package static let soundFrames = 16384
+    static let sandbox = 512, sandboxBytes = 64
+    static let records = 4096, returns = 12288, sound = 16384
+
+    /// For sound of so many channels; 1 where there is no sound.
+    package init(channelCount: Int) { self.channelCount = min(max(channelCount, 1), Self.mostChannels) }
+
+    /// That of a file of so many bytes; nil where it is none of these.
+    package init?(byteCount: Int) {
+        guard byteCount > Self.sound else { return nil }
+        self.init(channelCount: (byteCount - Self.sound) / (Self.soundFrames * MemoryLayout<Float>.size))
+        if self.byteCount != byteCount { return nil }
+    }
+
+    /// Bytes in all: whole pages.
+    package var byteCount: Int { Self.sound + Self.soundFrames * channelCount * MemoryLayout<Float>.size }
+}
+
+/// The memory, mapped. It stays as long as somebody has it, be the other side there or not.
+@safe package final class ControlPage: @unchecked Sendable {
+    // Sendable because words are atomic, and each sample is touched by one side at a time.
+    private let base: UnsafeMutableRawPointer
+    package let layout: ControlLayout
+
+    /// Makes a file for a page that cannot change its size any more; nil with `errno`. The corresponding C function is `memfd_create`.
+    package static func makeFile(_ layout: ControlLayout) -> Descriptor? {
+        Descriptor(adopting: unsafe kiosk_shared_file("kiosk-reader", layout.byteCount))
+    }
+
+    /// Maps a file of ``makeFile(_:)``; nil where it is none, or with `errno`. The corresponding C function is `mmap`.
+    package convenience init?(mapping file: borrowing Descriptor) { self.init(mapping: file.raw) }
+
+    /// The same by a descriptor that somebody else owns.
+    package init?(mapping file: Int32) {
+        var status = stat()
+        guard unsafe fstat(file, &status) == 0, let layout = ControlLayout(byteCount: Int(clamping: status.st_size)) else { return nil }
+        let memory = unsafe mmap(nil, layout.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+        guard let memory = unsafe memory, unsafe memory != MAP_FAILED else { return nil }
+        unsafe base = memory
+        self.layout = layout
+    }
+
+    deinit { unsafe munmap(base, layout.byteCount) }
+
+    /// 64 bytes for the report of the reader's sandbox.
+    package var sandboxReport: UnsafeMutableRawPointer { unsafe base + ControlLayout.sandbox }
+
+    // MARK: Words
+
+    /// Numbers of 32 bits by the byte at which they lie.
+    enum Word: Int, CaseIterable {
+        case playerBell = 0, readerBell = 64
+        // Of the reader.
+        case pictures = 128, sound = 132, soundIsOver = 136, activity = 140, progress = 144, readerWaits = 148, messages = 152
+        // Of the player.
+        case picturesTaken = 192, picturesWanted = 196, soundTaken = 200, soundWanted = 204, returns = 208, playerWaits = 212
+        case gauges = 256
+    }
+
+    private func word(at offset: Int) -> UnsafePointer<Atomic<UInt32>> {
+        unsafe UnsafePointer((base + offset).assumingMemoryBound(to: Atomic<UInt32>.self))
+    }
+
+    private func wide(at offset: Int) -> UnsafePointer<Atomic<UInt64>> {
+        unsafe UnsafePointer((base + offset).assumingMemoryBound(to: Atomic<UInt64>.self))
+    }
+
+    /// A number, and all that was written before it.
+    func load(_ word: Word) -> UInt32 { unsafe self.word(at: word.rawValue).pointee.load(ordering: .acquiring) }
+
+    /// Publishes a number, and all that was written before it.
+    func store(_ word: Word, _ value: UInt32) { unsafe self.word(at: word.rawValue).pointee.store(value, ordering: .releasing) }
+
+    /// The same in one order for all threads of both sides.
+    func loadInOrder(_ word: Word) -> UInt32 { unsafe self.word(at: word.rawValue).pointee.load(ordering: .sequentiallyConsistent) }
+    func storeInOrder(_ word: Word, _ value: UInt32) {
+        unsafe self.word(at: word.rawValue).pointee.store(value, ordering: .sequentiallyConsistent)
+    }
+    func advanceInOrder(_ word: Word) { unsafe self.word(at: word.rawValue).pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
+
+    /// Waits while a word has the value `seen`; 0, ETIMEDOUT, or another errno. The corresponding C function is `futex`.
+    func sleep(_ word: Word, _ seen: UInt32, until deadline: HostTime?) -> Int32 {
+        let place = unsafe UnsafePointer((base + word.rawValue).assumingMemoryBound(to: UInt32.self))
+        return unsafe kiosk_shared_futex_wait(place, seen, deadline.map { max(0, $0.nanoseconds) } ?? -1)
+    }
+
+    func wake(_ word: Word) { unsafe kiosk_shared_futex_wake_all((base + word.rawValue).assumingMemoryBound(to: UInt32.self)) }
+
+    // MARK: Records
+
+    /// A copy of a record: what is checked is what is used.
+    func record(_ count: UInt32) -> RawPicture {
+        let place = ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount
+        var raw = RawPicture()
+        for index in raw.words.indices { raw.words[index] = unsafe wide(at: place + index * 8).pointee.load(ordering: .relaxed) }
+        return raw
+    }
+
+    func setRecord(_ count: UInt32, _ raw: RawPicture) {
+        let place = ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount
+        for index in raw.words.indices { unsafe wide(at: place + index * 8).pointee.store(raw.words[index], ordering: .relaxed) }
+    }
+
+    /// The picture that was given back as number `count`.
+    func returned(_ count: UInt32) -> UInt32 { unsafe word(at: Self.placeOfReturn(count)).pointee.load(ordering: .relaxed) }
+    func setReturned(_ count: UInt32, _ slot: UInt32) { unsafe word(at: Self.placeOfReturn(count)).pointee.store(slot, ordering: .relaxed) }
+
+    private static func placeOfReturn(_ count: UInt32) -> Int {
+        ControlLayout.returns + Int(count % UInt32(ControlLayout.pictureCount)) * MemoryLayout<UInt32>.size
+    }
+
+    // MARK: Gauges
+
+    private static let gaugePlace = Word.gauges.rawValue + 8
+
+    /// The numbers of a gauge, as they were at one moment; nil where the reader is changing them.
+    func gaugeWords() -> GaugeWords? {
+        let before = load(.gauges)
+        if !before.isMultiple(of: 2) { return nil }
+        var words = GaugeWords(repeating: 0)
+        for index in words.indices { words[index] = unsafe wide(at: Self.gaugePlace + index * 8).pointee.load(ordering: .relaxed) }
+        atomicMemoryFence(ordering: .acquiring)
+        return load(.gauges) == before ? words : nil
+    }
+
+    func setGaugeWords(_ words: GaugeWords) {
+        let before = load(.gauges)
+        store(.gauges, before | 1)
+        atomicMemoryFence(ordering: .releasing)
+        for index in words.indices { unsafe wide(at: Self.gaugePlace + index * 8).pointee.store(words[index], ordering: .relaxed) }
+        store(.gauges, (before | 1) &+ 1)
+    }
+
+    // MARK: Sound
+
+    /// Frames of the ring from number `count` on, without a gap: at most `frames`.
+    func frames(from count: UInt32, atMost frames: Int) -> UnsafeMutableBufferPointer<Float> {
+        let first = Int(count % UInt32(ControlLayout.soundFrames))
+        let frames = min(max(frames, 0), ControlLayout.soundFrames - first)
+        let ring = unsafe (base + ControlLayout.sound).assumingMemoryBound(to: Float.self)
+        return unsafe UnsafeMutableBufferPointer(start: ring + first * layout.channelCount, count: frames * layout.channelCount)
+    }
+}
+
+/// What a reader is at; a hint, as nobody can check it.
+package enum ReaderActivity: UInt32, CaseIterable, Sendable { case decoding, reading, waiting }
+
+extension ControlPage {
+    /// What the reader is at.
+    package var activity: ReaderActivity {
+        get { ReaderActivity(rawValue: load(.activity)) ?? .decoding }
+        set { store(.activity, newValue.rawValue) }
+    }
+
+    /// Packets and pictures that the reader has been through so far; wraps around.
+    package var progress: UInt32 { load(.progress) }
+
+    /// How many messages the reader has sent, so that nobody calls the system to find none; a hint as well. Wraps around.
+    package var messageCount: UInt32 { load(.messages) }
+
+    /// The reader has sent another message.
+    package func countMessage() { store(.messages, load(.messages) &+ 1) }
+
+    /// The reader has been through another packet or picture.
+    package func advance() { store(.progress, load(.progress) &+ 1) }
+}

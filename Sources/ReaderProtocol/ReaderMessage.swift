@@ -1,0 +1,298 @@
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+
+/// What a reader tells its player. Texts are for people: cut where they are written, and without control characters where they are read.
+package enum ReaderMessage: Hashable, Sendable {
+    /// It has locked itself in and waits for an order; once.
+    case ready(ReaderReadiness)
+    /// What the source holds.
+    case described(ReaderDescription)
+    /// Which tracks are played from now on.
+    case selected(ReaderTracks)
+    /// The order cannot be carried out.
+    case failed(MediaError.Reason)
+    /// The order is carried out.
+    case landed(Landing)
+    /// Something is wrong with the source; each is told once.
+    case problem(String)
+    /// The source ends before its time, and why. Sent before the rings say that it ends.
+    case ended(String)
+    /// All that could not be decoded so far.
+    case damage(MediaDamage)
+    case note(ReaderNote)
+    case log(LogLine)
+    /// Something is asked for, by a number that the answer has, too.
+    case request(UInt32, ReaderRequest)
+    /// What was asked for; its bytes lie in the memory for results.
+    case result(ReaderResult)
+}
+
+/// How well a reader is locked in, as it says itself.
+package struct ReaderReadiness: Hashable, Sendable {
+    /// Whether the kernel has a filter of its system calls.
+    package var hasFilter = false
+    /// Which version of Landlock holds; 0 for none.
+    package var landlock = 0
+    /// Whether libavfilter is loaded.
+    package var hasDeinterlacer = false
+
+    package init() {}
+}
+
+/// The tracks that are played.
+package struct ReaderTracks: Hashable, Sendable {
+    /// Streams of the container, by their kind.
+    package var selected: [TrackKind: Int] = [:]
+    package var audio: AssetDescription.Audio?
+    /// Whether there is a picture (a cover counts), and sound that can be played.
+    package var hasPicture = false, hasSound = false
+
+    package init() {}
+}
+
+/// A source that has been opened.
+package struct ReaderDescription: Hashable, Sendable {
+    package var asset: AssetDescription
+    package var tracks = ReaderTracks()
+    /// ``MediaReader/nominalFrameDuration`` until pictures say another one.
+    package var nominalFrameDuration: MediaTime?
+    /// What would be searched for again by the next reader of this version; nobody else understands it.
+    package var found: [UInt8] = []
+
+    package init(_ asset: AssetDescription) { self.asset = asset }
+}
+
+/// Where an order has led to.
+package struct Landing: Hashable, Sendable {
+    /// Item time of the next picture and sample; nil where everything goes on as it was.
+    package var time: MediaTime?
+    /// What has followed from the selection of a sound track.
+    package var selection: MediaReader.AudioSelection?
+    /// Where in the rings that begins: what lies before is to be left out if there is a ``time``.
+    package var pictures: UInt32, sound: UInt32
+
+    package init(_ time: MediaTime?, selection: MediaReader.AudioSelection? = nil, pictures: UInt32, sound: UInt32) {
+        (self.time, self.selection, self.pictures, self.sound) = (time, selection, pictures, sound)
+    }
+}
+
+/// What has changed, and goes on.
+package enum ReaderNote: Hashable, Sendable {
+    /// What decodes its pictures now: `software`, or an interface and a device.
+    case decoder(String)
+}
+
+/// A line of the log.
+package struct LogLine: Hashable, Sendable {
+    package enum Label: String, WireChoice { case reader, decoder, ffmpeg }
+
+    package var level: LogLevel, label: Label, text: String
+
+    package init(_ level: LogLevel, _ label: Label, _ text: String) { (self.level, self.label, self.text) = (level, label, text) }
+}
+
+/// What a reader cannot get itself.
+package enum ReaderRequest: Hashable, Sendable {
+    /// A file: by its path, or by one beneath a folder that it must not lead out of.
+    case file(path: String, folder: String?)
+    /// A reader with libavfilter instead of this one.
+    case deinterlacer
+}
+
+/// What becomes of a source that is not played. A picture is known by its size here: its pixels lie in the memory for results, row by row without
+/// gaps, 0xFFRRGGBB.
+package enum ReaderResult: Hashable, Sendable {
+    /// Whether there are previews of it.
+    case previews(Bool)
+    /// nil where none is found.
+    case preview(ReaderPreview?)
+    case thumbnail(ClipFacts, PixelSize?)
+    /// A file of this codec, and how many bytes it has; nil where there is none.
+    case cover(codec: String, byteCount: Int)
+    case noCover
+    /// FFmpeg's name of the list that the file is; nil where it is none.
+    case list(String?)
+    /// The file has been opened; its descriptor comes with it.
+    case file
+    /// Why it cannot be.
+    case noFile(FileFailure)
+    /// Codecs that cannot be decoded.
+    case missing([String])
+
+    static let mostNames = 256
+}
+
+/// A key frame (``PreviewReader/Preview``).
+package struct ReaderPreview: Hashable, Sendable {
+    package var size: PixelSize
+    package var time: MediaTime
+    package var span: ClosedRange<MediaTime>
+
+    package init(_ size: PixelSize, time: MediaTime, span: ClosedRange<MediaTime>) {
+        (self.size, self.time, self.span) = (size, time, span)
+    }
+}
+
+extension SmallPicture {
+    /// The picture of this size that lies in `memory`, and was to fit into another one.
+    package init(_ size: PixelSize, in memory: UnsafeRawBufferPointer, fitting most: PixelSize) throws(ReaderLie) {
+        guard size.width >= 1, size.height >= 1, size.width <= most.width, size.height <= most.height else {
+            throw .result("a picture of \(size.width)×\(size.height) pixels")
+        }
+        let (count, overflow) = size.width.multipliedReportingOverflow(by: size.height)
+        guard !overflow, count <= memory.count / 4 else { throw .result("a picture of \(count) pixels") }
+        let pixels = (0..<count).map { unsafe memory.loadUnaligned(fromByteOffset: $0 * 4, as: UInt32.self) | 0xFF00_0000 }
+        self.init(width: size.width, height: size.height, pixels: pixels)
+    }
+}
+
+extension AssetCover {
+    /// The file of so many bytes that lies in `memory`.
+    package init(codec: String, byteCount: Int, in memory: UnsafeRawBufferPointer) throws(ReaderLie) {
+        guard byteCount >= 1, byteCount <= memory.count else { throw .result("a cover of \(byteCount) bytes") }
+        self.init(codec: codec, bytes: unsafe Array(memory[..<byteCount]))
+    }
+}
+
+// MARK: As bytes
+
+extension ReaderMessage: WireMessage {
+    /// A thousand chapters with the longest titles.
+    package static let mostParts = 20
+
+    package func write(to wire: inout WireWriter) -> UInt16 {
+        switch self {
+        case .ready(let readiness): return wire.message(1, readiness)
+        case .described(let description): return wire.message(2, description)
+        case .selected(let tracks): return wire.message(3, tracks)
+        case .failed(let reason): return wire.message(4, reason)
+        case .landed(let landing): return wire.message(5, landing)
+        case .problem(let text): return wire.message(6, WireText(text, .words))
+        case .ended(let text): return wire.message(7, WireText(text, .words))
+        case .damage(let damage): return wire.message(8, damage)
+        case .note(let note): return wire.message(9, note)
+        case .log(let line): return wire.message(10, line)
+        case .request(let number, let request): return wire.message(11, number, request)
+        case .result(let result): return wire.message(12, result)
+        }
+    }
+
+    package init(kind: UInt16, from wire: inout WireReader) throws(WireError) {
+        switch kind {
+        case 1: self = .ready(try wire.take())
+        case 2: self = .described(try wire.take())
+        case 3: self = .selected(try wire.take())
+        case 4: self = .failed(try wire.take())
+        case 5: self = .landed(try wire.take())
+        case 6: self = .problem(try wire.words(.words) ?? "")
+        case 7: self = .ended(try wire.words(.words) ?? "")
+        case 8: self = .damage(try wire.take())
+        case 9: self = .note(try wire.take())
+        case 10: self = .log(try wire.take())
+        case 11: self = .request(try wire.take(), try wire.take())
+        case 12: self = .result(try wire.take())
+        default: throw .unknown("message", Int(kind))
+        }
+    }
+}
+
+extension ReaderReadiness: WireRecord {
+    package static var blank: ReaderReadiness { ReaderReadiness() }
+    package static let fields: [WireField<Self>] = [.value(\.hasFilter), .number(\.landlock, 0...255), .value(\.hasDeinterlacer)]
+}
+
+extension ReaderTracks: WireRecord {
+    package static var blank: ReaderTracks { ReaderTracks() }
+    package static let fields: [WireField<Self>] =
+        [.number(\.selected[.audio], 0...1 << 20), .number(\.selected[.video], 0...1 << 20), .number(\.selected[.subtitle], 0...1 << 20)]
+        + [.value(\.audio), .value(\.hasPicture), .value(\.hasSound)]
+}
+
+extension ReaderDescription: WireRecord {
+    package static var blank: ReaderDescription { ReaderDescription(.blank) }
+    package static let fields: [WireField<Self>] = [
+        .value(\.asset), .value(\.tracks), .value(\.nominalFrameDuration), .blob(\.found, atMost: OpenOrder.longestFound),
+    ]
+}
+
+extension Landing: WireRecord {
+    package static var blank: Landing { Landing(nil, pictures: 0, sound: 0) }
+    package static let fields: [WireField<Self>] = [.value(\.time), .value(\.selection), .value(\.pictures), .value(\.sound)]
+}
+
+extension LogLine: WireRecord {
+    package static var blank: LogLine { LogLine(.trace, .reader, "") }
+    package static let fields: [WireField<Self>] = [.value(\.level), .value(\.label), .words(\.text, .words)]
+}
+
+extension ReaderNote: WireValue {
+    package func write(to wire: inout WireWriter) {
+        switch self {
+        case .decoder(let name): wire.put(0 as UInt8, WireText(name, .names))
+        }
+    }
+
+    package init(from wire: inout WireReader) throws(WireError) {
+        let number = try wire.take() as UInt8
+        guard number == 0 else { throw .unknown("note", Int(number)) }
+        self = .decoder(try wire.words(.names) ?? "")
+    }
+}
+
+extension ReaderRequest: WireValue {
+    package func write(to wire: inout WireWriter) {
+        switch self {
+        case .file(let path, let folder): wire.put(0 as UInt8, WireText(exactly: path, .location), WireText(exactly: folder, .location))
+        case .deinterlacer: wire.put(1 as UInt8)
+        }
+    }
+
+    package init(from wire: inout WireReader) throws(WireError) {
+        let number = try wire.take() as UInt8
+        switch number {
+        case 0: self = .file(path: try wire.text(.location) ?? "", folder: try wire.text(.location))
+        case 1: self = .deinterlacer
+        default: throw .unknown("request", Int(number))
+        }
+    }
+}
+
+extension ReaderPreview: WireRecord {
+    package static var blank: ReaderPreview { ReaderPreview(.blank, time: .zero, span: .zero ... .zero) }
+    package static let fields: [WireField<Self>] = [.value(\.size), .value(\.time), .value(\.span)]
+}
+
+extension ReaderResult: WireValue {
+    package func write(to wire: inout WireWriter) {
+        switch self {
+        case .previews(let areThere): wire.put(0 as UInt8, areThere)
+        case .preview(let preview): wire.put(1 as UInt8, preview)
+        case .thumbnail(let facts, let picture): wire.put(2 as UInt8, facts, picture)
+        case .cover(let codec, let byteCount): wire.put(3 as UInt8, WireText(codec, .name), byteCount)
+        case .noCover: wire.put(4 as UInt8)
+        case .list(let name): wire.put(5 as UInt8, WireText(name, .names))
+        case .missing(let codecs):
+            wire.put(6 as UInt8)
+            wire.put(list: codecs.map { WireText($0, .name) })
+        case .file: wire.put(7 as UInt8)
+        case .noFile(let failure): wire.put(8 as UInt8, failure)
+        }
+    }
+
+    package init(from wire: inout WireReader) throws(WireError) {
+        let number = try wire.take() as UInt8
+        switch number {
+        case 0: self = .previews(try wire.take())
+        case 1: self = .preview(try wire.take())
+        case 2: self = .thumbnail(try wire.take(), try wire.take())
+        case 3: self = .cover(codec: try wire.words(.name) ?? "", byteCount: try wire.take(in: 0...1 << 40))
+        case 4: self = .noCover
+        case 5: self = .list(try wire.words(.names))
+        case 6: self = .missing(try wire.texts(atMost: Self.mostNames, .name).map(\.printable))
+        case 7: self = .file
+        case 8: self = .noFile(try wire.take())
+        default: throw .unknown("result", Int(number))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+
+/// What a player tells its reader to do. One order at a time is under way, but for ``cancel``, ``listen(_:)``, ``grant(_:)`` and
+/// ``refuse(_:_:)``, which may be sent at any time.
+package enum ReaderOrder: Hashable, Sendable {
+    /// Opens a source; the first order, and the only one of its kind. Answered by `described` and `landed`, or by a `result`, with which a
+    /// descriptor may come.
+    case open(OpenOrder)
+    /// Goes on at an item time. Answered by `landed`.
+    case seek(MediaTime, MediaReader.SeekPrecision)
+    /// Leaves out what a live stream is behind. Answered by `landed`.
+    case catchUp
+    /// Plays another sound track, which begins at an item time where there is none before it. Answered by `selected` and `landed`.
+    case select(TrackChoice, at: MediaTime)
+    /// Draws the key frame nearest to an item time. Answered by a `result`.
+    case preview(MediaTime)
+    /// Sends log lines of this level and of those above from now on.
+    case listen(LogLevel)
+    /// Ends, after so long at most: a stream takes leave of its server.
+    case close(grace: MediaTime)
+    /// Ends what is under way with ``MediaError/Reason/cancelled``, and all that is ordered later.
+    case cancel
+    /// The answer to a request; the descriptor of the file comes with it.
+    case grant(UInt32)
+    case refuse(UInt32, FileFailure)
+}
+
+/// What is to be opened, and for what.
+package struct OpenOrder: Hashable, Sendable {
+    /// What is made of a source.
+    package enum Role: Hashable, Sendable {
+        /// Pictures and sound.
+        case play
+        /// Key frames that fit into a size, at times that are asked for.
+        case previews(PixelSize)
+        /// A small picture that fits into a size, and the facts.
+        case thumbnail(PixelSize)
+        /// The picture that belongs to it, as a file.
+        case cover
+        /// FFmpeg's name of the list that it is.
+        case list
+        /// Its descriptor: nothing of it is read. The path is one beneath a folder that it must not lead out of, where there is one.
+        case file(folder: String?)
+        /// Nothing is opened: which of these codecs the installed FFmpeg cannot decode.
+        case inventory([String])
+
+        /// Bytes of the memory that its results lie in.
+        package var resultCapacity: Int {
+            switch self {
+            case .play, .list, .file, .inventory: 0
+            case .previews(let size), .thumbnail(let size):
+                min(max(size.width, 1), Self.longestSide) * min(max(size.height, 1), Self.longestSide) * 4
+            case .cover: 16 << 20
+            }
+        }
+
+        private static let longestSide = 4096
+    }
+
+    package var role: Role
+    /// A path, or a URL with its scheme.
+    package var source: String
+    /// Whether it is a file with the bytes of a server, which may be no list.
+    package var isKept = false
+    /// What it may have opened besides itself.
+    package var reach: SourceReach
+    /// How it is fetched.
+    package var settings = StreamSettings()
+    /// What sound is converted to; nil leaves it out.
+    package var samples: AudioFormat?
+    /// Threads for pictures; and for those that take little.
+    package var threads = 1, lightThreads = 1
+    package var decoder = DecoderWish.software
+    package var audio = TrackChoice.automatic, video = TrackChoice.automatic
+    package var deinterlacing = MediaReader.Deinterlacing.fields
+    /// Whether a picture is made of each field however long that takes.
+    package var takesTime = false
+    /// Whether its sound is left out where there is a picture.
+    package var isMuted = false
+    /// Where it begins, and how exactly.
+    package var start = MediaTime.zero, precision = MediaReader.SeekPrecision.exact
+    package var displaySize: PixelSize?
+    /// Bytes that its pictures may take.
+    package var pictureMemory: Int
+    /// What an earlier reader has found in this version of the file (``ReaderDescription/found``).
+    package var found: [UInt8] = []
+
+    package init(_ role: Role, _ source: String, reach: SourceReach, pictureMemory: Int) {
+        (self.role, self.source, self.reach, self.pictureMemory) = (role, source, reach, pictureMemory)
+    }
+}
+
+/// How much a log line matters.
+package enum LogLevel: WireChoice { case trace, debug, info, notice }
+
+// MARK: As bytes
+
+extension ReaderOrder: WireMessage {
+    package static let mostParts = 1
+
+    package func write(to wire: inout WireWriter) -> UInt16 {
+        switch self {
+        case .open(let order): return wire.message(1, order)
+        case .seek(let time, let precision): return wire.message(2, time, precision)
+        case .catchUp: return 3
+        case .select(let choice, let time): return wire.message(4, choice, time)
+        case .preview(let time): return wire.message(5, time)
+        case .listen(let level): return wire.message(6, level)
+        case .close(let grace): return wire.message(7, grace)
+        case .cancel: return 8
+        case .grant(let request): return wire.message(9, request)
+        case .refuse(let request, let refusal): return wire.message(10, request, refusal)
+        }
+    }
+
+    package init(kind: UInt16, from wire: inout WireReader) throws(WireError) {
+        switch kind {
+        case 1: self = .open(try wire.take())
+        case 2: self = .seek(try wire.take(), try wire.take())
+        case 3: self = .catchUp
+        case 4: self = .select(try wire.take(), at: try wire.take())
+        case 5: self = .preview(try wire.take())
+        case 6: self = .listen(try wire.take())
+        case 7: self = .close(grace: try wire.take())
+        case 8: self = .cancel
+        case 9: self = .grant(try wire.take())
+        case 10: self = .refuse(try wire.take(), try wire.take())
+        default: throw .unknown("order", Int(kind))
+        }
+    }
+}
+
+extension OpenOrder.Role: WireValue {
+    package func write(to wire: inout WireWriter) {
+        switch self {
+        case .play: wire.put(0 as UInt8)
+        case .previews(let size): wire.put(1 as UInt8, size)
+        case .thumbnail(let size): wire.put(2 as UInt8, size)
+        case .cover: wire.put(3 as UInt8)
+        case .list: wire.put(4 as UInt8)
+        case .inventory(let codecs):
+            wire.put(5 as UInt8)
+            wire.put(list: codecs.map { WireText(exactly: $0, .name) })
+        case .file(let folder): wire.put(6 as UInt8, WireText(exactly: folder, .location))
+        }
+    }
+
+    package init(from wire: inout WireReader) throws(WireError) {
+        let number = try wire.take() as UInt8
+        switch number {
+        case 0: self = .play
+        case 1: self = .previews(try wire.take())
+        case 2: self = .thumbnail(try wire.take())
+        case 3: self = .cover
+        case 4: self = .list
+        case 5: self = .inventory(try wire.texts(atMost: ReaderResult.mostNames, .name))
+        case 6: self = .file(folder: try wire.text(.location))
+        default: throw .unknown("role", Int(number))
+        }
+    }
+}
+
+extension OpenOrder: WireRecord {
+    /// Bytes of ``found`` at most.
+    static let longestFound = 4 << 10
+
+    package static var blank: OpenOrder { OpenOrder(.play, "", reach: .blank, pictureMemory: 0) }
+    package static let fields: [WireField<Self>] = [
+        .value(\.role), .exact(\.source, .location), .value(\.isKept), .value(\.reach), .value(\.settings), .value(\.samples),
+        .number(\.threads, 1...64), .number(\.lightThreads, 1...64), .value(\.decoder), .value(\.audio), .value(\.video),
+        .value(\.deinterlacing), .value(\.takesTime), .value(\.isMuted), .value(\.start), .value(\.precision), .value(\.displaySize),
+        .number(\.pictureMemory, 0...1 << 40), .blob(\.found, atMost: longestFound),
+    ]
+}
+
+extension FileFailure: WireValue {
+    private static let plain: [Self] = [.isDirectory, .notARegularFile, .isEmpty, .notReadable, .leadsOutside, .interrupted]
+
+    package func write(to wire: inout WireWriter) {
+        switch self {
+        case .isDirectory, .notARegularFile, .isEmpty, .notReadable, .leadsOutside, .interrupted:
+            wire.put(UInt8(clamping: Self.plain.firstIndex(of: self) ?? 0))
+        case .system(let code):
+            wire.put(64 as UInt8, code)
+        case .refused(let reason): wire.put(65 as UInt8, reason)
+        }
+    }
+
+    package init(from wire: inout WireReader) throws(WireError) {
+        let number = Int(try wire.take() as UInt8)
+        switch number {
+        case 64: self = .system(try wire.take())
+        case 65: self = .refused(try wire.take())
+        default:
+            guard Self.plain.indices.contains(number) else { throw .unknown("failure", number) }
+            self = Self.plain[number]
+        }
+    }
+}

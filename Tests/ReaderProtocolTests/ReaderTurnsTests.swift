@@ -1,0 +1,106 @@
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+import Testing
+
+@testable import KioskReaderProtocol
+
+@Suite struct ReaderTurnsTests {
+    private enum Step {
+        case send(ReaderOrder, UInt32)
+        case hear(ReaderMessage, UInt32)
+    }
+
+    /// Whether the last of these messages may come; those before it do.
+    private func mayCome(_ steps: [Step]) -> Bool {
+        var turns = ReaderTurns()
+        for (index, step) in steps.enumerated() {
+            switch step {
+            case .send(let order, let serial): turns.sent(order, serial: serial)
+            case .hear(let message, let serial):
+                if (try? turns.take(message, serial: serial)) != nil { continue }
+                #expect(index == steps.count - 1)
+                return false
+            }
+        }
+        return true
+    }
+
+    private static func open(_ role: OpenOrder.Role) -> Step {
+        .send(.open(OpenOrder(role, "/a", reach: SourceReach(), pictureMemory: 0)), 1)
+    }
+
+    private let ready = Step.hear(.ready(ReaderReadiness()), 0)
+    private let described = Step.hear(.described(ReaderDescription(Samples.asset)), 1)
+    private let landed = Landing(.zero, pictures: 0, sound: 0)
+    private var opened: [Step] { [ready, Self.open(.play), described, .hear(.landed(landed), 1)] }
+
+    @Test func anItemIsOpenedAndPlayed() {
+        #expect(mayCome(opened))
+        #expect(mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.problem("x"), 0), .hear(.landed(landed), 2)]))
+        #expect(mayCome(opened + [.send(.catchUp, 2), .hear(.landed(Landing(nil, pictures: 0, sound: 0)), 2)]))
+        let selected = Landing(nil, selection: .follows, pictures: 0, sound: 0)
+        #expect(
+            mayCome(opened + [.send(.select(.automatic, at: .zero), 2), .hear(.selected(ReaderTracks()), 2), .hear(.landed(selected), 2)]))
+        #expect(mayCome([ready, Self.open(.play), .hear(.log(LogLine(.info, .reader, "x")), 0), .hear(.failed(.isEmpty), 1)]))
+    }
+
+    @Test func whatNobodyWaitsForIsALie() {
+        // Before it is ready, and twice.
+        #expect(!mayCome([Self.open(.play), described]))
+        #expect(!mayCome([ready, ready]))
+        // Without an order, to another one, twice, before the description.
+        #expect(!mayCome([ready, described]))
+        #expect(!mayCome([ready, Self.open(.play), .hear(.described(ReaderDescription(Samples.asset)), 2)]))
+        #expect(!mayCome([ready, Self.open(.play), described, described]))
+        #expect(!mayCome([ready, Self.open(.play), .hear(.landed(landed), 1)]))
+        #expect(!mayCome(opened + [.hear(.landed(landed), 1)]))
+        #expect(!mayCome(opened + [.hear(.failed(.isEmpty), 1)]))
+        #expect(!mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.landed(landed), 1)]))
+        // An answer to something else.
+        #expect(!mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.landed(Landing(nil, pictures: 0, sound: 0)), 2)]))
+        #expect(!mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.selected(ReaderTracks()), 2)]))
+        #expect(!mayCome(opened + [.send(.select(.automatic, at: .zero), 2), .hear(.landed(landed), 2)]))
+        #expect(!mayCome([ready, Self.open(.play), .hear(.result(.noCover), 1)]))
+        #expect(!mayCome([ready, Self.open(.cover), described]))
+    }
+
+    @Test func resultsAreOfTheirRole() {
+        let size = PixelSize(width: 1, height: 1)
+        let results: [(OpenOrder.Role, ReaderResult)] = [
+            (.previews(size), .previews(true)), (.thumbnail(size), .thumbnail(ClipFacts(), nil)), (.cover, .noCover),
+            (.cover, .cover(codec: "png", byteCount: 1)), (.list, .list(nil)), (.inventory([]), .missing([])),
+            (.file(folder: nil), .file), (.file(folder: nil), .noFile(.isEmpty)),
+        ]
+        for (role, _) in results {
+            for (other, result) in results {
+                #expect(mayCome([ready, Self.open(role), .hear(.result(result), 1)]) == (role == other))
+            }
+        }
+        let preview = Step.hear(.result(.preview(nil)), 2)
+        let begun = [ready, Self.open(.previews(size)), .hear(.result(.previews(true)), 1)]
+        #expect(mayCome(begun + [.send(.preview(.zero), 2), preview]) && !mayCome(begun + [preview]))
+    }
+
+    @Test func fewRequestsAreOpen() {
+        func request(_ number: UInt32) -> Step { .hear(.request(number, .file(path: "a", folder: nil)), 0) }
+        #expect(mayCome(opened + [request(1), request(2), request(3), request(4)]))
+        #expect(!mayCome(opened + [request(1), request(2), request(3), request(4), request(5)]))
+        #expect(!mayCome(opened + [request(1), request(1)]))
+        #expect(mayCome(opened + [request(1), request(2), request(3), request(4), .send(.grant(2), 0), request(5)]))
+        #expect(mayCome(opened + [request(1), .send(.refuse(1, .isEmpty), 0), request(1)]))
+    }
+
+    @Test func anAllowanceIsUsedUpAndGrowsAgain() {
+        var allowance = Allowance(aSecond: 20, burst: 200)
+        var now = HostTime(nanoseconds: 1_000_000_000_000)
+        func taken(_ tries: Int) -> Int { (0..<tries).filter { _ in allowance.take(at: now) }.count }
+        #expect(taken(500) == 200 && allowance.excess == 300)
+        now += .seconds(1)
+        #expect(allowance.next < now && taken(500) == 20)
+        now += .milliseconds(49)
+        #expect(taken(1) == 0 && allowance.next == now + .milliseconds(1))
+        now += .seconds(1000)
+        #expect(taken(500) == 200)
+    }
+}
