@@ -144,6 +144,8 @@ let package = Package(
         .target(name: "CKioskInput", dependencies: ["CKioskEvdev"], path: "Sources/CInput", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskDisplay", path: "Sources/CDisplay"),
         .target(name: "CCapture", cSettings: [.treatAllWarnings(as: .error)]),
+        // What a process that reads media may do.
+        .target(name: "CSandbox", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
@@ -215,6 +217,7 @@ let package = Package(
         .testTarget(
             name: "DoctorTests", dependencies: ["Doctor", "KioskMedia", "KioskPlatform", "TestSupport"], swiftSettings: upcoming),
         .testTarget(name: "PlatformTests", dependencies: ["KioskPlatform", "CTestSupport"], swiftSettings: upcoming),
+        .testTarget(name: "SandboxTests", dependencies: ["CSandbox", "CTestSupport", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "MediaTests",
             dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "V4L2Driver", "VADriver", "KioskVocabulary"],
@@ -258,8 +261,9 @@ let package = Package(
             name: "MachineTests", dependencies: ["TestSupport"], path: "Tests/Machine",
             exclude: ["build", "guest-setup", "boot", "install", "kiosk.conf"],
             swiftSettings: upcoming),
-        // What ThreadSanitizer must be told of the standard library.
-        .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
+        // What ThreadSanitizer must be told of the standard library, and children that try the sandbox.
+        .target(
+            name: "CTestSupport", dependencies: ["CSandbox"], path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
         .target(
             name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskPlatform", "KioskVocabulary"],

@@ -16,6 +16,44 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
         #expect(try #require(Double(match.output.1)) <= limit, "\(report)")
     }
 
+    /// Lines of kiosk.service with this key: what stands behind it, word by word.
+    private static func words(_ key: String) throws -> [[Substring]] {
+        try String(contentsOfFile: "\(deploy)/kiosk.service", encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix(key + "=") }
+            .map { $0.dropFirst(key.count + 1).split(separator: " ") }
+    }
+
+    @Test func `a reader is started by the service, and can shut itself in`() throws {
+        let program = try #require(try Self.words("ExecStart").first?.first)
+        let programs = try Self.words("ExecPaths").joined()
+        // One that is not there does not keep the player from starting.
+        #expect(programs.contains(program) && programs.contains("-/usr/local/lib/kiosk/kiosk-reader"))
+        let calls = try Self.words("SystemCallFilter").joined()
+        #expect(Set(calls).isSuperset(of: ["seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]))
+        // Reading and writing of its own address family, for the sockets between the two.
+        #expect(try Self.words("RestrictAddressFamilies").joined().contains("AF_UNIX"))
+    }
+
+    /// systemd's own groups: what is not in them, the unit has to name.
+    @Test(.needs("systemd-analyze", hasAnalysis)) func `the service has the calls that start and watch a reader`() throws {
+        let report = try Clips.run(["systemd-analyze", "syscall-filter", "--no-pager"])
+        var groups: [Substring: [Substring]] = [:], group = Substring()
+        for line in report.split(separator: "\n") {
+            if line.hasPrefix("@") { group = line } else { groups[group, default: []].append(line.drop { $0 == " " }) }
+        }
+        func calls(_ words: some Sequence<Substring>) -> Set<Substring> {
+            words.reduce(into: []) { $0.formUnion($1.hasPrefix("@") ? calls(groups[$1] ?? []) : [$1]) }
+        }
+        let lines = try Self.words("SystemCallFilter")
+        let (taken, given) = (lines.filter { $0[0].hasPrefix("~") }, lines.filter { !$0[0].hasPrefix("~") })
+        let allowed = calls(given.joined()).subtracting(calls(taken.joined().map { $0.drop { $0 == "~" } }))
+        let needed: [Substring] = [
+            "clone", "clone3", "execve", "memfd_create", "pidfd_open", "pidfd_send_signal", "close_range", "prctl", "setsid", "socketpair",
+            "recvmsg", "sendmsg", "signalfd4", "epoll_create1", "wait4", "waitid", "prlimit64", "dup2", "dup3", "kill",
+            "seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self",
+        ]
+        for call in needed { #expect(allowed.contains(call), "\(call)") }
+    }
+
     @Test func `a stick is mounted by what kiosk says, with no rights, and with file systems that sticks have`() throws {
         let lines = try String(contentsOfFile: "\(Self.deploy)/kiosk-usb@.service", encoding: .utf8).split(separator: "\n")
         #expect(lines.contains("ExecCondition=/usr/local/bin/kiosk wants-sticks --config /etc/kiosk/kiosk.conf"))
