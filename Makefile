@@ -27,6 +27,7 @@ AT      = $(DESTDIR)$(PREFIX)
 build: setup
 	$(REPLAN)
 	$(OPTIMIZED) --product kiosk
+	$(OPTIMIZED) --product kiosk-reader
 	@touch .build/optimized/release/kiosk
 	@ln -sfn optimized/release .build/release
 
@@ -183,6 +184,7 @@ install:
 	@[ -x .build/release/kiosk ] && [ -e demo/still.png ] && [ -e .build/manual/kiosk.1 ] || \
 		{ echo 'nothing to install yet: make build demo manual, then make install as root' >&2; exit 1; }
 	install -D -m 755 -t $(AT)/bin .build/release/kiosk
+	install -D -m 755 -t $(AT)/lib/kiosk .build/release/kiosk-reader
 	install -D -m 644 -t $(AT)/share/kiosk/demo $(CLIPS)
 	install -D -m 644 -t $(AT)/share/man/man1 .build/manual/kiosk.1
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
@@ -190,7 +192,7 @@ install:
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
 	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
 	for unit in kiosk.service kiosk-usb@.service; do \
-		sed 's|/usr/local/bin/|$(PREFIX)/bin/|' deploy/$$unit | install -m 644 /dev/stdin $(AT)/lib/systemd/system/$$unit || exit; done
+		sed 's|/usr/local/bin/|$(PREFIX)/bin/|; s|/usr/local/lib/kiosk/|$(PREFIX)/lib/kiosk/|' deploy/$$unit | install -m 644 /dev/stdin $(AT)/lib/systemd/system/$$unit || exit; done
 	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
 	.build/release/kiosk --generate-completion-script bash | install -m 644 /dev/stdin $(AT)/share/$(word 1,$(COMPLETIONS))
 	.build/release/kiosk --generate-completion-script zsh | install -m 644 /dev/stdin $(AT)/share/$(word 2,$(COMPLETIONS))
@@ -214,7 +216,7 @@ uninstall:
 	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
 	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path systemd/system/kiosk-usb@.service sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS) man/man1/kiosk.1 man/man5/kiosk.conf.5)
-	rm -rf $(AT)/share/kiosk
+	rm -rf $(AT)/share/kiosk $(AT)/lib/kiosk
 	@$(RELOAD)
 
 # .build/kiosk_VERSION_ARCHITECTURE.deb; FFMPEG=lean for one with an FFmpeg of its own, .build/kiosk_VERSION+lean_ARCHITECTURE.deb: docs/install.md

@@ -15,6 +15,7 @@ let package = Package(
     name: "kiosk",
     products: [
         .executable(name: "kiosk", targets: ["kiosk"]),
+        .executable(name: "kiosk-reader", targets: ["kiosk-reader"]),
         .library(name: "KioskPlayer", targets: ["KioskPlayer", "KioskPlayerErrors"]),
         .library(name: "KioskDisplay", targets: ["KioskDisplay"]),
         .library(name: "KioskAudio", targets: ["KioskAudio"]),
@@ -25,6 +26,7 @@ let package = Package(
         // For LD_PRELOAD in tests.
         .library(name: "FaultyFiles", type: .dynamic, targets: ["FaultyFiles"]),
         // For LD_PRELOAD, too.
+        .library(name: "HostileDecoder", type: .dynamic, targets: ["HostileDecoder"]),
         .library(name: "VADriver", type: .dynamic, targets: ["VADriver"]),
         .library(name: "V4L2Driver", type: .dynamic, targets: ["V4L2Driver"]),
     ],
@@ -50,6 +52,9 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
+        // Reads media where there is nothing to lose: docs/architecture.md.
+        .executableTarget(
+            name: "kiosk-reader", dependencies: ["CReader", "CSandbox", "KioskReaderServer", "CKioskPlatform"], swiftSettings: upcoming),
         // What applications have of the engine: docs are Sources/Library/Player/KioskPlayer.docc.
         .target(
             name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
@@ -83,7 +88,7 @@ let package = Package(
         .target(
             name: "Controls",
             dependencies: [
-                "CCairo", "Configuration", "KioskCapture", "KioskInputCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
+                "CCairo", "Configuration", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
             swiftSettings: pure),
@@ -118,6 +123,18 @@ let package = Package(
         .target(
             name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
             swiftSettings: pure),
+        // The player's side of the processes that read, and theirs.
+        .target(
+            name: "KioskReaders",
+            dependencies: [
+                "CKioskFFmpeg", "CReader", "CSandbox", "CKioskPlatform", "KioskReaderServer", "KioskReaderProtocol", "KioskMedia",
+                "KioskVocabulary", "KioskPlatform", log,
+            ], path: "Sources/Readers", swiftSettings: upcoming),
+        .target(
+            name: "KioskReaderServer",
+            dependencies: [
+                "CKioskFFmpeg", "CSandbox", "CKioskPlatform", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform",
+            ], path: "Sources/ReaderServer", swiftSettings: upcoming),
         // What a player and its reader say to each other.
         .target(
             name: "KioskReaderProtocol", dependencies: ["CKioskPlatform", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
@@ -139,6 +156,7 @@ let package = Package(
             swiftSettings: upcoming),
 
         .target(name: "CKioskPlatform", path: "Sources/CPlatform", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CReader", dependencies: ["CKioskPlatform", "CSandbox"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskMedia", dependencies: ["CKioskFFmpeg"], path: "Sources/CMedia", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskAudio", dependencies: ["CKioskALSA"], path: "Sources/CAudio", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskInput", dependencies: ["CKioskEvdev"], path: "Sources/CInput", cSettings: [.treatAllWarnings(as: .error)]),
@@ -163,6 +181,8 @@ let package = Package(
 
         // Runs the built binary as a user would; what it must print stands in Expected.
         .target(name: "FaultyFiles", path: "Tests/FaultyFiles", cSettings: [.treatAllWarnings(as: .error)]),
+        // A decoder that does what bugs let others do.
+        .target(name: "HostileDecoder", dependencies: ["CKioskFFmpeg"], path: "Tests/HostileDecoder", cSettings: [.treatAllWarnings(as: .error)]),
         // Decodes H.264 for tests: a driver of libva without a device.
         .target(name: "VADriver", dependencies: ["CKioskFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
         // The same behind the system calls of V4L2.
@@ -221,6 +241,13 @@ let package = Package(
         .testTarget(
             name: "MediaTests",
             dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "V4L2Driver", "VADriver", "KioskVocabulary"],
+            swiftSettings: upcoming),
+        .testTarget(
+            name: "ReadersTests",
+            dependencies: [
+                "KioskReaders", "CSandbox", "KioskMedia", "KioskVocabulary", "KioskPlatform", "TestSupport", "CTestSupport", "kiosk-reader",
+                "HostileDecoder",
+            ],
             swiftSettings: upcoming),
         .testTarget(
             name: "ReaderProtocolTests",

@@ -2,6 +2,7 @@ import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import Synchronization
 
@@ -415,6 +416,8 @@ package final class Controls: Sendable {
     private func startShelfThreads(_ shared: inout Shared) {
         if shared.hasShelfThreads { return }
         shared.hasShelfThreads = true
+        // Here, since whoever starts them gives them its priority.
+        Readers.shared.prepare()
         Thread("shelf") { [weak self] in self?.drawRows() }.detach()
         Thread("thumbnails") { [weak self] in self?.makeThumbnails() }.detach()
     }
@@ -455,7 +458,7 @@ package final class Controls: Sendable {
             Thread.runWhenIdle()
             let store = surroundings.store
             let kept = job.entry.version.flatMap { store?.find(job.entry.source, $0, job.width, job.height) }
-            let made = kept ?? Thumbnail.make(of: job.entry.source, fitting: job.width, job.height, interruption: interruption)
+            let made = kept ?? Thumbnail.read(of: job.entry.source, fitting: job.width, job.height, interruption: interruption)
             let picture = made?.picture.map { PreviewPicture(Surface(width: $0.width, height: $0.height, pixels: $0.pixels)) }
             shared.signal { shared in
                 shared.reading = nil

@@ -1,6 +1,7 @@
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import Logging
 
 /// Pictures of what lies under a finger on the slider, decoded on a thread of their own (`previews`).
@@ -50,6 +51,8 @@ package final class Previews: Sendable {
             return !state.hasThread
         }
         if startsThread {
+            // Here, since whoever starts it gives it its priority.
+            Readers.shared.prepare()
             Thread("previews") { [state, onPicture] in
                 Thread.giveWay()
                 Self.run(state, onPicture)
@@ -72,7 +75,7 @@ package final class Previews: Sendable {
     // MARK: The thread
 
     private static func run(_ state: Monitor<State>, _ onPicture: @Sendable (Picture) -> Void) {
-        var reader: PreviewReader?
+        var reader: PreviewSession?
         while let step = nextStep(state) {
             switch step {
             case .close: reader = nil
@@ -108,7 +111,7 @@ package final class Previews: Sendable {
     }
 
     private static func decode(
-        _ request: PreviewSchedule.Request, _ reader: inout PreviewReader?, _ state: Monitor<State>
+        _ request: PreviewSchedule.Request, _ reader: inout PreviewSession?, _ state: Monitor<State>
     ) -> PreviewSchedule.Result {
         do throws(MediaError) {
             if reader == nil {
@@ -117,7 +120,7 @@ package final class Previews: Sendable {
                     state.open = (request.source, interruption)
                     if state.hasEnded { interruption.cancel() }
                 }
-                reader = try PreviewReader.open(request.source.string, fitting: request.width, request.height, interruption: interruption)
+                reader = try PreviewSession.open(request.source.string, fitting: request.width, request.height, interruption: interruption)
             }
             guard reader != nil else { return .unusable }
             guard let preview = try reader!.preview(at: request.time) else { return .nothing }

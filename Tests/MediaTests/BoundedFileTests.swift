@@ -58,7 +58,7 @@ import Testing
         interruption.cancel()
         #expect(file.seek(to: 500_000))
         #expect(read(file, 10) == [])
-        #expect(throws: BoundedFile.Failure.self) { try BoundedFile.open(path, interruption: interruption) }
+        #expect(throws: FileFailure.self) { try BoundedFile.open(path, interruption: interruption) }
     }
 
     /// A worker may be given up before it has taken up what it was asked: it is no call that hangs.
@@ -81,7 +81,7 @@ import Testing
         do {
             _ = try BoundedFile.open(path, interruption: Interruption())
             Issue.record("it was opened")
-        } catch BoundedFile.Failure.notARegularFile {}
+        } catch FileFailure.notARegularFile {}
     }
 
     @Test("What the kernel makes up is no empty file that one could copy again") func ofTheKernel() {
@@ -89,7 +89,7 @@ import Testing
             do {
                 _ = try BoundedFile.open(path, interruption: Interruption())
                 Issue.record("\(path) was opened")
-            } catch BoundedFile.Failure.notARegularFile {} catch { Issue.record("\(path): \(error)") }
+            } catch FileFailure.notARegularFile {} catch { Issue.record("\(path): \(error)") }
         }
     }
 }

@@ -5,6 +5,55 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
+/// A regular file that has been opened for reading.
+package struct OpenedFile: Sendable {
+    package let descriptor: SharedDescriptor
+    /// The file as it was then.
+    package let version: FileVersion
+
+    /// A descriptor that somebody else has opened and looked at.
+    package init(_ descriptor: SharedDescriptor, _ version: FileVersion) { (self.descriptor, self.version) = (descriptor, version) }
+
+    /// Opens the regular file at `path`, which is relative to `folder` where one is given and leads nowhere else then. Blocks for as long as the file
+    /// system does.
+    package init(_ path: String, in folder: String? = nil) throws(FileFailure) {
+        let whole = folder.map { $0 + "/" + path } ?? path
+        guard let found = stat(at: whole) else { throw .system(errno) }
+        // A FIFO would block, a device may never end.
+        if !found.isFile { throw found.isFolder ? .isDirectory : .notARegularFile }
+        // The kernel makes up what is in /proc when it is read, and tells no length (`PROC_SUPER_MAGIC`).
+        if found.st_size == 0 { throw kiosk_file_system(whole) == 0x9FA0 ? .notARegularFile : .isEmpty }
+        if access(whole, R_OK) != 0 { throw .notReadable }
+        let raw = if let folder { kiosk_open_within(folder, path) } else { Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
+        guard let file = Descriptor(adopting: raw) else { throw folder != nil && errno == EXDEV ? .leadsOutside : .system(errno) }
+        guard let opened = file.status, opened.isFile else { throw .notARegularFile }
+        self.init(SharedDescriptor(file), FileVersion(opened))
+    }
+
+    /// Reads bytes at a place: how many, or a negative errno; and the file's size now, -1 where that cannot be had. The corresponding C functions are
+    /// `pread` and `fstat`.
+    func read(into bytes: UnsafeMutableRawPointer, count: Int, at offset: Int64) -> (count: Int, size: Int64) {
+        var result: Int
+        repeat { result = pread(descriptor.raw, bytes, count, off_t(offset)) } while result < 0 && errno == EINTR
+        if result < 0 { result = -Int(errno) }
+        var status = stat()
+        return (result, fstat(descriptor.raw, &status) == 0 ? Int64(status.st_size) : -1)
+    }
+}
+
+/// Where this process' files come from. A process that may open none has somebody else open them, and reads them itself: a call that never returns
+/// costs it, and nobody else.
+package enum FileAccess {
+    /// Opens a file as ``OpenedFile/init(_:in:)`` does.
+    package typealias Open = @Sendable (_ path: String, _ folder: String?) -> Result<OpenedFile, FileFailure>
+
+    private static let other = Mutex<Open?>(nil)
+    static var open: Open? { other.withLock { $0 } }
+
+    /// Has `open` open all files of the process from now on.
+    package static func leave(to open: @escaping Open) { other.withLock { $0 = open } }
+}
+
 /// A regular file whose system calls cannot block the thread that reads it.
 ///
 /// A call on a dead network file system or a failing disk may never return, and no signal ends it. So a worker thread of each file makes
@@ -15,26 +64,20 @@ import Synchronization
 ///
 /// One thread at a time reads.
 final class BoundedFile {
-    /// Why a file could not be opened.
-    enum Failure: Error {
-        /// errno of the call that failed.
-        case system(Int32)
-        case isDirectory, notARegularFile, isEmpty, notReadable
-        /// A link of its path leads out of the folder in which it has to be.
-        case leadsOutside
-        /// What it is does not get to libavformat.
-        case refused(MediaError.Reason)
-        /// No answer within the time allowed, or it was cancelled.
-        case interrupted
-    }
-
     /// The file as it was when it was opened.
     let version: FileVersion
     /// The file's length in bytes, as of the last call; it may grow.
     private(set) var size: Int64
     private(set) var position: Int64 = 0
 
-    private let worker: FileWorker
+    /// Who makes its calls.
+    private enum Caller {
+        case worker(FileWorker)
+        /// The reading thread.
+        case reader(OpenedFile)
+    }
+
+    private let caller: Caller
     private let interruption: Interruption
     /// Nil once the worker that has it was abandoned.
     private var block: FileBlock?
@@ -47,13 +90,18 @@ final class BoundedFile {
 
     /// Opens the regular file at `path` for reading, which is relative to `folder` where one is given and leads nowhere else then. Blocks at most as
     /// long as the interruption allows.
-    static func open(_ path: String, in folder: String? = nil, interruption: Interruption) throws(Failure) -> BoundedFile {
+    static func open(_ path: String, in folder: String? = nil, interruption: Interruption) throws(FileFailure) -> BoundedFile {
         let whole = folder.map { $0 + "/" + path } ?? path
-        if interruption.isOver || AbandonedCalls.block(whole) { throw .interrupted }
-        let worker = FileWorker(path: whole, folder: folder, interruption: interruption)
+        if interruption.isOver { throw .interrupted }
+        if let open = FileAccess.open {
+            let file = try open(path, folder).get()
+            return BoundedFile(.reader(file), interruption, file.version)
+        }
+        if AbandonedCalls.block(whole) { throw .interrupted }
+        let worker = FileWorker(path: path, in: folder, whole: whole, interruption: interruption)
         guard let answer = worker.ask(.open) else { throw .interrupted }
         switch answer {
-        case .opened(let version): return BoundedFile(worker, interruption, version)
+        case .opened(let version): return BoundedFile(.worker(worker), interruption, version)
         case .refused(let failure):
             worker.end()
             throw failure
@@ -62,14 +110,14 @@ final class BoundedFile {
         }
     }
 
-    private init(_ worker: FileWorker, _ interruption: Interruption, _ version: FileVersion) {
-        self.worker = worker
+    private init(_ caller: Caller, _ interruption: Interruption, _ version: FileVersion) {
+        self.caller = caller
         self.interruption = interruption
         (self.version, size) = (version, version.size)
         block = FileBlock(capacity: Self.blockSize)
     }
 
-    deinit { worker.end() }
+    deinit { if case .worker(let worker) = caller { worker.end() } }
 
     /// The result of ``read(into:count:)``.
     enum ReadResult: Equatable {
@@ -87,10 +135,8 @@ final class BoundedFile {
             guard let block = block.take(), !interruption.isOver else { return .interrupted }
             let isNext = blockCount > 0 && position == blockStart + Int64(blockCount)
             blockCount = 0
-            guard let answer = worker.ask(.read(block, offset: position, count: isNext ? Self.blockSize : Self.firstBlockSize))
-            else { return .interrupted }
+            guard let (result, size) = read(block, count: isNext ? Self.blockSize : Self.firstBlockSize) else { return .interrupted }
             self.block = block
-            guard case .read(let result, let size) = answer else { fatalError("a worker answers what it was asked") }
             if size >= 0 { self.size = size }
             if result < 0 { return .failed(errno: Int32(-result)) }
             if result == 0 { return .end }
@@ -102,6 +148,17 @@ final class BoundedFile {
         destination.copyMemory(from: block.bytes + offset, byteCount: given)
         position += Int64(given)
         return .bytes(given)
+    }
+
+    /// Reads bytes at ``position``: how many, or a negative errno, and the file's size; nil where no answer came in time.
+    private func read(_ block: FileBlock, count: Int) -> (Int, size: Int64)? {
+        switch caller {
+        case .reader(let file): return file.read(into: block.bytes, count: count, at: position)
+        case .worker(let worker):
+            guard let answer = worker.ask(.read(block, offset: position, count: count)) else { return nil }
+            guard case .read(let result, let size) = answer else { fatalError("a worker answers what it was asked") }
+            return (result, size)
+        }
     }
 
     /// Sets ``position``, which may lie behind the end; false where it is negative.
@@ -130,7 +187,7 @@ private final class FileWorker: Sendable {
 
     enum Answer: Sendable {
         case opened(FileVersion)
-        case refused(BoundedFile.Failure)
+        case refused(FileFailure)
         /// Bytes read or a negative errno; the file's size, or -1.
         case read(Int, size: Int64)
     }
@@ -145,13 +202,14 @@ private final class FileWorker: Sendable {
     }
 
     private let path: String
-    /// What its path begins with, and may not lead out of; nil where it may lead anywhere.
+    /// What the path is relative to, and may not lead out of; nil where it may lead anywhere.
     private let folder: String?
+    private let whole: String
     private let interruption: Interruption
     private let state = Monitor(State.idle)
 
-    init(path: String, folder: String?, interruption: Interruption) {
-        (self.path, self.folder) = (path, folder)
+    init(path: String, in folder: String?, whole: String, interruption: Interruption) {
+        (self.path, self.folder, self.whole) = (path, folder, whole)
         self.interruption = interruption
         Thread("file") { [self] in run() }.detach()
     }
@@ -165,7 +223,7 @@ private final class FileWorker: Sendable {
         return state.withLock { state in
             if let late = Self.takeAnswer(&state) { return late }
             state = .abandoned
-            AbandonedCalls.add(path, since: began)
+            AbandonedCalls.add(whole, since: began)
             return nil
         }
     }
@@ -187,7 +245,7 @@ private final class FileWorker: Sendable {
     // MARK: The thread
 
     private func run() {
-        var file = Descriptor(-1)
+        var file: OpenedFile?
         while let request = next() {
             let answer = perform(request, &file)
             let isWanted = state.withLock { state in
@@ -198,9 +256,9 @@ private final class FileWorker: Sendable {
             if !isWanted { break }
             interruption.wake()
         }
-        file = Descriptor(-1)
+        file = nil
         // It may also have been abandoned before it began with the request.
-        if state.withLock({ if case .abandoned = $0 { true } else { false } }) { AbandonedCalls.remove(path) }
+        if state.withLock({ if case .abandoned = $0 { true } else { false } }) { AbandonedCalls.remove(whole) }
     }
 
     private func next() -> Request? {
@@ -213,33 +271,20 @@ private final class FileWorker: Sendable {
         } ?? nil
     }
 
-    private func perform(_ request: Request, _ file: inout Descriptor) -> Answer {
+    private func perform(_ request: Request, _ file: inout OpenedFile?) -> Answer {
         switch request {
-        case .open: return open(&file)
+        case .open:
+            do throws(FileFailure) {
+                let opened = try OpenedFile(path, in: folder)
+                file = opened
+                return .opened(opened.version)
+            } catch {
+                return .refused(error)
+            }
         case .read(let block, let offset, let count):
-            var result: Int
-            repeat { result = pread(file.raw, block.bytes, count, off_t(offset)) } while result < 0 && errno == EINTR
-            if result < 0 { result = -Int(errno) }
-            return .read(result, size: file.status.map { Int64($0.st_size) } ?? -1)
+            let (result, size) = file?.read(into: block.bytes, count: count, at: offset) ?? (-Int(EBADF), -1)
+            return .read(result, size: size)
         }
-    }
-
-    private func open(_ file: inout Descriptor) -> Answer {
-        guard let found = stat(at: path) else { return .refused(.system(errno)) }
-        // A FIFO would block, a device may never end.
-        if !found.isFile { return .refused(found.isFolder ? .isDirectory : .notARegularFile) }
-        // The kernel makes up what is in /proc when it is read, and tells no length (`PROC_SUPER_MAGIC`).
-        if found.st_size == 0 { return .refused(kiosk_file_system(path) == 0x9FA0 ? .notARegularFile : .isEmpty) }
-        if access(path, R_OK) != 0 { return .refused(.notReadable) }
-        if let folder {
-            file = Descriptor(kiosk_open_within(folder, String(decoding: path.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self)))
-            guard file.raw >= 0 else { return .refused(errno == EXDEV ? .leadsOutside : .system(errno)) }
-        } else {
-            file = Descriptor(Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK))
-            guard file.raw >= 0 else { return .refused(.system(errno)) }
-        }
-        guard let opened = file.status, opened.isFile else { return .refused(.notARegularFile) }
-        return .opened(FileVersion(opened))
     }
 }
 

@@ -249,7 +249,7 @@ final class FileInput: @unchecked Sendable {
             if !isFile { return refuse(text) }
             path = inside
         }
-        do throws(BoundedFile.Failure) {
+        do throws(FileFailure) {
             let io = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
             look(at: io, of: context)
             // libavformat would close the context's own as one of its own.
@@ -278,7 +278,7 @@ final class FileInput: @unchecked Sendable {
     }
 
     /// Opens the file at `path`, beneath `folder` where one is given; the context belongs to this object.
-    func openFile(_ path: String, in folder: String? = nil) throws(BoundedFile.Failure) -> UnsafeMutablePointer<AVIOContext> {
+    func openFile(_ path: String, in folder: String? = nil) throws(FileFailure) -> UnsafeMutablePointer<AVIOContext> {
         let file = try BoundedFile.open(path, in: folder, interruption: interruption)
         let io = avio_alloc_context(
             av_malloc(Self.bufferSize).assumingMemoryBound(to: UInt8.self), Int32(Self.bufferSize), 0,

@@ -10,14 +10,14 @@ package let openingTimeLimit = MediaTime.seconds(15)
 let readingTimeLimit = MediaTime.seconds(10)
 
 extension FormatContext {
-    /// Opens and probes `source`. Blocks, at most ``openingTimeLimit`` a step, of a stream as long as `settings` say; longer only where a network protocol makes a call that
+    /// Opens and probes `source`, which may name what `reach` says, or what a source of its kind may. Blocks, at most ``openingTimeLimit`` a step, of a stream as long as `settings` say; longer only where a network protocol makes a call that
     /// cannot be interrupted. The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
     static func open(
-        _ source: String, settings: StreamSettings = StreamSettings(), isKept: Bool = false, displaySize: (width: Int, height: Int)? = nil,
-        interruption: Interruption
+        _ source: String, settings: StreamSettings = StreamSettings(), isKept: Bool = false, reach: SourceReach? = nil,
+        displaySize: (width: Int, height: Int)? = nil, interruption: Interruption
     ) throws(MediaError) -> FormatContext {
         let source = withoutFileScheme(source)
-        let reach = SourceReach(source, settings, isKept: isKept)
+        let reach = reach ?? SourceReach(source, settings, isKept: isKept)
         if let scheme = reach.refusedScheme { throw MediaError(source, .protocolNotPlayed(scheme)) }
         TLSTerms.prepare()
         let closing = SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
@@ -82,7 +82,7 @@ extension FormatContext {
     private static func open(
         file path: String, _ input: FileInput, _ interruption: Interruption
     ) throws(MediaError) -> UnsafeMutablePointer<AVIOContext> {
-        do throws(BoundedFile.Failure) {
+        do throws(FileFailure) {
             return try input.openFile(path)
         } catch {
             switch error {

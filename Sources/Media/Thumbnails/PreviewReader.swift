@@ -20,6 +20,11 @@ package struct PreviewReader: ~Copyable, Sendable {
         package let time: MediaTime
         /// Item times whose preview it is: those that it is the nearest key frame to.
         package let span: ClosedRange<MediaTime>
+
+        /// A preview from its parts.
+        package init(picture: SmallPicture, time: MediaTime, span: ClosedRange<MediaTime>) {
+            (self.picture, self.time, self.span) = (picture, time, span)
+        }
     }
 
     private var source: PacketSource
@@ -38,12 +43,12 @@ package struct PreviewReader: ~Copyable, Sendable {
     /// - Returns: nil where there are no previews: of a stream, a still, an animated image, sound alone, and what cannot be sought in.
     /// - Throws: ``MediaError`` with what is wrong with the file.
     package static func open(
-        _ source: String, fitting width: Int, _ height: Int, interruption: Interruption = Interruption(),
+        _ source: String, fitting width: Int, _ height: Int, reach: SourceReach? = nil, interruption: Interruption = Interruption(),
         pictureMemory: Int = MemoryLimit.ofItem
     ) throws(MediaError) -> PreviewReader? {
         if isURL(source) { return nil }
         MemoryLimit.boundAllocations()
-        let format = try FormatContext.open(source, interruption: interruption)
+        let format = try FormatContext.open(source, reach: reach, interruption: interruption)
         let index = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
         guard index >= 0, let stream = format.raw.pointee.streams[Int(index)], shim_stream_is_attached_picture(stream) == 0,
             !format.isImage

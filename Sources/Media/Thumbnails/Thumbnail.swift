@@ -30,11 +30,11 @@ package struct Thumbnail: Hashable, Sendable {
     /// Makes the thumbnail of a file: opens it, and decodes a key frame a tenth into it, on the calling thread and as cheaply as
     /// ``PreviewReader`` does. What is wrong with the file is in the facts. nil where `interruption` was cancelled.
     package static func make(
-        of source: String, fitting width: Int, _ height: Int, interruption: Interruption = Interruption()
+        of source: String, fitting width: Int, _ height: Int, reach: SourceReach? = nil, interruption: Interruption = Interruption()
     ) -> Thumbnail? {
         var facts = ClipFacts()
         do throws(MediaError) {
-            return try PreviewReader.thumbnail(of: source, fitting: width, height, interruption: interruption)
+            return try PreviewReader.thumbnail(of: source, fitting: width, height, reach, interruption)
         } catch {
             if interruption.cancelled { return nil }
             facts.problem = error.explained(interruption).reason.text
@@ -48,10 +48,10 @@ extension PreviewReader {
     private static let latest = MediaTime.seconds(20)
 
     fileprivate static func thumbnail(
-        of source: String, fitting width: Int, _ height: Int, interruption: Interruption
+        of source: String, fitting width: Int, _ height: Int, _ reach: SourceReach?, _ interruption: Interruption
     ) throws(MediaError) -> Thumbnail {
         MemoryLimit.boundAllocations()
-        let format = try FormatContext.open(source, interruption: interruption)
+        let format = try FormatContext.open(source, reach: reach, interruption: interruption)
         let video = av_find_best_stream(format.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
         let audio = av_find_best_stream(format.raw, AVMEDIA_TYPE_AUDIO, -1, -1, nil, 0)
         if video < 0, audio < 0 { throw MediaError(source, .nothingToPlay) }

@@ -1,0 +1,132 @@
+import CKioskPlatform
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+
+/// The reader's end of its socket. What it sends is believed by nobody, and what it receives is the player's.
+///
+/// A thread of its own receives (`orders`), so that ``ReaderOrder/cancel`` and the answers to requests come while a source is being read. It is
+/// started by ``listen(_:)``; before that, the thread that calls ``first()`` receives.
+final class ReaderChannel: Sendable {
+    private struct State {
+        var orders: [(order: ReaderOrder, serial: UInt32)] = []
+        var answers: [UInt32: Result<OpenedFile, FileFailure>] = [:]
+        var lastRequest: UInt32 = 0
+        /// Whether there is nobody at the other end any more.
+        var isClosed = false
+    }
+
+    private let socket: SharedDescriptor
+    /// Ends what is being read when the player wants nothing more of it.
+    let interruption = Interruption()
+    private let state = Monitor(State())
+
+    init(_ socket: SharedDescriptor) { self.socket = socket }
+
+    // MARK: Sending
+
+    /// Tells the player something. Blocks while it reads too slowly. Nobody hears it once the player has gone.
+    func send(_ message: ReaderMessage, serial: UInt32 = 0, descriptor: Int32 = -1) {
+        guard let datagrams = try? message.datagrams(serial: serial) else { return }
+        for datagram in datagrams {
+            var sent: Int
+            repeat { sent = kiosk_send(socket.raw, datagram, datagram.count, descriptor) } while sent < 0 && errno == EINTR
+            if sent < 0 { return close() }
+        }
+    }
+
+    /// Asks the player for a file, and blocks until it has answered.
+    func ask(for path: String, in folder: String?) -> Result<OpenedFile, FileFailure> {
+        let number = state.withLock { state in
+            state.lastRequest &+= 1
+            return state.lastRequest
+        }
+        send(.request(number, .file(path: path, folder: folder)))
+        return state.wait { $0.isClosed ? .failure(.interrupted) : $0.answers.removeValue(forKey: number) } ?? .failure(.interrupted)
+    }
+
+    // MARK: Receiving
+
+    /// A descriptor that comes before the first order, and the number that it is to have; nil when there is no further one.
+    func gift() -> (number: UInt8, SharedDescriptor)? {
+        // An order is longer, and is left where it is.
+        var (byte, raw, room, length): (UInt8, Int32, (UInt8, UInt8), Int) = (0, -1, (0, 0), -1)
+        repeat { length = recv(socket.raw, &room, 2, Int32(MSG_PEEK)) } while length < 0 && errno == EINTR
+        guard length == 1, kiosk_receive(socket.raw, &byte, 1, &raw) == 1, raw >= 0 else { return nil }
+        return (byte, SharedDescriptor(Descriptor(raw)))
+    }
+
+    /// The first order, received by the calling thread; nil when the player has gone.
+    func first() -> (order: OpenOrder, serial: UInt32)? {
+        var orders = Assembly<ReaderOrder>()
+        guard let (order, serial, _) = receive(&orders), case .open(let open) = order else { return nil }
+        return (open, serial)
+    }
+
+    /// Receives on a thread of its own from now on. `onOrder` is called there after each order, and when the player has gone.
+    func listen(_ onOrder: @escaping @Sendable () -> Void = {}) {
+        Thread("orders") { [self] in
+            var orders = Assembly<ReaderOrder>()
+            while let (order, serial, descriptor) = receive(&orders) {
+                take(order, serial, descriptor)
+                onOrder()
+            }
+            close()
+            onOrder()
+        }.detach()
+    }
+
+    /// The next order; nil where there is none, or nobody any more who could give one (``isClosed``).
+    func takeOrder() -> (order: ReaderOrder, serial: UInt32)? {
+        state.withLock { $0.orders.isEmpty ? nil : $0.orders.removeFirst() }
+    }
+
+    /// The next order, waited for; nil when the player has gone.
+    func nextOrder() -> (order: ReaderOrder, serial: UInt32)? {
+        state.wait { state -> (order: ReaderOrder, serial: UInt32)?? in
+            if !state.orders.isEmpty { return state.orders.removeFirst() }
+            return state.isClosed ? .some(nil) : nil
+        } ?? nil
+    }
+
+    var hasOrder: Bool { state.withLock { !$0.orders.isEmpty } }
+
+    var isClosed: Bool { state.withLock(\.isClosed) }
+
+    private func take(_ order: ReaderOrder, _ serial: UInt32, _ descriptor: SharedDescriptor?) {
+        switch order {
+        case .cancel, .close: interruption.cancel()
+        case .grant(let number):
+            var answer = Result<OpenedFile, FileFailure>.failure(.system(EBADF))
+            var status = stat()
+            if let descriptor, fstat(descriptor.raw, &status) == 0 {
+                answer = .success(OpenedFile(descriptor, FileVersion(status)))
+            }
+            state.signal { $0.answers[number] = answer }
+        case .refuse(let number, let failure): state.signal { $0.answers[number] = .failure(failure) }
+        default: state.signal { $0.orders.append((order, serial)) }
+        }
+    }
+
+    private func close() {
+        interruption.cancel()
+        state.signal { $0.isClosed = true }
+    }
+
+    private func receive(_ orders: inout Assembly<ReaderOrder>) -> (ReaderOrder, UInt32, SharedDescriptor?)? {
+        var buffer = [UInt8](repeating: 0, count: Datagram.longest)
+        while true {
+            var raw: Int32 = -1
+            let count = kiosk_receive(socket.raw, &buffer, buffer.count, &raw)
+            if count < 0, errno == EINTR { continue }
+            let descriptor = raw >= 0 ? SharedDescriptor(Descriptor(raw)) : nil
+            if count <= 0 { return nil }
+            // Of one build with the player: what cannot be read is a fault, and the end.
+            let whole: (message: ReaderOrder, serial: UInt32)?
+            do throws(WireError) { whole = try orders.add(buffer[..<count]) } catch { return nil }
+            if let whole { return (whole.message, whole.serial, descriptor) }
+        }
+    }
+}

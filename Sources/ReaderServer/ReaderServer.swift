@@ -1,0 +1,214 @@
+import CKioskFFmpeg
+import CKioskPlatform
+import CSandbox
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+
+/// What reads a source for the player: carries out its orders, one after the other, and does not know where it runs. That is a process forked from
+/// the zygote, which opens the source's file, gives up everything else (csandbox.h), and then looks at its first byte; or a thread of the
+/// player's, with the same socket and the same memory.
+///
+///     player ── order ──▶ ReaderServer ── MediaReader, PreviewReader, Thumbnail ──▶ result memory
+///            ◀─ message ─┘
+///
+/// Descriptors come before the first order, each with a datagram of one byte: its number in csandbox.h.
+package enum ReaderServer {
+    /// Has the libraries do once what each reader would do again, so that all have it. In the zygote, which must not get a second thread.
+    package static func warmUp() {
+        _ = MemoryLimit.ofItem
+        av_log_set_level(AV_LOG_QUIET)
+        // Tables of codecs are made when they are first asked for.
+        var place: UnsafeMutableRawPointer?
+        while av_codec_iterate(&place) != nil {}
+        place = nil
+        while av_demuxer_iterate(&place) != nil {}
+        // The C library opens files for the first of each of these character sets, which names of programmes in MPEG-TS are in.
+        for name in characterSets where iconv_open("UTF-8", name) == nil {}
+    }
+
+    private static let characterSets =
+        ["ISO6937", "UCS-2BE", "GB2312", "BIG5", "KS_C_5601-1987"] + (1...15).filter { $0 != 12 }.map { "ISO-8859-\($0)" }
+
+    /// Serves in a process that was forked from the zygote, with its socket as descriptor 3. Ends the process.
+    package static func serveProcess() -> Never {
+        let channel = ReaderChannel(SharedDescriptor(Descriptor(Int32(KIOSK_READER_CONTROL))))
+        let gifts = Gifts(from: channel, isProcess: true)
+        guard let (order, serial) = channel.first() else { exit(0) }
+        if case .file(let folder) = order.role {
+            channel.send(.ready(ReaderReadiness()))
+            openFile(order.source, in: folder, for: channel, serial)
+            exit(0)
+        }
+        let path = withoutFileScheme(order.source)
+        let source = open(path)
+        guard lockIn(order, gifts, channel) else { exit(70) }
+        FileAccess.leave { name, folder in folder == nil && name == path ? source : channel.ask(for: name, in: folder) }
+        channel.listen()
+        serve(order, serial, on: channel, gifts.memory)
+        exit(0)
+    }
+
+    /// Serves on a thread of the player's, until the player closes the other end of `socket`. Returns then.
+    package static func serveThread(_ socket: SharedDescriptor) {
+        let channel = ReaderChannel(socket)
+        let gifts = Gifts(from: channel, isProcess: false)
+        guard let (order, serial) = channel.first() else { return }
+        channel.send(.ready(ReaderReadiness()))
+        if case .file(let folder) = order.role { return openFile(order.source, in: folder, for: channel, serial) }
+        channel.listen()
+        serve(order, serial, on: channel, gifts.memory)
+    }
+
+    // MARK: Before the first byte
+
+    /// What the player gives along.
+    private struct Gifts {
+        /// What both sides see (``ControlPage``).
+        var page: SharedDescriptor?
+        /// Where results lie.
+        var memory: ResultMemory?
+
+        /// Takes them. In a process each gets its number.
+        init(from channel: ReaderChannel, isProcess: Bool) {
+            while let (number, descriptor) = channel.gift() {
+                let own: SharedDescriptor
+                if isProcess {
+                    let target = Int32(number)
+                    if descriptor.raw != target, dup2(descriptor.raw, target) < 0 { continue }
+                    own = descriptor.raw == target ? descriptor : SharedDescriptor(Descriptor(target))
+                    // As long as the process: files that are opened later must not get its number, by which the sandbox knows them.
+                    _ = Unmanaged.passRetained(own)
+                } else {
+                    own = descriptor
+                }
+                switch Int(number) {
+                case Int(KIOSK_READER_PAGE): page = own
+                case Int(KIOSK_READER_ARENA): memory = ResultMemory(own)
+                default: break
+                }
+            }
+        }
+    }
+
+    /// Opens the source itself, by the number that the sandbox knows.
+    private static func open(_ path: String) -> Result<OpenedFile, FileFailure> {
+        do throws(FileFailure) {
+            let file = try OpenedFile(path)
+            let number = Int32(KIOSK_READER_SOURCE)
+            if file.descriptor.raw == number { return .success(file) }
+            guard dup2(file.descriptor.raw, number) >= 0 else { throw .system(errno) }
+            return .success(OpenedFile(SharedDescriptor(Descriptor(number)), file.version))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Gives up everything that a reader does not need, and says so.
+    private static func lockIn(_ order: OpenOrder, _ gifts: Gifts, _ channel: ReaderChannel) -> Bool {
+        var limits = kiosk_sandbox_limits()
+        let memory = UInt64(clamping: order.pictureMemory)
+        // Libraries, stacks and tables; and pictures twice, as a decoder's and as libswscale's.
+        limits.address_space = (1 << 30) + 2 * memory
+        limits.data = (512 << 20) + memory
+        // Files that the source names.
+        limits.grants = 32
+        var state = kiosk_sandbox_state()
+        let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
+        let report = page?.sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self)
+        guard kiosk_enter_sandbox(KIOSK_SANDBOX_FILE, &limits, report, &state) else { return false }
+        // The handler of refused calls writes there as long as there is a process.
+        if let page { _ = Unmanaged.passRetained(page) }
+        var readiness = ReaderReadiness()
+        (readiness.hasFilter, readiness.landlock) = (state.has_filter, Int(state.landlock))
+        channel.send(.ready(readiness))
+        return true
+    }
+
+    /// Opens a file for a reader that may not open it itself: nothing of it is read here.
+    private static func openFile(_ path: String, in folder: String?, for channel: ReaderChannel, _ serial: UInt32) {
+        do throws(FileFailure) {
+            let file = try OpenedFile(path, in: folder)
+            channel.send(.result(.file), serial: serial, descriptor: file.descriptor.raw)
+        } catch {
+            channel.send(.result(.noFile(error)), serial: serial)
+        }
+    }
+
+    // MARK: Orders
+
+    /// Opens the source for what it is wanted for, and carries out what else is ordered of it, until the player has gone.
+    private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ memory: ResultMemory?) {
+        switch order.role {
+        case .thumbnail(let size): channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
+        case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
+        case .cover, .list, .inventory, .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
+        }
+    }
+
+    private static func thumbnail(
+        of order: OpenOrder, _ size: PixelSize, _ channel: ReaderChannel, _ memory: ResultMemory?
+    ) -> ReaderMessage {
+        guard
+            let thumbnail = Thumbnail.make(
+                of: order.source, fitting: size.width, size.height, reach: order.reach, interruption: channel.interruption)
+        else {
+            return .failed(.cancelled)
+        }
+        let picture = thumbnail.picture.flatMap { memory?.put($0) }
+        return .result(.thumbnail(thumbnail.facts, picture))
+    }
+
+    private static func servePreviews(
+        of order: OpenOrder, _ size: PixelSize, _ serial: UInt32, _ channel: ReaderChannel, _ memory: ResultMemory?
+    ) {
+        do throws(MediaError) {
+            guard
+                var reader = try PreviewReader.open(
+                    order.source, fitting: size.width, size.height, reach: order.reach, interruption: channel.interruption)
+            else {
+                return channel.send(.result(.previews(false)), serial: serial)
+            }
+            channel.send(.result(.previews(true)), serial: serial)
+            while let next = channel.nextOrder() {
+                guard case .preview(let time) = next.order else { return }
+                do throws(MediaError) {
+                    let preview = try reader.preview(at: time)
+                    let picture = preview.flatMap { preview in
+                        memory?.put(preview.picture).map { ReaderPreview($0, time: preview.time, span: preview.span) }
+                    }
+                    channel.send(.result(.preview(picture)), serial: next.serial)
+                } catch {
+                    channel.send(.failed(error.reason), serial: next.serial)
+                }
+            }
+        } catch {
+            channel.send(.failed(error.reason), serial: serial)
+        }
+    }
+}
+
+/// Memory that the player has made, in which results lie: it has the size of the largest.
+private final class ResultMemory {
+    private let bytes: UnsafeMutableRawBufferPointer
+
+    /// Maps it; nil with `errno`. The corresponding C function is `mmap`.
+    init?(_ file: SharedDescriptor) {
+        var status = stat()
+        guard fstat(file.raw, &status) == 0, status.st_size > 0 else { return nil }
+        let count = Int(status.st_size)
+        guard let base = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file.raw, 0), base != MAP_FAILED else { return nil }
+        bytes = UnsafeMutableRawBufferPointer(start: base, count: count)
+    }
+
+    deinit { munmap(bytes.baseAddress, bytes.count) }
+
+    /// Puts a picture there: its size; nil where it has no room.
+    func put(_ picture: SmallPicture) -> PixelSize? {
+        guard picture.pixels.count <= bytes.count / 4 else { return nil }
+        picture.pixels.withUnsafeBytes { bytes.copyMemory(from: $0) }
+        return PixelSize(width: picture.width, height: picture.height)
+    }
+}

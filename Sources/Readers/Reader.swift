@@ -1,0 +1,106 @@
+import CKioskPlatform
+import CReader
+import CSandbox
+import Glibc
+import KioskPlatform
+import KioskReaderProtocol
+import Synchronization
+
+/// How a process that reads has ended.
+package enum ReaderExit: Hashable, Sendable {
+    /// It has called exit(3) with this status.
+    case exited(Int32)
+    /// A signal has ended it.
+    case signalled(Int32)
+    /// The zygote has ended, and all of its processes with it.
+    case lost
+}
+
+/// The other end of a reader's socket, and how to end it: a process, or a thread of this one. What is sent and received are datagrams, which
+/// somebody else understands.
+package final class Reader: Sendable {
+    /// What has come.
+    package enum Event: Sendable {
+        /// Nothing within the time.
+        case nothing
+        case datagram([UInt8], SharedDescriptor?)
+        /// There is nobody at the other end any more.
+        case end
+    }
+
+    private let socket: SharedDescriptor
+    private let process: ReaderProcess?
+    /// What a process writes to standard error.
+    private let complaints: SharedDescriptor?
+
+    /// A process that was forked, and waits for what it is given.
+    init(_ process: ReaderProcess) {
+        (self.process, socket) = (process, process.socket)
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            complaints = nil
+            return
+        }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
+        complaints = SharedDescriptor(Descriptor(ends[0]))
+        let its = Descriptor(ends[1])
+        give(Int32(KIOSK_READER_LOG), its.raw)
+    }
+
+    /// A thread that serves the other end of `socket`.
+    init(thread socket: SharedDescriptor) { (self.socket, process, complaints) = (socket, nil, nil) }
+
+    deinit { end() }
+
+    /// Ends it. From any thread.
+    package func end() {
+        process?.kill()
+        shutdown(socket.raw, Int32(SHUT_RDWR))
+    }
+
+    /// How a process has ended; nil where it has not by `deadline`, and for a thread.
+    package func exit(until deadline: HostTime) -> ReaderExit? { process?.exit(until: deadline) }
+
+    /// Sends a datagram; nobody hears it once the other end is closed.
+    package func send(_ datagram: [UInt8], _ descriptor: Int32 = -1) {
+        var sent: Int
+        repeat { sent = kiosk_send(socket.raw, datagram, datagram.count, descriptor) } while sent < 0 && errno == EINTR
+    }
+
+    /// Has it end what it does, and all that is ordered later. From any thread.
+    package func cancel() { for datagram in (try? ReaderOrder.cancel.datagrams()) ?? [] { send(datagram) } }
+
+    /// Gives a descriptor along, by the number that it is to have there. Before the first order.
+    package func give(_ number: Int32, _ descriptor: Int32) { send([UInt8(clamping: number)], descriptor) }
+
+    /// The next datagram, waited for until `deadline`.
+    package func receive(until deadline: HostTime) -> Event {
+        let wait = max(0, (deadline - .now).nanoseconds)
+        var polled = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+        guard poll(&polled, 1, Int32(clamping: (wait + 999_999) / 1_000_000)) > 0 else { return .nothing }
+        var buffer = [UInt8](repeating: 0, count: Datagram.longest)
+        var raw: Int32 = -1
+        let count = kiosk_receive(socket.raw, &buffer, buffer.count, &raw)
+        let descriptor = raw >= 0 ? SharedDescriptor(Descriptor(raw)) : nil
+        if count < 0, errno == EINTR { return .nothing }
+        return count > 0 ? .datagram(Array(buffer[..<count]), descriptor) : .end
+    }
+
+    /// The end of what it has written to standard error, on one line.
+    package var lastWords: String {
+        guard let complaints else { return "" }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = max(0, read(complaints.raw, &buffer, buffer.count))
+        let text = String(decoding: buffer[..<count], as: UTF8.self)
+        return text.split(whereSeparator: \.isNewline).prefix(2).joined(separator: " ").printable
+    }
+}
+
+extension ControlPage {
+    /// What the sandbox of the other side tells.
+    var refusals: kiosk_sandbox_refusals {
+        kiosk_sandbox_refusals(sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self))
+    }
+}

@@ -1,0 +1,174 @@
+import CKioskPlatform
+import CSandbox
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+import Logging
+
+/// A source that is being read for this process, and the player's end of the conversation about it. It sends orders, and takes messages only as
+/// ``ReaderTurns`` has them come. Whoever waits here waits no longer than a deadline, whatever the reader does: one that lies, or is silent for
+/// too long, is ended.
+///
+/// One thread at a time has it. When it goes, so does the reader.
+package final class ReaderSession: @unchecked Sendable {
+    // Sendable because one thread at a time has it.
+    let reader: Reader
+    private let order: OpenOrder
+    private let readers: Readers
+    private let interruption: Interruption
+    package let page: ControlPage
+    /// Where its results lie.
+    private let results: SharedResults
+    private var messages = Assembly<ReaderMessage>()
+    private var turns = ReaderTurns()
+    private var lastSerial: UInt32 = 0
+
+    private static let log = Logger(label: "readers")
+    /// How often a wait looks whether it is still wanted.
+    private static let look = MediaTime.milliseconds(50)
+    /// How long a dead process may take until its status is known.
+    private static let burial = MediaTime.seconds(2)
+
+    /// Has a reader open a source, and do with it what its role says. Blocks until the reader is there, some milliseconds as a rule.
+    ///
+    /// - Throws: ``MediaError/Reason/failed(_:)`` where there can be no reader.
+    package init(
+        _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers,
+        _ interruption: Interruption
+    ) throws(MediaError) {
+        func failed(_ reason: String) -> MediaError { MediaError(order.source, .failed(reason)) }
+        (self.order, self.readers, self.interruption) = (order, readers, interruption)
+        guard let file = ControlPage.makeFile(ControlLayout(channelCount: order.samples?.channelCount ?? 1)),
+            let page = ControlPage(mapping: file), let results = SharedResults(capacity: order.role.resultCapacity)
+        else { throw failed("there is no memory to read it with: \(SystemError())") }
+        (self.page, self.results) = (page, results)
+        do throws(ReaderStartError) { reader = try readers.reader(priority: priority) } catch { throw failed("\(error)") }
+        reader.give(Int32(KIOSK_READER_PAGE), file.raw)
+        reader.give(Int32(KIOSK_READER_ARENA), results.file.raw)
+        send(.open(order))
+    }
+
+    // MARK: Orders and messages
+
+    /// Sends an order; what cannot be sent has no answer.
+    package func send(_ order: ReaderOrder, descriptor: Int32 = -1) {
+        lastSerial &+= 1
+        turns.sent(order, serial: lastSerial)
+        for datagram in (try? order.datagrams(serial: lastSerial)) ?? [] { reader.send(datagram, descriptor) }
+    }
+
+    /// What has come of a reader.
+    package enum Arrival: Sendable {
+        case nothing
+        case message(ReaderMessage, SharedDescriptor?)
+        case death(ReaderDeath)
+    }
+
+    /// The next message that is for whoever has this, waited for until `deadline`. What the reader asks for is answered meanwhile, and its lines go
+    /// to the log.
+    package func receive(until deadline: HostTime) -> Arrival {
+        while true {
+            switch reader.receive(until: deadline) {
+            case .nothing: return .nothing
+            case .end: return .death(ReaderDeath(reader.exit(until: .now + Self.burial), page.refusals))
+            case .datagram(let bytes, let descriptor):
+                let message: ReaderMessage?
+                do throws(ReaderLie) { message = try self.message(of: bytes) } catch { return .death(.lied(error)) }
+                switch message {
+                case nil, .ready: continue
+                case .request(let number, let request): answer(request, number)
+                case .log(let line): Self.log.debug("\(line.text)")
+                case let message?: return .message(message, descriptor)
+                }
+            }
+        }
+    }
+
+    /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit`.
+    ///
+    /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/failed(_:)`` with the words of
+    ///   ``ReaderDeath``.
+    package func answer(within limit: MediaTime) throws(MediaError) -> (ReaderResult, SharedDescriptor?) {
+        let deadline = HostTime.now + limit
+        while HostTime.now < deadline {
+            if interruption.cancelled { throw MediaError(order.source, .cancelled) }
+            switch receive(until: min(deadline, .now + Self.look)) {
+            case .nothing: continue
+            case .death(let death): throw error(of: death)
+            case .message(.result(let result), let descriptor): return (result, descriptor)
+            case .message(.failed(let reason), _): throw MediaError(order.source, reason)
+            case .message: continue
+            }
+        }
+        throw error(of: .stalled(seconds: limit.seconds))
+    }
+
+    /// The message that is whole with this datagram.
+    private func message(of datagram: [UInt8]) throws(ReaderLie) -> ReaderMessage? {
+        let whole: (message: ReaderMessage, serial: UInt32)?
+        do throws(WireError) { whole = try messages.add(datagram[...]) } catch { throw .message(error) }
+        guard let whole else { return nil }
+        try turns.take(whole.message, serial: whole.serial)
+        return whole.message
+    }
+
+    /// Ends the reader for good, for what it has done or left undone; the words for that.
+    package func end(for death: ReaderDeath) -> String {
+        reader.end()
+        let words = reader.lastWords
+        return "\(death)" + (words.isEmpty ? "" : ": \(words)")
+    }
+
+    /// The same as an error about its source.
+    package func error(of death: ReaderDeath) -> MediaError { MediaError(order.source, .failed(end(for: death))) }
+
+    // MARK: What it asks for
+
+    private func answer(_ request: ReaderRequest, _ number: UInt32) {
+        switch request {
+        case .file(let path, let folder?) where folder == order.reach.folder:
+            do throws(MediaError) {
+                let opening = try ReaderSession(
+                    OpenOrder(.file(folder: folder), path, reach: SourceReach(), pictureMemory: 0), by: readers, interruption)
+                switch try opening.answer(within: openingTimeLimit) {
+                case (.file, let file?): send(.grant(number), descriptor: file.raw)
+                case (.noFile(let failure), _): send(.refuse(number, failure))
+                default: send(.refuse(number, .interrupted))
+                }
+            } catch {
+                send(.refuse(number, .interrupted))
+            }
+        case .file: send(.refuse(number, .leadsOutside))
+        case .deinterlacer: send(.refuse(number, .system(ENOTSUP)))
+        }
+    }
+
+    // MARK: Results
+
+    /// The picture of this size among the results.
+    package func picture(_ size: PixelSize, fitting most: PixelSize) throws(MediaError) -> SmallPicture {
+        do throws(ReaderLie) { return try SmallPicture(size, in: results.bytes, fitting: most) } catch {
+            throw self.error(of: .lied(error))
+        }
+    }
+}
+
+/// Memory in which a reader's results lie: the reader writes there whenever it likes, and this side only reads.
+private final class SharedResults: @unchecked Sendable {
+    // Sendable because it is only read, and what is read is believed by nobody.
+    let file: Descriptor
+    let bytes: UnsafeRawBufferPointer
+
+    /// Memory for so many bytes; nil with `errno`. The corresponding C functions are `memfd_create` and `mmap`.
+    init?(capacity: Int) {
+        let count = max(capacity, 4096)
+        guard let file = Descriptor(adopting: kiosk_shared_file("kiosk-results", count)) else { return nil }
+        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, file.raw, 0), base != MAP_FAILED else { return nil }
+        self.file = file
+        bytes = UnsafeRawBufferPointer(start: base, count: count)
+    }
+
+    deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
+}

@@ -1,0 +1,304 @@
+import CKioskPlatform
+import CReader
+import Glibc
+import KioskPlatform
+import KioskReaderServer
+import Logging
+import Synchronization
+
+/// Why there is no process that reads.
+package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// There is no such program.
+    case missing(path: String)
+    /// The program is of another build than this one.
+    case otherBuild(path: String)
+    /// It could not be started, or forked from: the system's words, or its own.
+    case failed(path: String, reason: String)
+    /// It did not answer in time.
+    case silent(path: String)
+
+    /// What was being done, why it could not be, and what to do.
+    package var description: String {
+        switch self {
+        case .missing(let path): "there is no \(path), by which media are read: install it"
+        case .otherBuild(let path): "\(path), by which media are read, is of another build than this program: install both anew"
+        case .failed(let path, let reason): "\(path), by which media are read, cannot be started: \(reason)"
+        case .silent(let path): "\(path), by which media are read, does not answer"
+        }
+    }
+}
+
+/// The processes that read media: forked from a zygote, which is `kiosk-reader` with FFmpeg loaded (creader.h). It is started by the first
+/// that is wanted, and again when it has ended; what it says is read by a thread of this type's (`readers`), so nobody waits for a process that is
+/// gone.
+///
+/// A process is nobody's child here, and the only thing that is known of it is what it sends, its end, and the processor time that it has taken.
+package final class Readers: Sendable {
+    /// Those of this process, from the program that was built or installed with this one.
+    package static let shared = Readers(executable: own)
+
+    private struct Zygote {
+        var socket: SharedDescriptor
+        var isReady = false
+    }
+
+    private enum Fork {
+        case asked
+        case started(pid_t, pidfd: SharedDescriptor?)
+        case failed(Int32)
+    }
+
+    private struct State {
+        var hasThread = false
+        /// Whether somebody wants a zygote that is not there.
+        var isWanted = false
+        var zygote: Zygote?
+        /// How many zygotes have ended; how many of the last ones before they were ready, and why the last one has.
+        var ends = 0, failures = 0
+        var startError: ReaderStartError?
+        /// When there is another one at the earliest.
+        var nextStart = HostTime(nanoseconds: 0)
+        var lastNumber: UInt32 = 0
+        var forks: [UInt32: Fork] = [:]
+        /// Those that somebody has, by number, and how they have ended.
+        var processes: [UInt32: ReaderExit?] = [:]
+        /// The numbers of those that have not.
+        var numbers: [pid_t: UInt32] = [:]
+    }
+
+    /// Where a source is read.
+    package enum Isolation: Sendable {
+        /// In a process of its own.
+        case process
+        /// On a thread of this process, which its faults end, too.
+        case thread
+    }
+
+    /// Where the program is.
+    package let executable: String
+    package let isolation: Isolation
+    private let state = Monitor(State())
+
+    /// Those forked from the program at `executable`.
+    package init(executable: String, isolation: Isolation = .process) { (self.executable, self.isolation) = (executable, isolation) }
+
+    private static let answerLimit = MediaTime.seconds(20)
+    private static let firstDelay = MediaTime.milliseconds(100), longestDelay = MediaTime.seconds(10)
+    private static let log = Logger(label: "readers")
+
+    /// What a reader keeps of the environment. Names that end in `_` mean all that begin so.
+    private static let environment = [
+        "LD_PRELOAD", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LIBVA_DRIVERS_PATH", "LIBVA_DRIVER_NAME",
+        "FAULTY_",
+        "KIOSK_TEST_", "TZ",
+    ]
+
+    /// `kiosk-reader` in the folder of the running program, or in `../lib/kiosk`, where it is installed.
+    private static var own: String {
+        var text = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &text, text.count - 1)
+        let program = Path(String(decoding: text.prefix(max(0, count)).map { UInt8(bitPattern: $0) }, as: UTF8.self))
+        let folder = program.parts?.folder ?? "/usr/bin"
+        let beside = folder.appending("kiosk-reader").string
+        if access(beside, X_OK) == 0 { return beside }
+        return (folder.parts?.folder ?? "/").appending("lib/kiosk/kiosk-reader").string
+    }
+
+    /// Another reader, which waits for what it is given.
+    func reader(priority: ReaderPriority) throws(ReaderStartError) -> Reader {
+        if isolation == .process { return Reader(try fork(priority: priority)) }
+        let (own, its) = try socketPair()
+        Thread("reader") {
+            switch priority {
+            case .normal: break
+            case .givesWay: Thread.giveWay()
+            case .runsWhenIdle: Thread.runWhenIdle()
+            }
+            ReaderServer.serveThread(its)
+        }.detach()
+        return Reader(thread: own)
+    }
+
+    private func socketPair() throws(ReaderStartError) -> (SharedDescriptor, SharedDescriptor) {
+        var ends: [Int32] = [-1, -1]
+        let kind = Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue)
+        guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else { throw .failed(path: executable, reason: "\(SystemError())") }
+        return (SharedDescriptor(Descriptor(ends[0])), SharedDescriptor(Descriptor(ends[1])))
+    }
+
+    // MARK: Processes
+
+    /// Forks a process, which waits for its orders. Blocks until it is there, at most some 20 s; some milliseconds as a rule, and a tenth of a
+    /// second where the zygote has to be started.
+    private func fork(priority: ReaderPriority) throws(ReaderStartError) -> ReaderProcess {
+        let zygote = try startedZygote()
+        let (own, its) = try socketPair()
+        let number = state.withLock { state in
+            state.lastNumber &+= 1
+            state.forks[state.lastNumber] = .asked
+            return state.lastNumber
+        }
+        defer { state.withLock { $0.forks[number] = nil } }
+        var request = kiosk_fork_request(number: number, priority: priority.rawValue)
+        let sent = kiosk_send(zygote.raw, &request, MemoryLayout.size(ofValue: request), its.raw)
+        guard sent == MemoryLayout.size(ofValue: request) else { throw .failed(path: executable, reason: "\(SystemError())") }
+        let answer = state.wait(until: .now + Self.answerLimit) { state -> Fork? in
+            switch state.forks[number] {
+            case .asked: state.zygote?.socket === zygote ? nil : .failed(ECHILD)
+            case let answer: answer
+            }
+        }
+        switch answer {
+        case .started(let pid, let pidfd): return ReaderProcess(number, pid: pid, pidfd: pidfd, socket: own, of: self)
+        case .failed(let code): throw .failed(path: executable, reason: "\(SystemError(code))")
+        case .asked, nil: throw .silent(path: executable)
+        }
+    }
+
+    /// How a process has ended; nil where it has not by `deadline`.
+    fileprivate func exit(of number: UInt32, until deadline: HostTime) -> ReaderExit? {
+        state.wait(until: deadline) { $0.processes[number] ?? .lost }
+    }
+
+    /// Nobody asks for its end any more.
+    fileprivate func forget(_ number: UInt32) { state.withLock { _ = $0.processes.removeValue(forKey: number) } }
+
+    // MARK: The zygote
+
+    /// Has the zygote started, so that the first process is there sooner; returns at once. What forks has the priority of the first thread that calls
+    /// this, or that forks: that must be an ordinary one.
+    package func prepare() {
+        state.signal { state in
+            state.isWanted = state.zygote == nil
+            if state.hasThread || isolation == .thread { return }
+            state.hasThread = true
+            Thread("readers") { [self] in run() }.detach()
+        }
+    }
+
+    /// The socket of a zygote that is ready.
+    private func startedZygote() throws(ReaderStartError) -> SharedDescriptor {
+        let before = state.withLock { state -> Result<Int, ReaderStartError> in
+            if let error = state.startError, HostTime.now < state.nextStart { return .failure(error) }
+            return .success(state.ends)
+        }
+        let ends = try before.get()
+        prepare()
+        let started = state.wait(until: .now + Self.answerLimit) { state -> Result<SharedDescriptor, ReaderStartError>? in
+            if let zygote = state.zygote, zygote.isReady { return .success(zygote.socket) }
+            return state.ends == ends ? nil : .failure(state.startError ?? .failed(path: executable, reason: "it was ended"))
+        }
+        return try (started ?? .failure(.silent(path: executable))).get()
+    }
+
+    /// The body of `readers`: starts a zygote when one is wanted, and hears what it says.
+    private func run() {
+        while true {
+            let due = state.wait { $0.isWanted ? $0.nextStart : nil } ?? .now
+            _ = state.wait(until: due) { _ -> Bool? in nil }
+            var error: ReaderStartError?
+            do throws(ReaderStartError) {
+                let zygote = try start()
+                state.withLock { $0.zygote = Zygote(socket: zygote.socket) }
+                error = listen(to: zygote.socket)
+                shutdown(zygote.socket.raw, Int32(SHUT_RDWR))
+                var status: Int32 = 0
+                while waitpid(zygote.pid, &status, 0) < 0, errno == EINTR {}
+            } catch let failure { error = failure }
+            state.signal { state in
+                state.ends += 1
+                if state.zygote?.isReady == true {
+                    (state.failures, state.startError) = (0, nil)
+                } else {
+                    state.failures += 1
+                    state.startError = error ?? .failed(path: executable, reason: "it ended while it was loaded")
+                    state.nextStart = .now + min(Self.firstDelay * Int64(1 << min(state.failures - 1, 7)), Self.longestDelay)
+                }
+                (state.zygote, state.isWanted) = (nil, false)
+                for number in state.numbers.values where state.processes.keys.contains(number) { state.processes[number] = .lost }
+                state.numbers = [:]
+            }
+        }
+    }
+
+    private func start() throws(ReaderStartError) -> (socket: SharedDescriptor, pid: pid_t) {
+        var (raw, pid): (Int32, pid_t) = (-1, 0)
+        var kept = Self.environment.map { UnsafePointer(strdup($0)) as UnsafePointer<CChar>? } + [nil]
+        defer { for name in kept { free(UnsafeMutablePointer(mutating: name)) } }
+        let code = kiosk_zygote_start(executable, &kept, &raw, &pid)
+        if code == ENOENT { throw .missing(path: executable) }
+        if code != 0 { throw .failed(path: executable, reason: "\(SystemError(code))") }
+        return (SharedDescriptor(Descriptor(raw)), pid)
+    }
+
+    /// Takes what the zygote says, until it has ended; why it is to end, where that is known.
+    private func listen(to socket: SharedDescriptor) -> ReaderStartError? {
+        while true {
+            var answer = kiosk_fork_answer()
+            var descriptor: Int32 = -1
+            let count = kiosk_receive(socket.raw, &answer, MemoryLayout.size(ofValue: answer), &descriptor)
+            if count < 0, errno == EINTR { continue }
+            let pidfd = descriptor >= 0 ? SharedDescriptor(Descriptor(descriptor)) : nil
+            guard count == MemoryLayout.size(ofValue: answer) else { return nil }
+            if answer.kind == KIOSK_ZYGOTE_READY.rawValue, answer.number != KIOSK_READER_PROTOCOL { return .otherBuild(path: executable) }
+            take(answer, pidfd)
+        }
+    }
+
+    /// Notes what the zygote has said.
+    private func take(_ answer: kiosk_fork_answer, _ pidfd: SharedDescriptor?) {
+        state.signal { state in
+            switch kiosk_fork_answer_kind(answer.kind) {
+            case KIOSK_ZYGOTE_READY: state.zygote?.isReady = true
+            case KIOSK_FORK_STARTED:
+                guard state.forks[answer.number] != nil else { break }
+                state.forks[answer.number] = .started(answer.pid, pidfd: pidfd)
+                state.processes[answer.number] = .some(nil)
+                state.numbers[answer.pid] = answer.number
+            case KIOSK_FORK_FAILED: state.forks[answer.number] = .failed(answer.status)
+            case KIOSK_FORK_ENDED:
+                guard let number = state.numbers.removeValue(forKey: answer.pid), state.processes.keys.contains(number) else { break }
+                let status = answer.status, signal = status & 0x7F
+                state.processes[number] = signal == 0 ? .exited(status >> 8 & 0xFF) : .signalled(signal)
+            default: break
+            }
+        }
+    }
+}
+
+/// How a process shares the processor and the disk with others, from its start on.
+package enum ReaderPriority: UInt32, Sendable {
+    case normal
+    /// As ``Thread/giveWay()``.
+    case givesWay
+    /// As ``Thread/runWhenIdle()``.
+    case runsWhenIdle
+}
+
+/// A process that reads, and the socket by which it has its orders. It is killed when this goes.
+final class ReaderProcess: Sendable {
+    let pid: pid_t
+    /// A SEQPACKET socket.
+    let socket: SharedDescriptor
+    private let pidfd: SharedDescriptor?
+    private let number: UInt32
+    private let readers: Readers
+
+    fileprivate init(_ number: UInt32, pid: pid_t, pidfd: SharedDescriptor?, socket: SharedDescriptor, of readers: Readers) {
+        (self.number, self.pid, self.pidfd, self.readers) = (number, pid, pidfd, readers)
+        self.socket = socket
+    }
+
+    deinit {
+        kill()
+        readers.forget(number)
+    }
+
+    /// Ends it. From any thread; what it has sent can still be received. The corresponding C function is `pidfd_send_signal`.
+    func kill() {
+        if let pidfd { _ = kiosk_signal_process(pidfd.raw, SIGKILL) } else { shutdown(socket.raw, Int32(SHUT_RDWR)) }
+    }
+
+    /// How it has ended; nil where it has not by `deadline`. From any thread.
+    func exit(until deadline: HostTime) -> ReaderExit? { readers.exit(of: number, until: deadline) }
+}

@@ -1,0 +1,183 @@
+import CSandbox
+import CTestSupport
+import Foundation
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import KioskReaders
+
+/// Small pictures by processes of their own, and what becomes of those that do harm: Tests/HostileDecoder in the place of libavcodec's decoder.
+@Suite(.blocking) struct ThumbnailReaderTests {
+    /// The folder of the programs that the tests are built with.
+    private static let programs = URL(fileURLWithPath: Readers.shared.executable).deletingLastPathComponent().path
+
+    /// Those that decode as a packet of the file says.
+    private static let hostile: Readers = {
+        let script = try? Clips.file(
+            "hostile-reader",
+            Array("#!/bin/sh\nLD_PRELOAD='\(programs)/libHostileDecoder.so' exec '\(programs)/kiosk-reader' \"$@\"\n".utf8))
+        if let script { chmod(script, 0o755) }
+        return Readers(executable: script ?? "/nowhere")
+    }()
+
+    /// A clip that makes its decoder do something at its first key frame.
+    private func clip(_ deed: String) throws -> String {
+        let path = Clips.folder + "/hostile-\(deed).mp4"
+        if FileManager.default.fileExists(atPath: path) { return path }
+        let mark = "h264_metadata=sei_user_data=086f3693b7b34f2c965321492feee5b8+kiosk-hostile/\(deed)/"
+        _ = try Clips.run(
+            ["ffmpeg", "-v", "error", "-y", "-i", Clips.named("a.mp4"), "-c", "copy", "-bsf:v", mark, "-movflags", "+faststart", path])
+        return path
+    }
+
+    private func read(_ path: String, by readers: Readers = .shared) throws -> Thumbnail {
+        try #require(Thumbnail.read(of: path, fitting: 320, 180, by: readers))
+    }
+
+    @Test(arguments: [Readers.Isolation.process, .thread]) func `a thumbnail is the same as without a reader`(
+        _ isolation: Readers.Isolation
+    )
+        throws
+    {
+        let readers = isolation == .process ? Readers.shared : Readers(executable: "/nowhere", isolation: .thread)
+        for name in ["a.mp4", "turned-90.mp4", "still.jpg", "empty.mp4", "truncated.mp4"] {
+            let path = try Clips.named(name)
+            #expect(try read(path, by: readers) == Thumbnail.make(of: path, fitting: 320, 180), "\(name)")
+        }
+        let missing = try read("/nowhere/a.mp4", by: readers)
+        #expect(missing.facts.problem == MediaError.Reason.notFound.text)
+    }
+
+    @Test func `previews are the same as without a reader`() throws {
+        let path = try Clips.named("a.mp4")
+        guard var alone = try PreviewReader.open(path, fitting: 160, 90), var session = try PreviewSession.open(path, fitting: 160, 90)
+        else {
+            Issue.record("there are no previews")
+            return
+        }
+        for seconds in [0, 1.5, 4.9, 100] as [Double] {
+            let (mine, its) = (try alone.preview(at: .seconds(seconds)), try session.preview(at: .seconds(seconds)))
+            #expect(mine?.picture == its?.picture && mine?.time == its?.time && mine?.span == its?.span, "\(seconds)")
+        }
+        let still: PreviewSession? = try PreviewSession.open(try Clips.named("still.jpg"), fitting: 160, 90)
+        if still != nil { Issue.record("a still has none") }
+    }
+
+    @Test func `what is no longer wanted is not waited for`() throws {
+        let interruption = Interruption()
+        interruption.cancel()
+        #expect(Thumbnail.read(of: try Clips.named("a.mp4"), fitting: 320, 180, interruption: interruption) == nil)
+    }
+
+    @Test func `without the program a problem says so`() throws {
+        let thumbnail = try read(try Clips.named("a.mp4"), by: Readers(executable: "/nowhere/kiosk-reader"))
+        #expect(
+            thumbnail.facts.problem
+                == "there is no /nowhere/kiosk-reader, by which media are read: install it")
+    }
+
+    @Test func `a zygote that is ended is started again`() throws {
+        let script = try Clips.file(
+            "ending-reader", Array("#!/bin/sh\necho $$ >'\(Clips.folder)/zygote'\nexec '\(Readers.shared.executable)' \"$@\"\n".utf8))
+        chmod(script, 0o755)
+        let readers = Readers(executable: script), path = try Clips.named("a.mp4")
+        for _ in 0..<3 {
+            #expect(try read(path, by: readers).picture != nil)
+            let pid = try #require(pid_t(try String(contentsOfFile: Clips.folder + "/zygote", encoding: .utf8).dropLast()))
+            kill(pid, SIGKILL)
+            // Whoever asks while it dies is told so.
+            let deadline = HostTime.now + .seconds(120)
+            while try read(path, by: readers).picture == nil, HostTime.now < deadline { usleep(10_000) }
+        }
+    }
+
+    // MARK: What does harm
+
+    /// A decoder that ends its process.
+    @Test(arguments: [
+        ("abort", "its decoder crashed (SIGABRT)"), ("crash", "its decoder crashed (SIGSEGV)"), ("trap", "its decoder crashed (SIGILL)"),
+        ("exit", "its decoder ended by itself (status 0)"), ("_exit", "its decoder ended by itself (status 7)"),
+        ("scribble-crash", "its decoder crashed (SIGSEGV)"),
+    ]) func `a decoder that dies costs a thumbnail`(_ deed: String, _ words: String) throws {
+        let thumbnail = try read(try clip(deed), by: Self.hostile)
+        #expect(thumbnail.picture == nil)
+        #expect(thumbnail.facts.problem?.prefix(words.count) ?? "" == words)
+    }
+
+    /// A decoder that calls what no reader may, and is ended for it or goes on without.
+    @Test(
+        .needs("seccomp", hasFilter),
+        arguments: [
+            ("connect", "socket"), ("connect-local", "socket"), ("fork", nil), ("exec", "execve"), ("ptrace", "ptrace"), ("kill", "kill"),
+            ("kill-all", "kill"), ("vm-write", "process_vm_writev"), ("open", nil), ("open-through", nil), ("create", nil), ("shrink", nil),
+        ]) func `a decoder reaches nothing`(_ deed: String, _ call: String?) throws
+    {
+        let thumbnail = try read(try clip(deed), by: Self.hostile)
+        if let call {
+            #expect(thumbnail.facts.problem == "its decoder was ended: it called \(call), which it may not")
+        } else {
+            let problem = thumbnail.facts.problem
+            // Whether the call ends it or fails is the table's to say: it must not have worked.
+            #expect(problem == nil || problem!.hasPrefix("its decoder was ended: it called"), "\(problem!)")
+        }
+    }
+
+    /// A decoder that says what cannot be.
+    @Test(arguments: ["nonsense", "flood", "false-result"]) func `a decoder that lies is ended`(_ deed: String) throws {
+        let thumbnail = try read(try clip(deed), by: Self.hostile)
+        #expect(thumbnail.facts.problem?.hasPrefix("its decoder was ended: it sent") == true, "\(thumbnail.facts.problem ?? "")")
+    }
+
+    @Test func `a decoder that writes over everything draws a wrong picture at worst`() throws {
+        let thumbnail = try read(try clip("scribble"), by: Self.hostile)
+        #expect(thumbnail.picture == nil || (thumbnail.picture!.width, thumbnail.picture!.height) == (320, 180))
+    }
+
+    @Test func `a decoder that hangs up is ended`() throws {
+        let thumbnail = try read(try clip("hang-up"), by: Self.hostile)
+        #expect(thumbnail.picture == nil && thumbnail.facts.problem != nil)
+    }
+
+    /// Nothing is left of a hundred that have died.
+    @Test func `a hundred deaths leave nothing behind`() throws {
+        func descriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+        let path = try clip("crash")
+        _ = try read(path, by: Self.hostile)
+        let before = descriptors()
+        for _ in 0..<100 { _ = try read(path, by: Self.hostile) }
+        let deadline = HostTime.now + .seconds(120)
+        while descriptors() > before + 2, HostTime.now < deadline { usleep(20_000) }
+        #expect(descriptors() <= before + 2)
+    }
+
+    /// What a list in a folder names is opened for it beneath that folder, and nowhere else.
+    @Test func `a list names files of its folder`() throws {
+        let folder = Clips.folder + "/reader-list"
+        let clip = try Clips.named("long.ts")
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        if !FileManager.default.fileExists(atPath: folder + "/part.ts") {
+            try FileManager.default.copyItem(atPath: clip, toPath: folder + "/part.ts")
+        }
+        func list(_ name: String, _ part: String) throws -> String {
+            let text = "#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:4,\n\(part)\n#EXT-X-ENDLIST\n"
+            try text.write(toFile: "\(folder)/\(name)", atomically: true, encoding: .utf8)
+            return "\(folder)/\(name)"
+        }
+        for path in [try list("good.m3u8", "part.ts"), try list("outside.m3u8", clip), try list("up.m3u8", "../part.ts")] {
+            let (its, mine) = (try read(path), Thumbnail.make(of: path, fitting: 320, 180))
+            #expect(its.facts == mine?.facts && its.picture == mine?.picture, "\(path): \(its.facts)")
+        }
+        #expect(try read("\(folder)/good.m3u8").picture != nil)
+    }
+}
+
+/// Whether the kernel filters system calls.
+private let hasFilter: Bool = {
+    var trial = test_sandbox_trial()
+    (trial.profile, trial.deed, trial.is_filtered) = (KIOSK_SANDBOX_FILE, TEST_WORK, true)
+    return test_in_sandbox(&trial).state.has_filter
+}()
