@@ -150,8 +150,14 @@ ssize_t kiosk_receive(int socket, void *bytes, size_t count, int *descriptor) {
     ssize_t received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     if (received < 0) return received;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
-        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS || header->cmsg_len != CMSG_LEN(sizeof(int))) continue;
-        memcpy(descriptor, CMSG_DATA(header), sizeof(int));
+        if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+        // There is room for two where alignment needs it. Whoever sends more than the one that is wanted must not fill this process with them.
+        for (size_t place = CMSG_LEN(0); place + sizeof(int) <= header->cmsg_len; place += sizeof(int)) {
+            int sent;
+            memcpy(&sent, (char *)header + place, sizeof sent);
+            if (place == CMSG_LEN(0)) *descriptor = sent;
+            else close(sent);
+        }
     }
     return received;
 }

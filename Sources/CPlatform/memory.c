@@ -48,6 +48,14 @@ void kiosk_populate(void *base, size_t count) {
 #endif
 #endif
 
+bool kiosk_is_sanitized(void) {
+#ifdef IS_SANITIZED
+    return true;
+#else
+    return false;
+#endif
+}
+
 #ifndef IS_SANITIZED
 // Up to where the heap has been found; what is taken from it again is there already.
 static _Atomic uintptr_t heap_end;

@@ -35,7 +35,9 @@ package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertibl
 /// A process is nobody's child here, and the only thing that is known of it is what it sends, its end, and the processor time that it has taken.
 package final class Readers: Sendable {
     /// Those of this process, from the program that was built or installed with this one.
-    package static let shared = Readers(executable: own)
+    ///
+    /// Sanitizers have threads, so that nothing can be forked: there all are threads of this process.
+    package static let shared = Readers(executable: own, isolation: kiosk_is_sanitized() ? .thread : .process)
 
     private struct Zygote {
         var socket: SharedDescriptor

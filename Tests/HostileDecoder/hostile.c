@@ -76,6 +76,9 @@ static void shrink(void) {
 static void must_fail(long result, int status) {
     if (result >= 0) _exit(status);
 }
+static void must_work(long result, int status) {
+    if (result < 0) _exit(status);
+}
 static void open_passwords(void) { must_fail(open("/etc/passwd", O_RDONLY), 90); }
 static void open_through_source(void) { must_fail(openat(SOURCE, "../passwd", O_RDONLY), 91); }
 static void make_file(void) { must_fail(open("/tmp/kiosk-hostile", O_WRONLY | O_CREAT, 0600), 92); }
@@ -120,6 +123,22 @@ static void send_false_result(void) {
     send(CONTROL, message, sizeof message, MSG_NOSIGNAL);
     sleep_on();
 }
+/// Fills the player with descriptors: lines of its log, each with two of them.
+static void send_descriptors(void) {
+    unsigned char message[] = {10, 0, 0, 1, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 'h', 'i'};
+    int files[] = {ARENA, ARENA};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof files)];
+    } room = {.bytes = {0}};
+    struct iovec part = {.iov_base = message, .iov_len = sizeof message};
+    struct msghdr whole = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = room.bytes, .msg_controllen = sizeof room.bytes};
+    room.header.cmsg_level = SOL_SOCKET;
+    room.header.cmsg_type = SCM_RIGHTS;
+    room.header.cmsg_len = CMSG_LEN(sizeof files);
+    memcpy(CMSG_DATA(&room.header), files, sizeof files);
+    for (int i = 0; i < 300; i++) must_work(sendmsg(CONTROL, &whole, MSG_NOSIGNAL), 101);
+}
 static void hang_up(void) {
     shutdown(CONTROL, SHUT_RDWR);
     sleep_on();
@@ -155,6 +174,7 @@ static const struct {
     {"nonsense", send_nonsense},
     {"flood", send_for_ever},
     {"false-result", send_false_result},
+    {"descriptors", send_descriptors},
     {"hang-up", hang_up},
 };
 

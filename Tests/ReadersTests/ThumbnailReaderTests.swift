@@ -11,7 +11,8 @@ import Testing
 @testable import KioskReaders
 
 /// Small pictures by processes of their own, and what becomes of those that do harm: Tests/HostileDecoder in the place of libavcodec's decoder.
-@Suite(.blocking) struct ThumbnailReaderTests {
+@Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
+struct ThumbnailReaderTests {
     /// The folder of the programs that the tests are built with.
     private static let programs = URL(fileURLWithPath: Readers.shared.executable).deletingLastPathComponent().path
 
@@ -142,16 +143,25 @@ import Testing
         #expect(thumbnail.picture == nil && thumbnail.facts.problem != nil)
     }
 
+    @Test func `a decoder does not fill the player with descriptors`() throws {
+        let path = try clip("descriptors")
+        let before = Self.descriptors
+        let thumbnail = try read(path, by: Self.hostile)
+        #expect(thumbnail.facts.problem == nil && thumbnail.picture != nil, "\(thumbnail.facts.problem ?? "")")
+        #expect(Self.descriptors <= before + 8)
+    }
+
+    private static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+
     /// Nothing is left of a hundred that have died.
     @Test func `a hundred deaths leave nothing behind`() throws {
-        func descriptors() -> Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
         let path = try clip("crash")
         _ = try read(path, by: Self.hostile)
-        let before = descriptors()
+        let before = Self.descriptors
         for _ in 0..<100 { _ = try read(path, by: Self.hostile) }
         let deadline = HostTime.now + .seconds(120)
-        while descriptors() > before + 2, HostTime.now < deadline { usleep(20_000) }
-        #expect(descriptors() <= before + 2)
+        while Self.descriptors > before + 2, HostTime.now < deadline { usleep(20_000) }
+        #expect(Self.descriptors <= before + 2)
     }
 
     /// What a list in a folder names is opened for it beneath that folder, and nowhere else.

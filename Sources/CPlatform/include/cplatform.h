@@ -1,5 +1,6 @@
 // What Swift cannot say itself of the C library: GNU-only thread calls, and headers that Glibc's module leaves out.
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 
@@ -11,7 +12,7 @@ int kiosk_memory_file(const char *_Nonnull name, const void *_Nullable bytes, si
 int kiosk_shared_file(const char *_Nonnull name, size_t count);
 /// Sends bytes to a socket, with a descriptor where that is not negative; how many, or -1 with errno. No SIGPIPE.
 ssize_t kiosk_send(int socket, const void *_Nonnull bytes, size_t count, int descriptor);
-/// Receives bytes, and a descriptor where one comes with them (else it is left as it is): how many, 0 at the end, or -1 with errno.
+/// Receives bytes, and the first descriptor that comes with them (else it is left as it is): how many, 0 at the end, or -1 with errno.
 ssize_t kiosk_receive(int socket, void *_Nonnull bytes, size_t count, int *_Nonnull descriptor);
 
 /// Names the calling thread and sets its own policy: SCHED_FIFO at `fifo_priority`, or SCHED_OTHER when that is 0 (new
@@ -34,6 +35,9 @@ void kiosk_process_leave_idle(void);
 /// little, and large blocks in mappings of their own, which go back to the system when they are freed (glibc would otherwise learn
 /// to keep them). Call once, before there are threads. About 8 MB less at 720p.
 void kiosk_tune_malloc(void);
+
+/// Whether this program is built with AddressSanitizer or ThreadSanitizer, which have threads and make calls of their own.
+bool kiosk_is_sanitized(void);
 
 /// Finds the pages of new memory, which is still all zero: one call instead of a page fault for each. `base` is the beginning of a mapping.
 void kiosk_populate(void *_Nonnull base, size_t count);
