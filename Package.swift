@@ -88,7 +88,8 @@ let package = Package(
         .target(
             name: "Controls",
             dependencies: [
-                "CCairo", "Configuration", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
+                "CCairo", "Configuration", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore", "KioskPlayback",
+                "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
             swiftSettings: pure),
@@ -182,7 +183,9 @@ let package = Package(
         // Runs the built binary as a user would; what it must print stands in Expected.
         .target(name: "FaultyFiles", path: "Tests/FaultyFiles", cSettings: [.treatAllWarnings(as: .error)]),
         // A decoder that does what bugs let others do.
-        .target(name: "HostileDecoder", dependencies: ["CKioskFFmpeg"], path: "Tests/HostileDecoder", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "HostileDecoder", dependencies: ["CKioskFFmpeg"], path: "Tests/HostileDecoder", cSettings: [.treatAllWarnings(as: .error)]
+        ),
         // Decodes H.264 for tests: a driver of libva without a device.
         .target(name: "VADriver", dependencies: ["CKioskFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
         // The same behind the system calls of V4L2.

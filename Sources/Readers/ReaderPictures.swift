@@ -16,10 +16,18 @@ extension Thumbnail {
     package static func read(
         of source: String, fitting width: Int, _ height: Int, by readers: Readers = .shared, interruption: Interruption = Interruption()
     ) -> Thumbnail? {
+        read(of: source, fitting: width, height, by: readers, within: openingLimit, interruption: interruption)
+    }
+
+    /// The same, with another time limit for all of it.
+    static func read(
+        of source: String, fitting width: Int, _ height: Int, by readers: Readers, within limit: MediaTime,
+        interruption: Interruption = Interruption()
+    ) -> Thumbnail? {
         let most = PixelSize(width: width, height: height)
         do throws(MediaError) {
             let session = try ReaderSession(OpenOrder(.thumbnail(most), source), priority: .runsWhenIdle, by: readers, interruption)
-            guard case (.thumbnail(let facts, let size), _) = try session.answer(within: openingLimit) else { return nil }
+            guard case (.thumbnail(let facts, let size), _) = try session.answer(within: limit) else { return nil }
             var picture: SmallPicture?
             if let size { picture = try session.picture(size, fitting: most) }
             return Thumbnail(picture: picture, facts: facts)
