@@ -11,7 +11,7 @@ extension BedTests {
             let machine = Machine { machine in
                 (machine.time, machine.recordsSound, machine.hasKeyboard, machine.hasTouchScreen) = (.free, false, false, false)
                 if placement == "cursor" { machine.overlays = 0 }
-                if placement == "mixed" { machine.mode = Machine.Mode(width: 1920, height: 1080) }
+                if ["mixed", "parted"].contains(placement) { machine.mode = Machine.Mode(width: 1920, height: 1080) }
             }
             // The older calls know no planes.
             let start = "export KIOSK_TEST_CARD=\(placement)\(placement == "blended" ? " KIOSK_KMS=legacy" : ""); exec \"$@\""
@@ -51,6 +51,25 @@ extension BedTests {
                 #expect(changes.contains { $0.kind == .hidden } && changes.contains { $0.kind == .changed })
                 #expect(record.vblanks.last?.overlays.isEmpty == true)
             }
+        }
+
+        /// Where planes can show only the front of the overlay it lies on one, over pictures that contain the rest: it is where it belongs at every
+        /// vblank, and none is lost while the rest changes.
+        @Test func `the front on a plane, the rest in the picture`() async throws {
+            let record = try await run("parted", "parted", [NumberedClip("upright", frames: 30, frameRate: 60)])
+            let frames = record.frames
+            #expect(frames.map(\.number) == Array(1...30))
+            for frame in frames.dropLast() { #expect(frame.vblanks == (frame.number % 15 == 7 ? 2 : 1), "\(frame)") }
+            var last = 0
+            for vblank in record.vblanks where record.isFrame(vblank.number) && vblank.number < 30 {
+                let isAlone = vblank.number == last && vblank.number % 15 == 7
+                // The one that came alone stays until the next fifth picture.
+                let wasAlone = vblank.number % 15 > 7 && vblank.number % 15 < 10
+                let x = (isAlone || wasAlone ? 1500 : 500) + vblank.number / 5 * 2
+                #expect(vblank.overlays.map(\.destination.x) == [x], "\(vblank)")
+                last = vblank.number
+            }
+            #expect(record.vblanks.last?.overlays.isEmpty == true)
         }
 
         /// Picture and overlay are upside down from one vblank on, and not a vblank is lost for it, nor dark.

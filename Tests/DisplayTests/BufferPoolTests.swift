@@ -64,7 +64,7 @@ struct BufferPoolTests {
     @Test func whatIsRefusedIsPreparedStill() {
         var pool = pool()
         pool.finish(pool.take()!, generation: pool.generation)
-        _ = pool.begin(1, under: .none, containsOverlay: false)
+        _ = pool.begin(1, under: .none, painting: 0)
         #expect(pool.hasPending && pool.uses == [.onScreen, .pending, .spare] && !pool.isCurrent(frame(1, pool)))
         pool.reclaim()
         pool.refused()
@@ -139,7 +139,7 @@ extension BufferPool {
 
     /// A flip that the kernel takes at once.
     fileprivate mutating func flip(to buffer: Int) {
-        _ = begin(buffer, under: .none, containsOverlay: false)
+        _ = begin(buffer, under: .none, painting: 0)
         queued()
     }
 

@@ -47,7 +47,7 @@ import Testing
         init(_ path: PicturePathChoice = .automatic) {
             var settings = DisplaySettings()
             settings.picturePath = path
-            let isLarge = getenv("KIOSK_TEST_CARD").map { String(cString: $0) } == "mixed"
+            let isLarge = getenv("KIOSK_TEST_CARD").map { ["mixed", "parted"].contains(String(cString: $0)) } ?? false
             settings.mode = isLarge ? .size(width: 1920, height: 1080, refresh: nil) : .size(width: 1280, height: 720, refresh: nil)
             output = DisplayOutput.open(settings)
         }
@@ -100,6 +100,32 @@ import Testing
             #expect((output.setOverlay(overlay(number * 3 + 1)) == .plane) == isPlane)
             if isPlane { try stage.show { output.commitOverlay(id: $0) } } else { try stage.show(picture(number)) }
         }
+        stage.close()
+    }
+
+    /// A layer that is too large for planes is in the pictures, and the disc in front of it on a plane: it moves with every fifth picture, and
+    /// alone; what is in the pictures is another one with every twentieth.
+    @Test func parted() throws {
+        let stage = Stage()
+        let output = stage.output
+        let rears = [Surface(0x4040_0000, 1920, 700), Surface(0x4000_0040, 1920, 700)]
+        func layers(_ number: Int, x: Int) -> Overlay {
+            let disc = Overlay.Picture(surface: Surface(0x8000_0080, 120, 120), x: x, y: 300)
+            return Overlay(pictures: [.init(surface: rears[number / 20 % 2], x: 0, y: 0), disc])
+        }
+        var paintings: [UInt64] = []
+        func give(_ overlay: Overlay) throws {
+            guard case .both(let painting) = output.setOverlay(overlay) else { throw Unexpected() }
+            if paintings.last != painting { paintings.append(painting) }
+        }
+        for number in 1...30 {
+            if number == 1 || number % 5 == 0 { try give(layers(number, x: 500 + number / 5 * 2)) }
+            try stage.show(picture(number))
+            guard number % 15 == 7 else { continue }
+            try give(layers(number, x: 1500 + number / 5 * 2))
+            try stage.show { output.commitOverlay(id: $0) }
+        }
+        #expect(paintings.count == 2)
         stage.close()
     }
 

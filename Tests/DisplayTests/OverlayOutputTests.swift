@@ -11,7 +11,7 @@ import Testing
 
 /// An output with an overlay, on planes and in the picture: what a viewer sees at each vblank.
 @Suite struct OverlayOutputTests {
-    private let green = Surface(0xff00_ff00, 10, 6)
+    private let green = Surface(0xff00_ff00, 10, 6), half = Surface(0x8000_8000, 10, 6)
 
     private func overlay(_ surface: Surface, _ x: Int = 4, _ y: Int = 4, alpha: Double = 1) -> Overlay {
         Overlay(pictures: [.init(surface: surface, x: x, y: y, alpha: alpha)])
@@ -168,25 +168,74 @@ import Testing
         let planes = MemoryPlanes(64, 36, overlays: 1)
         planes.refuses = { $0.shows[0].place.width > 20 }
         let stage = PlaneStage(PlaneScreen(planes: planes))
-        let half = Surface(0x8000_8000, 10, 6)
         _ = stage.output.setOverlay(overlay(half))
         try stage.show()
         let once = stage.screen.seen(5, 5)
         let before = try stage.prepare()
-        var larger = overlay(half)
-        larger.pictures.append(.init(surface: half, x: 40, y: 20))
+        let larger = overlay(Surface(0x8000_8000, 40, 6))
         #expect(stage.output.setOverlay(larger) == .blended)
         guard case .queued = stage.commit(before) else { throw PlaneStage.Unexpected() }
         try stage.flip()
         #expect(stage.screen.seen(5, 5) == once && !stage.screen.shows.isEmpty)
         try stage.show()
-        #expect(near(stage.screen.seen(5, 5), once) && near(stage.screen.seen(41, 21), once) && stage.screen.shows.isEmpty)
+        #expect(near(stage.screen.seen(5, 5), once) && near(stage.screen.seen(41, 5), once) && stage.screen.shows.isEmpty)
         // It stays there as long as pictures with it may be seen.
         #expect(stage.output.setOverlay(overlay(half)) == .blended)
         #expect(stage.output.setOverlay(Overlay()) == .blended)
         try stage.show()
         try stage.show()
         #expect(stage.output.setOverlay(overlay(half)) == .plane)
+    }
+
+    /// A plane for the front layer, where there is none for both: what is in the picture and what is on the plane come together, whatever of
+    /// them changes; each layer is seen once at every vblank.
+    @Test func theFrontIsOnAPlaneAndTheRestInThePicture() throws {
+        let planes = MemoryPlanes(64, 36, overlays: 1)
+        planes.refuses = { $0.shows[0].place.width > 20 }
+        let stage = PlaneStage(PlaneScreen(planes: planes))
+        func both(_ x: Int, _ y: Int, rear: Int = 4) -> Overlay {
+            Overlay(pictures: [.init(surface: half, x: rear, y: 4), .init(surface: half, x: x, y: y)])
+        }
+        _ = stage.output.setOverlay(overlay(half))
+        try stage.show()
+        let once = stage.screen.seen(5, 5)
+        func isOnce(_ x: Int, _ y: Int) -> Bool { near(stage.screen.seen(x, y), once) }
+        func isBare(_ x: Int, _ y: Int) -> Bool { near(stage.screen.seen(x, y), gray) }
+        // The one that was on the plane goes into the picture.
+        let before = try stage.prepare()
+        let first = stage.output.setOverlay(both(40, 20))
+        guard case .both(let painting) = first else { throw PlaneStage.Unexpected() }
+        guard case .queued = stage.commit(before) else { throw PlaneStage.Unexpected() }
+        try stage.flip()
+        #expect(isOnce(5, 5) && isBare(41, 21))
+        guard case .busy = stage.commitOverlay() else { throw PlaneStage.Unexpected() }
+        try stage.show()
+        #expect(isOnce(5, 5) && isOnce(41, 21) && stage.screen.shows.count == 1)
+        // In front of the other it moves alone, and over it.
+        #expect(stage.output.setOverlay(both(30, 20)) == first)
+        try stage.showOverlay()
+        #expect(isOnce(5, 5) && isBare(41, 21) && isOnce(31, 21))
+        #expect(stage.output.setOverlay(both(4, 4)) == first)
+        try stage.showOverlay()
+        #expect(!isOnce(5, 5) && !isBare(5, 5) && isBare(31, 21))
+        // What is in the picture moves.
+        let old = try stage.prepare()
+        let second = stage.output.setOverlay(both(40, 20, rear: 20))
+        guard case .both(let next) = second, next != painting else { throw PlaneStage.Unexpected() }
+        guard case .queued = stage.commit(old) else { throw PlaneStage.Unexpected() }
+        try stage.flip()
+        #expect(isBare(21, 5) && isBare(41, 21) && !isOnce(5, 5))
+        try stage.show()
+        #expect(isBare(5, 5) && isOnce(21, 5) && isOnce(41, 21))
+        let copy = ScreenPixels(try stage.output.capture().buffer)
+        #expect((0..<64 * 36).allSatisfy { near(copy[$0 % 64, $0 / 64], stage.screen.seen[$0], 3) })
+        // The front goes, and what is in the picture is the same as before.
+        #expect(stage.output.setOverlay(Overlay(pictures: [both(0, 0, rear: 20).pictures[0]])) == .blended)
+        try stage.show()
+        #expect(isOnce(21, 5) && isBare(41, 21) && stage.screen.shows.isEmpty)
+        #expect(stage.output.setOverlay(Overlay()) == .blended)
+        try stage.show()
+        #expect(isBare(21, 5))
     }
 
     /// Whoever has the screen next may not know of the planes.
@@ -219,7 +268,7 @@ import Testing
             .init(surface: surfaces[0], x: 0, y: 0), .init(surface: surfaces[1], x: 800, y: 496), .init(surface: surfaces[2], x: 0, y: 880),
         ])
         let few = PlaneStage(PlaneScreen(1920, 1080, planes: MemoryPlanes(1920, 1080, overlays: 2)))
-        #expect(few.output.setOverlay(controls) == .blended)
+        #expect(few.output.setOverlay(controls) == .both(painting: 1), "the bar at the top is in the picture")
         let planes = MemoryPlanes(1920, 1080, overlays: 2, cursor: .init(width: 512, height: 512))
         let stage = PlaneStage(PlaneScreen(1920, 1080, planes: planes))
         #expect(stage.output.setOverlay(controls) == .plane)

@@ -117,16 +117,39 @@ import Testing
 
     @Test func aPictureWithTheOverlayInItSwitchesPlanesOff() {
         var queue = queue
-        #expect(queue.change(containsOverlay: true) == "nothing")
+        #expect(queue.change(painting: 1) == "nothing")
         queue.refused()
-        queue.offer(frame(40))
+        var bare = frame(40)
+        bare.painting = 0
+        queue.offer(bare)
         _ = queue.change()
         queue.flipped()
-        #expect(queue.change(containsOverlay: true) == "-40")
+        #expect(queue.change(painting: 1) == "-40")
         queue.refused()
-        #expect(queue.change(containsOverlay: true) == "-40")
+        #expect(queue.change(painting: 1) == "-40")
         queue.flipped()
-        #expect(queue.overlayOnScreen.shows.isEmpty && queue.change(containsOverlay: true) == "nothing")
+        #expect(queue.overlayOnScreen.shows.isEmpty && queue.change(painting: 1) == "nothing")
+    }
+
+    /// What lies over a picture with something of the overlay in it waits for that picture, and what is there stays over its own.
+    @Test func whatLiesOverAPaintingComesWithIt() {
+        var queue = queue
+        var (a, b) = (frame(40), frame(40))
+        (a.painting, b.painting) = (0, 7)
+        queue.offer(a)
+        #expect(queue.change() == "+40")
+        queue.flipped()
+        queue.offer(b)
+        #expect(queue.change() == "nothing" && queue.next != nil)
+        queue.flipped()
+        #expect(queue.change(painting: 6) == "-40" && queue.next != nil)
+        queue.refused()
+        #expect(queue.change(painting: 7) == "+40" && queue.next == nil)
+        queue.flipped()
+        #expect(queue.change(painting: 7) == "nothing")
+        queue.flipped()
+        queue.offer(OverlayFrame(painting: 7))
+        #expect(queue.change(painting: 7) == "-40")
     }
 
     @Test func aNewerFrameIsNotReplacedByOneThatWasRefused() {
@@ -264,8 +287,8 @@ import Testing
 
 extension BufferPool {
     /// What a commit of the first buffer, which is on the screen, changes.
-    fileprivate mutating func change(under rotation: Rotation = .none, containsOverlay: Bool = false) -> String {
-        guard let change = begin(0, under: rotation, containsOverlay: containsOverlay) else { return "nothing" }
+    fileprivate mutating func change(under rotation: Rotation = .none, painting: UInt64 = 0) -> String {
+        guard let change = begin(0, under: rotation, painting: painting) else { return "nothing" }
         return (change.hidden.map { "-\($0.id.rawValue)" } + change.shows.map { "+\($0.plane.id.rawValue)" }).joined(separator: " ")
     }
 

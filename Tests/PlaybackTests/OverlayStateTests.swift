@@ -18,24 +18,25 @@ import Testing
 
     @Test func nothingIsDoneWhileNothingLiesThere() {
         var state = OverlayState()
-        #expect(state.toGive(frameWaits: false) == nil && !state.awaitsCommit && !state.isComing(at: at(0)) && state.mark == OverlayMark())
+        #expect(state.toGive(frameWaits: false) == nil && !state.awaitsCommit(over: OverlayMark()) && !state.isComing(at: at(0)))
+        #expect(state.mark == OverlayMark())
         #expect(!set(&state, Overlay()) && state.toGive(frameWaits: false) == nil)
         state.displayChanged()
-        #expect(state.toGive(frameWaits: false) == nil && !state.awaitsCommit)
+        #expect(state.toGive(frameWaits: false) == nil && !state.awaitsCommit(over: OverlayMark()))
     }
 
     @Test func onAPlaneNothingIsStaleAndOneCommitIsAwaited() {
         var state = OverlayState()
         #expect(set(&state, overlay(1)) && state.toGive(frameWaits: false)?.number == 1 && state.isComing(at: at(0)))
         give(&state, .plane)
-        #expect(state.toGive(frameWaits: false) == nil && !state.isComing(at: at(0)) && state.awaitsCommit)
+        #expect(state.toGive(frameWaits: false) == nil && !state.isComing(at: at(0)) && state.awaitsCommit(over: OverlayMark()))
         #expect(!state.isStale(OverlayMark()) && !state.hasToLeavePlane)
         #expect(state.commit(OverlayMark()) == 1, "a frame brings it along")
-        #expect(!state.awaitsCommit)
+        #expect(!state.awaitsCommit(over: OverlayMark()))
         #expect(!set(&state, overlay(1)), "the same again")
         #expect(set(&state, Overlay()))
         give(&state, .plane)
-        #expect(state.awaitsCommit && state.commit(nil) == 2 && !state.awaitsCommit)
+        #expect(state.awaitsCommit(over: OverlayMark()) && state.commit(nil) == 2 && !state.awaitsCommit(over: OverlayMark()))
     }
 
     @Test func blendedWhatWasPreparedBeforeIsStale() {
@@ -43,7 +44,8 @@ import Testing
         _ = set(&state, overlay(1))
         #expect(!state.isStale(OverlayMark()), "the output has not taken it over")
         give(&state, .blended)
-        #expect(state.isStale(OverlayMark()) && !state.awaitsCommit && state.mark == OverlayMark(number: 1, content: 1))
+        #expect(state.isStale(OverlayMark()) && !state.awaitsCommit(over: OverlayMark()))
+        #expect(state.mark == OverlayMark(number: 1, content: 1))
         #expect(!state.isStale(state.mark))
         let first = state.mark
         _ = set(&state, Overlay())
@@ -51,6 +53,28 @@ import Testing
         #expect(state.isStale(first) && !state.isStale(OverlayMark()), "bare scenes are right again")
         #expect(state.commit(OverlayMark()) == 0, "prepared before the first")
         #expect(state.commit(state.mark) == 2)
+    }
+
+    /// Scenes are stale only where what they contain has changed, and planes wait for those.
+    @Test func theFrontOnPlanesAndTheRestInScenes() {
+        var state = OverlayState()
+        _ = set(&state, overlay(1))
+        give(&state, .both(painting: 5))
+        let first = state.mark
+        #expect(state.isStale(OverlayMark()) && first.content == 1)
+        #expect(!state.awaitsCommit(over: OverlayMark()), "the scene on the screen has nothing in it")
+        #expect(state.commit(OverlayMark()) == 0 && state.awaitsCommit(over: first))
+        #expect(state.commit(first) == 1 && !state.awaitsCommit(over: first))
+        _ = set(&state, overlay(2))
+        give(&state, .both(painting: 5))
+        #expect(!state.isStale(first) && state.awaitsCommit(over: first) && state.commit(nil) == 2)
+        _ = set(&state, overlay(3))
+        give(&state, .both(painting: 6))
+        #expect(state.isStale(first) && !state.awaitsCommit(over: first) && state.commit(first) == 1)
+        #expect(state.commit(state.mark) == 3 && !state.hasToLeavePlane)
+        _ = set(&state, overlay(4))
+        give(&state, .blended)
+        #expect(state.hasToLeavePlane && state.isStale(OverlayMark(content: 3)) && state.commit(state.mark) == 4 && !state.hasToLeavePlane)
     }
 
     /// What does not fit its plane any more is taken off it with a scene.
@@ -73,9 +97,9 @@ import Testing
         let before = state.mark
         _ = state.commit(before)
         state.displayChanged()
-        #expect(state.toGive(frameWaits: false)?.overlay == overlay(1) && !state.awaitsCommit)
+        #expect(state.toGive(frameWaits: false)?.overlay == overlay(1) && !state.awaitsCommit(over: OverlayMark()))
         give(&state, placement)
-        #expect(state.awaitsCommit == (placement == .plane) && state.isStale(before) == (placement == .blended))
+        #expect(state.awaitsCommit(over: OverlayMark()) == (placement == .plane) && state.isStale(before) == (placement == .blended))
     }
 
     @Test func whatTheOutputWasTooBusyForIsTriedAgain() {
@@ -84,7 +108,7 @@ import Testing
         give(&state, .plane)
         _ = state.commit(nil)
         state.wasBusy()
-        #expect(state.awaitsCommit)
+        #expect(state.awaitsCommit(over: OverlayMark()))
     }
 
     @Test func whatIsExpectedIsWaitedForUntilItComes() {

@@ -65,7 +65,7 @@ import Testing
             #expect(state.isInUse && state.toGive(frameWaits: false)?.overlay.region == window && !state.isStale(full))
             give(&state, placement)
             #expect(state.isStale(full) && !state.isStale(state.mark) && state.isInUse)
-            #expect(!state.awaitsCommit, "there is nothing to be committed but scenes")
+            #expect(!state.awaitsCommit(over: OverlayMark()), "there is nothing to be committed but scenes")
             for _ in 0..<4 { _ = state.commit(state.mark) }
             #expect(!state.isInUse, "nothing that is ready is of another region")
             state.setRegion(.full)
@@ -82,12 +82,12 @@ import Testing
         #expect(isNew)
         #expect(state.toGive(frameWaits: false)?.overlay.region == window)
         give(&state, .plane)
-        #expect(state.awaitsCommit)
+        #expect(state.awaitsCommit(over: OverlayMark()))
         _ = state.commit(nil)
-        #expect(!state.awaitsCommit)
+        #expect(!state.awaitsCommit(over: OverlayMark()))
         state.setRegion(.full)
         give(&state, .plane)
-        #expect(!state.awaitsCommit)
+        #expect(!state.awaitsCommit(over: OverlayMark()))
     }
 
     @Test func aNewDisplayIsToldOfIt() {

@@ -163,22 +163,23 @@ struct BufferPool {
     /// Whether a flip is under way.
     var hasPending: Bool { pending != nil }
 
-    /// A commit begins of a prepared buffer, or once more of the one on the screen, whose picture is rotated by `rotation`. `containsOverlay`: the
-    /// picture has the overlay already, and the planes are to be off. Returns what is to change of the planes, nil where nothing is.
-    mutating func begin(_ buffer: Int, under rotation: Rotation, containsOverlay: Bool) -> OverlayChange? {
+    /// A commit begins of a prepared buffer, or once more of the one on the screen, whose picture is rotated by `rotation` and contains
+    /// `painting` of an overlay, 0: nothing. What is on the planes stays there where no other lies over that, and else they are to be off.
+    /// Returns what is to change of the planes, nil where nothing is.
+    mutating func begin(_ buffer: Int, under rotation: Rotation, painting: UInt64) -> OverlayChange? {
         precondition(pending == nil && (shown.buffer == buffer || use(of: buffer) == .prepared))
         var frame: OverlayFrame?
-        if containsOverlay {
-            frame = shown.overlay.shows.isEmpty ? nil : .nothing
-        } else if let next, next.rotation == nil || next.rotation == rotation {
+        if let next, next.fits(over: rotation, painting) {
             frame = next
             self.next = nil
+        } else if !shown.overlay.isOver(painting), !shown.overlay.shows.isEmpty {
+            frame = .nothing
         }
         pending = (buffer, frame)
         return frame.map { OverlayChange(from: shown.overlay, to: $0) }
     }
 
-    /// The commit that ``begin(_:under:containsOverlay:)`` was for was not taken.
+    /// The commit that ``begin(_:under:painting:)`` was for was not taken.
     mutating func refused() {
         if let frame = pending.take()?.overlay, next == nil, !frame.shows.isEmpty || !shown.overlay.shows.isEmpty { next = frame }
     }

@@ -179,7 +179,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
                 shared.pool.finish(prepared.buffer, generation: prepared.generation)
                 former = shared.contents[prepared.buffer]
                 shared.contents[prepared.buffer] = OutputState.Content(
-                    version: version, containsOverlay: placer.blended != nil, video: show)
+                    version: version, painting: placer.painting, video: show)
                 shared.rotation.prepared(version)
             }
             return (shared.pool.takeGone(), former)

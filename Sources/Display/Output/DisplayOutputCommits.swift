@@ -132,11 +132,11 @@ extension DisplayOutput {
         guard let screen = activation.screen else { return .stale }
         let (buffer, isEarly) = shared.withLock { shared in
             guard let index = shared.pool.onScreen, shared.planes != nil else { return (nil as Int?, false) }
-            let rotation = shared.pool.next?.rotation
-            return (index, rotation != nil && rotation != shared.contents[index].version.rotation)
+            let content = shared.contents[index]
+            return (index, shared.pool.next.map { !$0.fits(over: content.version.rotation, content.painting) } ?? false)
         }
         guard let buffer else { return .stale }
-        // It is rotated, and comes with the first rotated picture.
+        // It comes with the first picture that is rotated as it is, and contains what it lies over.
         if isEarly { return .busy }
         return present(buffer, id: id, on: screen)
     }
@@ -147,7 +147,7 @@ extension DisplayOutput {
             let content = shared.contents[buffer]
             return (
                 false, content.video,
-                shared.pool.begin(buffer, under: content.version.rotation, containsOverlay: content.containsOverlay)
+                shared.pool.begin(buffer, under: content.version.rotation, painting: content.painting)
             )
         }
         if plan.isBusy { return .busy }

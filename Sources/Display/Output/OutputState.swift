@@ -7,8 +7,8 @@ struct OutputState {
     /// What a scan-out buffer was painted with.
     struct Content {
         var version: RotationState.Version
-        /// An overlay is in the picture.
-        var containsOverlay = false
+        /// What of an overlay is in the picture (``OverlayPlacer/painting``); 0: nothing.
+        var painting: UInt64 = 0
         /// What is shown in the buffer's place.
         var video: VideoShow?
     }
@@ -80,7 +80,7 @@ struct OutputState {
     }
 
     /// Whether a picture that is on the screen, or may come there, has an overlay in it.
-    var anyContainsOverlay: Bool { contents.indices.contains { pool.isOfUse($0) && contents[$0].containsOverlay } }
+    var anyContainsOverlay: Bool { contents.indices.contains { pool.isOfUse($0) && contents[$0].painting != 0 } }
 
     /// The screen has become another one. Returns the rotation of pictures where that has changed.
     mutating func renew(_ screen: (any Screen)?, _ settings: DisplaySettings) -> Rotation? {

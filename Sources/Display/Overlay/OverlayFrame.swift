@@ -22,8 +22,18 @@ struct OverlayFrame {
     var below: UInt64?
     /// The rotation of the picture that it lies over; nil where it may lie over any.
     var rotation: Rotation?
+    /// What the picture that it lies over contains (``OverlayPlacer/painting``), 0 for nothing; nil where it may lie over any.
+    var painting: UInt64?
     /// What is drawn in the buffers, for snapshots.
     var drawn: PlacedOverlay?
+
+    /// Whether it may lie over a picture that is rotated so, and contains this.
+    func fits(over rotation: Rotation, _ painting: UInt64) -> Bool {
+        (self.rotation == nil || self.rotation == rotation) && isOver(painting)
+    }
+
+    /// Whether it may lie over a picture that contains this, as it is rotated.
+    func isOver(_ painting: UInt64) -> Bool { self.painting == nil || self.painting == painting }
 
     /// All planes off.
     static let nothing = OverlayFrame()

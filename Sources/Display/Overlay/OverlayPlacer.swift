@@ -4,14 +4,20 @@ import KioskVocabulary
 import Logging
 
 /// Keeps the overlay that an output was given, and brings it to where the screen can show it: onto planes (``OverlayPlanes``), else into the
-/// pictures themselves (``ScenePainter``). What the screen becomes meanwhile, another one or rotated, it does that anew for.
+/// pictures themselves (``ScenePainter``); where the planes can show only its front layers, those onto planes and the others into the pictures.
+/// What the screen becomes meanwhile, another one or rotated, it does that anew for.
 ///
-/// An overlay that is in the pictures stays there until it is empty: a plane would show it a second time, over those that have it.
+/// What is in the pictures has a number, ``painting``. Planes show what lies over it only with pictures of that number
+/// (``BufferPool/begin(_:under:painting:)``), so nothing is ever seen twice, or not at all. As many layers as are in the pictures stay there until
+/// the overlay is empty: each that went onto a plane would have all pictures prepared again.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class OverlayPlacer {
     /// What is to be painted into pictures; nil where nothing is.
     private(set) var blended: PlacedOverlay?
+    /// The number of that, another one whenever it is something else; 0 where it is nothing.
+    private(set) var painting: UInt64 = 0
+    private var lastPainting: UInt64 = 0
 
     /// Where the pictures of scenes are.
     private(set) var region = Region.full
@@ -54,32 +60,64 @@ final class OverlayPlacer {
             isFitting ? overlay : Overlay(), rotation: target.rotation, width: target.width, height: target.height, before: before)
         self.placed = placed
         let (planes, isInPictures) = shared.withLock { ($0.target == target ? $0.planes : nil, $0.anyContainsOverlay) }
-        if let planes, !isInPictures, show(placed, on: planes, target) {
-            blended = nil
-            return .plane
+        let all = placed.pictures.count
+        // So many of the rearmost have to be in the pictures; as few more as planes allow.
+        var rearmost = isInPictures ? blended?.pictures.count ?? all : 0
+        // A flip frees a buffer, the one after it at the latest.
+        let deadline = HostTime.now + .milliseconds(100)
+        if let planes, !isInPictures || rearmost < all {
+            repeat {
+                let (rear, front) = placed.parted(behind: rearmost)
+                let number = number(of: rear, isSameScreen: before != nil)
+                if show(front, on: planes, over: number, target, until: deadline) {
+                    paint(rear, number)
+                    return rearmost == 0 ? .plane : .both(painting: number)
+                }
+                rearmost += 1
+            } while rearmost < all
         }
-        blended = placed.pictures.isEmpty ? nil : placed
+        let number = number(of: placed, isSameScreen: before != nil)
+        clearPlanes(over: number)
+        paint(placed, number)
         return .blended
     }
 
-    /// Whether planes will show it.
-    private func show(_ placed: PlacedOverlay, on planes: OverlayPlanes, _ target: OutputState.Target) -> Bool {
+    /// The number of what is to be in the pictures: the same as before where that is the same.
+    private func number(of painted: PlacedOverlay, isSameScreen: Bool) -> UInt64 {
+        if painted.pictures.isEmpty { return 0 }
+        let isSame = isSameScreen && blended?.pictures.map(\.stamp) == painted.pictures.map(\.stamp)
+        return isSame ? painting : lastPainting + 1
+    }
+
+    private func paint(_ painted: PlacedOverlay, _ number: UInt64) {
+        blended = painted.pictures.isEmpty ? nil : painted
+        (painting, lastPainting) = (number, max(number, lastPainting))
+    }
+
+    /// Planes show nothing any more, from the first picture on that contains what has this number.
+    private func clearPlanes(over painting: UInt64) {
+        shared.withLock { shared in
+            shared.pool.takeBack()
+            if !shared.pool.overlays[0].shows.isEmpty { shared.pool.offer(OverlayFrame(painting: painting)) }
+        }
+    }
+
+    /// Whether planes will show it over pictures that contain what has this number.
+    private func show(
+        _ placed: PlacedOverlay, on planes: OverlayPlanes, over painting: UInt64, _ target: OutputState.Target, until deadline: HostTime
+    ) -> Bool {
         if placed.pictures.isEmpty {
-            shared.withLock { shared in
-                shared.pool.takeBack()
-                if !shared.pool.overlays[0].shows.isEmpty { shared.pool.offer(.nothing) }
-            }
+            clearPlanes(over: painting)
             return true
         }
-        // A flip frees a buffer, the one after it at the latest.
-        let deadline = HostTime.now + .milliseconds(100)
         while true {
             let (shown, awaitsFlip) = shared.withLock { shared in
                 shared.pool.takeBack()
                 return (shared.pool.overlays, shared.pool.awaitsOverlay)
             }
             switch planes.show(placed, over: shown) {
-            case .frame(let frame):
+            case .frame(var frame):
+                frame.painting = painting
                 return shared.withLock { shared in
                     // The screen may have gone meanwhile.
                     guard shared.planes === planes else { return false }

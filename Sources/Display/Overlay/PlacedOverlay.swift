@@ -67,6 +67,13 @@ struct PlacedOverlay: Sendable {
         return part
     }
 
+    /// Its `count` rearmost pictures, and the others.
+    func parted(behind count: Int) -> (rear: PlacedOverlay, front: PlacedOverlay) {
+        var (rear, front) = (self, self)
+        (rear.pictures, front.pictures) = (Array(pictures.prefix(count)), Array(pictures.dropFirst(count)))
+        return (rear, front)
+    }
+
     /// Bytes of ordinary memory that it keeps alive, the surfaces' own among them.
     var byteCount: Int {
         pictures.reduce(0) { sum, picture in

@@ -101,5 +101,5 @@ extension Pipeline {
     }
 
     /// Whether something is to be committed where no frame is due: the frame on the screen, painted again, or the overlay alone.
-    var awaitsGap: Bool { screen.waiting != nil || overlay.awaitsCommit }
+    var awaitsGap: Bool { screen.waiting != nil || overlay.awaitsCommit(over: screen.mark) }
 }

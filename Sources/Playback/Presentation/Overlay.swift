@@ -54,10 +54,13 @@ package struct Overlay: Sendable, Equatable {
 }
 
 /// How an output shows an ``Overlay``.
-package enum OverlayPlacement: Sendable {
-    /// On a plane of its own: the next ``SceneOutput/commit(_:id:)``, or ``SceneOutput/commitOverlay(id:)``, shows it; prepared scenes stay
+package enum OverlayPlacement: Sendable, Equatable {
+    /// On planes of its own: the next ``SceneOutput/commit(_:id:)``, or ``SceneOutput/commitOverlay(id:)``, shows it; prepared scenes stay
     /// as they are.
     case plane
     /// Scenes prepared from now on contain it; those prepared before do not.
     case blended
+    /// Scenes contain its rearmost layers, and planes show the others, with the first commit of a scene that contains just those. `painting`
+    /// is another number whenever other layers are in the scenes, or the same ones elsewhere.
+    case both(painting: UInt64)
 }

@@ -7,7 +7,9 @@ import KioskVocabulary
 ///
 /// Each overlay that is set has a number. Where the output has a plane for it, the first commit after it was given shows it, of a frame or of
 /// the overlay alone. Where it has none, scenes contain it: each prepared scene bears a ``OverlayMark`` of what it was prepared under, and one
-/// that contains anything else than what has been given last is *stale*. ``OverlayPlan`` says what is prepared again.
+/// that contains anything else than what has been given last is *stale*. ``OverlayPlan`` says what is prepared again. Where the front layers
+/// are on planes and the others in scenes, a scene is stale only where those others have changed, and what is on planes comes with a scene
+/// that is not.
 ///
 /// Where the pictures of scenes are (``Overlay/region``) goes the same way. It is in the mark of every scene, as a plane for the overlay does not
 /// help there.
@@ -21,6 +23,8 @@ struct OverlayState: Sendable {
     private(set) var given: UInt64 = 0
     private(set) var placement = OverlayPlacement.blended
     private var givenIsEmpty = true
+    /// The number of what scenes are to contain, 0 for nothing; and the output's for that (``OverlayPlacement/both(painting:)``).
+    private var content: UInt64 = 0, painting: UInt64 = 0
     /// The number with which what is drawn changed last; after it only the region has.
     private var drawn: UInt64 = 0
     private var givenRegion = Region.full
@@ -84,13 +88,20 @@ struct OverlayState: Sendable {
     mutating func gave(_ number: UInt64, isEmpty: Bool, region: Region = .full, placement: OverlayPlacement) {
         if region != givenRegion { (givenRegion, unsettled) = (region, Self.scenesAhead) }
         (given, givenIsEmpty, self.placement, wasJustGiven) = (number, isEmpty, placement, true)
+        switch placement {
+        case .plane: content = 0
+        case .blended: content = isEmpty ? 0 : number
+        case .both(let painting):
+            if content == 0 || painting != self.painting { content = number }
+            self.painting = painting
+        }
     }
 
     mutating func frameTaken() { wasJustGiven = false }
 
     /// The display has changed: it has nothing of what it was given.
     mutating func displayChanged() {
-        (committed, liesOnPlane, givenIsEmpty) = (number, false, true)
+        (committed, liesOnPlane, givenIsEmpty, content) = (number, false, true, 0)
         if overlay.pictures.isEmpty, overlay.region == givenRegion {
             given = number
         } else {
@@ -102,17 +113,17 @@ struct OverlayState: Sendable {
     // MARK: Showing
 
     /// What a scene bears that is prepared now.
-    var mark: OverlayMark {
-        OverlayMark(number: given, content: placement == .blended && !givenIsEmpty ? given : 0, region: givenRegion, fit: fit)
-    }
+    var mark: OverlayMark { OverlayMark(number: given, content: content, region: givenRegion, fit: fit) }
 
     /// Whether a scene shows something else than it is to.
     func isStale(_ mark: OverlayMark) -> Bool {
-        mark.content != self.mark.content || mark.region != givenRegion || mark.fit != fit
+        mark.content != content || mark.region != givenRegion || mark.fit != fit
     }
 
-    /// Whether only a commit is missing: of the overlay alone where that is on a plane.
-    var awaitsCommit: Bool { placement == .plane && committed != given && (given < drawn || committed < drawn) }
+    /// Whether only a commit is missing: of what is on planes alone, over the scene on the screen, which has this mark.
+    func awaitsCommit(over scene: OverlayMark) -> Bool {
+        placement != .blended && scene.content == content && committed != given && (given < drawn || committed < drawn)
+    }
 
     /// Whether something lies on a plane that is no longer to, and goes with the next scene.
     var hasToLeavePlane: Bool { placement == .blended && liesOnPlane }
@@ -120,9 +131,11 @@ struct OverlayState: Sendable {
     /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone. Returns the number of what is seen with it.
     mutating func commit(_ mark: OverlayMark?) -> UInt64 {
         if unsettled > 0, mark?.region == givenRegion, mark?.fit == fit { unsettled -= 1 }
+        // What is on planes stays as it is until a scene comes that it is to lie over.
+        if case .both = placement, let mark, mark.content != content { return mark.number }
         committed = given
-        liesOnPlane = placement == .plane && !givenIsEmpty
-        return placement == .plane ? given : mark?.number ?? 0
+        liesOnPlane = placement != .blended && !givenIsEmpty
+        return placement != .blended ? given : mark?.number ?? 0
     }
 
     /// The output was too busy for the overlay alone.
@@ -133,7 +146,7 @@ struct OverlayState: Sendable {
 struct OverlayMark: Hashable, Sendable {
     /// The overlay that the output had been given.
     var number: UInt64 = 0
-    /// The same where the scene contains it; 0 where it contains none.
+    /// That with which what the scene contains changed last; 0 where it contains nothing.
     var content: UInt64 = 0
     var region = Region.full
     /// How often they had been fitted another way.

@@ -140,8 +140,8 @@ package protocol SceneOutput: AnyObject, Sendable {
     /// Takes over what lies over every scene. What takes time (upload into a plane's buffer, rotating by the rotation) is done here.
     /// Compositor thread.
     func setOverlay(_ overlay: Overlay) -> OverlayPlacement
-    /// Asks for the overlay alone to be shown from the next vblank on, the picture unchanged. Only after ``OverlayPlacement/plane``.
-    /// Answers and flips like ``commit(_:id:)``, with which it shares the ids. Presenter thread.
+    /// Asks for the overlay alone to be shown from the next vblank on, the picture unchanged. Only after ``OverlayPlacement/plane`` and
+    /// ``OverlayPlacement/both(painting:)``. Answers and flips like ``commit(_:id:)``, with which it shares the ids. Presenter thread.
     func commitOverlay(id: UInt64) -> CommitResult
     /// Blocks until something happens, at the latest until `deadline`. Also does the output's own upkeep (hot-plug, VT switches).
     /// Presenter thread.

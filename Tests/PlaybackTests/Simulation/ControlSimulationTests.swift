@@ -12,13 +12,13 @@ import Testing
     }
 
     /// A finger draws the slider back and forth, and lets go: whatever the decoder takes, one seek is under way and one waits, and the frame of
-    /// the place where it is let go is the next one seen. The slider that is drawn for each place, on a plane or in the scenes, keeps none of
+    /// the place where it is let go is the next one seen. The slider that is drawn for each place, on a plane, in the scenes or in both, keeps none of
     /// them from the screen.
-    @Test(arguments: [0.1, 0.9, 6], [Slider.none, .onPlane, .blended]) func scrubbing(decodeShare: Double, slider: Slider) throws {
+    @Test(arguments: [0.1, 0.9, 6], [Slider.none, .onPlane, .blended, .inBoth]) func scrubbing(decodeShare: Double, slider: Slider) throws {
         var random = SeededRandom(seed: 7)
         var scenario = Scenario(clips: [Self.clip(60)])
         (scenario.seconds, scenario.slowPictures, scenario.slowShare) = (80, 13, decodeShare)
-        (scenario.hasOverlayPlane, scenario.composeTime) = (slider == .onPlane, 0.004)
+        (scenario.overlayWay, scenario.composeTime) = (slider == .onPlane ? .plane : slider == .inBoth ? .both : .blended, 0.004)
         var ends: [(time: Double, target: Double)] = []
         var drags: [ClosedRange<Double>] = []
         for begin in stride(from: 4.0, to: 70, by: 6) {
@@ -63,7 +63,7 @@ import Testing
     }
 
     /// What is drawn over the picture while a finger is on the slider.
-    enum Slider { case none, onPlane, blended }
+    enum Slider { case none, onPlane, blended, inBoth }
 
     /// A clip of one second is played between: at both ends picture follows picture, and then it goes on where it was.
     @Test(arguments: [false, true]) func anInterludeReturns(isPaused: Bool) throws {

@@ -11,14 +11,14 @@ import Testing
 @Suite struct OverlaySimulationTests {
     struct Case: CustomStringConvertible, Sendable {
         var rate: Double, refreshRate: Double
-        var hasPlane: Bool
+        var way: Scenario.OverlayWay
         var seed: UInt64
-        var description: String { "\(rate) on \(refreshRate) Hz, \(hasPlane ? "plane" : "blended"), \(seed)" }
+        var description: String { "\(rate) on \(refreshRate) Hz, \(way), \(seed)" }
     }
 
     static let cases: [Case] = [24.0, 25, 30, 50, 60].flatMap { rate in
         [50.0, 60].flatMap { refreshRate in
-            [true, false].map { Case(rate: rate, refreshRate: refreshRate, hasPlane: $0, seed: UInt64(rate + refreshRate)) }
+            Scenario.OverlayWay.allCases.map { Case(rate: rate, refreshRate: refreshRate, way: $0, seed: UInt64(rate + refreshRate)) }
         }
     }
 
@@ -32,7 +32,7 @@ import Testing
         let frames = Int(given.rate * 2)
         var scenario = Scenario(seed: given.seed)
         scenario.clips = [.init(edges: (0...frames).map { Double($0) / given.rate }, rate: given.rate)]
-        (scenario.refreshRate, scenario.hasOverlayPlane) = (given.refreshRate, given.hasPlane)
+        (scenario.refreshRate, scenario.overlayWay) = (given.refreshRate, given.way)
         (scenario.displayError, scenario.cardError, scenario.vblankJitter) = (number(-100...100), number(-100...100), 0.0003)
         scenario.composeTime = 0.35 / given.refreshRate
         scenario.decodeShare = 0.4
@@ -74,7 +74,7 @@ import Testing
             check.noPictureIsMissed()
         }
         // Where there is a frame for every vblank it brings the overlay along.
-        if given.hasPlane, given.rate <= given.refreshRate {
+        if given.way == .plane, given.rate <= given.refreshRate {
             #expect(check.outcome.overlays.contains { $0.isAlone } == (given.rate < given.refreshRate))
         }
     }
@@ -96,10 +96,10 @@ import Testing
 
     /// Controls fade while playing goes on. The next frame may be several vblanks away then, and they do not wait for it. Where scenes contain them,
     /// and one has to be painted first, the clock's first readings may put that frame off for a vblank meanwhile.
-    @Test(arguments: [(25, 50, 75), (10, 60, 1), (10, 50, 2), (12, 60, 3)], [true, false])
-    func playingGoesOnUnderAFade(given: (rate: Double, refreshRate: Double, seed: UInt64), hasPlane: Bool) {
+    @Test(arguments: [(25, 50, 75), (10, 60, 1), (10, 50, 2), (12, 60, 3)], Scenario.OverlayWay.allCases)
+    func playingGoesOnUnderAFade(given: (rate: Double, refreshRate: Double, seed: UInt64), way: Scenario.OverlayWay) {
         var scenario = scenario(
-            .init(rate: given.rate, refreshRate: given.refreshRate, hasPlane: hasPlane, seed: given.seed), pauses: true, seconds: 22)
+            .init(rate: given.rate, refreshRate: given.refreshRate, way: way, seed: given.seed), pauses: true, seconds: 22)
         if given.rate < 25 {
             scenario.overlays = []
             for event in scenario.events {
@@ -113,7 +113,7 @@ import Testing
         check.order()
         check.accounts()
         check.cadence()
-        check.overlaysAreSeen(within: hasPlane || given.rate == 25 ? 2 : 3)
+        check.overlaysAreSeen(within: way == .plane || given.rate == 25 ? 2 : 3)
         check.overlaysDoNotGoBack()
         check.theLastOverlayStays()
         check.pausesStand()
@@ -121,8 +121,8 @@ import Testing
     }
 
     /// With the display that comes back comes what lies over the picture.
-    @Test(arguments: [true, false]) func aDisplayThatComesBack(hasPlane: Bool) throws {
-        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 5), pauses: false)
+    @Test(arguments: Scenario.OverlayWay.allCases) func aDisplayThatComesBack(way: Scenario.OverlayWay) throws {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 5), pauses: false)
         scenario.overlays = [(2, 7)]
         scenario.seconds = 12
         scenario.events = [(4, .display(isConnected: false)), (5, .display(isConnected: true)), (7, .command(.pause))]
@@ -137,20 +137,20 @@ import Testing
     }
 
     /// Two buffers are too few to keep one ready while it is prepared again; nothing is missed for that.
-    @Test(arguments: [true, false]) func twoBuffers(hasPlane: Bool) {
-        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 6), pauses: true)
+    @Test(arguments: Scenario.OverlayWay.allCases) func twoBuffers(way: Scenario.OverlayWay) {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 6), pauses: true)
         scenario.buffers = 2
         let check = SimulationCheck(scenario)
         check.cadence()
         check.nothingIsLost()
         check.noPictureIsMissed()
-        check.overlaysAreSeen(within: hasPlane ? 2 : 5)
+        check.overlaysAreSeen(within: way == .plane ? 2 : 5)
         check.theLastOverlayStays()
     }
 
     /// A box that needs most of a frame's time to prepare it has none to prepare it twice: the overlay comes later, and no picture does.
     @Test(arguments: [0.7, 0.9]) func aSlowBox(share: Double) {
-        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: false, seed: 7), pauses: false)
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, way: .blended, seed: 7), pauses: false)
         scenario.composeTime = share / 30
         let check = SimulationCheck(scenario)
         check.cadence()
@@ -161,8 +161,8 @@ import Testing
     }
 
     /// The first thing on the screen may lie over nothing: before there is a picture, and where there never is one.
-    @Test(arguments: [true, false]) func beforeTheFirstPicture(hasPlane: Bool) {
-        var scenario = scenario(.init(rate: 30, refreshRate: 60, hasPlane: hasPlane, seed: 8), pauses: false)
+    @Test(arguments: Scenario.OverlayWay.allCases) func beforeTheFirstPicture(way: Scenario.OverlayWay) {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 8), pauses: false)
         scenario.overlays = [(0, 3)]
         scenario.seconds = 3
         let outcome = SimulatedPlayback.run(scenario)

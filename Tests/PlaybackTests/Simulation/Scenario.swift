@@ -30,7 +30,12 @@ struct Scenario {
     /// In order.
     var events: [(time: Double, event: Event)] = []
     /// Whether the display has a plane for what lies over the pictures.
-    var hasOverlayPlane = false
+    var overlayWay = OverlayWay.blended
+
+    /// Where the display shows what lies over the picture; `.both`: what is in scenes is another thing with every fourth overlay, and what is
+    /// on a plane with each.
+    enum OverlayWay: Sendable, CaseIterable { case plane, blended, both }
+
     /// What is to lie over them, and from when on, in order: numbers that grow, and 0 for nothing.
     var overlays: [(time: Double, value: Int)] = []
 

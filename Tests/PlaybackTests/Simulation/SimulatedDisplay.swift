@@ -9,7 +9,8 @@ import KioskPlayback
 /// its flip is reported a jitter later, with that time, and nothing more can be presented before.
 ///
 /// What lies over the picture is a number: on a plane, where it has one, with the next commit of a buffer or of the plane alone; else in
-/// every buffer that is prepared. A display that goes or comes has forgotten it.
+/// every buffer that is prepared. Where it is in part here and in part there, the plane shows it with the first buffer whose part is the one
+/// that belongs to it. A display that goes or comes has forgotten it.
 ///
 /// It keeps the book on its buffers: what the engine does with one that is not its to give is one of the ``violations``.
 struct SimulatedDisplay {
@@ -25,10 +26,12 @@ struct SimulatedDisplay {
     private var free: Set<Int>
     private var onScreen: Int?
     private var pending: (buffer: Int?, id: UInt64, time: HostTime, vblank: Int, overlay: Int)?
-    private let hasOverlayPlane: Bool
+    private let overlayWay: Scenario.OverlayWay
     /// What lies over the picture as it was given, and in each buffer.
     private var overlay = 0
     private var overlays: [Int]
+    /// What the plane showed last, where buffers contain a part of it.
+    private var onPlane = 0
 
     private var isConnected = true, hasChanged = false, isWoken = false
     private(set) var generation: UInt64 = 0
@@ -50,7 +53,7 @@ struct SimulatedDisplay {
         self.begin = begin
         pictures = Array(repeating: (0, nil), count: scenario.buffers)
         overlays = Array(repeating: 0, count: scenario.buffers)
-        hasOverlayPlane = scenario.hasOverlayPlane
+        overlayWay = scenario.overlayWay
         free = Set(0..<scenario.buffers)
     }
 
@@ -68,7 +71,7 @@ struct SimulatedDisplay {
         guard let buffer = free.min() else { return .noSpareBuffer }
         free.remove(buffer)
         pictures[buffer] = NumberedPicture.numbers(of: scene)
-        overlays[buffer] = hasOverlayPlane ? 0 : overlay
+        overlays[buffer] = overlayWay == .plane ? 0 : overlay
         return .prepared(PreparedScene(buffer: buffer, generation: generation))
     }
 
@@ -77,17 +80,43 @@ struct SimulatedDisplay {
     ) -> CommitResult {
         guard prepared.generation == generation else { return .stale }
         if free.contains(prepared.buffer) || onScreen == prepared.buffer { violation("\(prepared) was not prepared", at: time) }
-        return flip(to: prepared.buffer, id: id, overlay: hasOverlayPlane ? overlay : overlays[prepared.buffer], at: time, using: &random)
+        // A commit that is not taken changes nothing.
+        if pending != nil { return .busy }
+        let contained = overlays[prepared.buffer]
+        let seen =
+            switch overlayWay {
+            case .plane: overlay
+            case .blended: contained
+            case .both: seenOver(Self.painting(contained), at: time)
+            }
+        return flip(to: prepared.buffer, id: id, overlay: seen, at: time, using: &random)
+    }
+
+    /// The part of an overlay that is in buffers.
+    private static func painting(_ overlay: Int) -> UInt64 { overlay == 0 ? 0 : UInt64(overlay / 4 + 1) }
+
+    /// What is seen of the plane over a buffer with this part in it.
+    private mutating func seenOver(_ painting: UInt64, at time: HostTime) -> Int {
+        if Self.painting(overlay) == painting { onPlane = overlay }
+        if Self.painting(onPlane) != painting { violation("part \(painting) without its other part", at: time) }
+        return onPlane
     }
 
     mutating func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
         self.overlay = Self.number(of: overlay)
-        return hasOverlayPlane ? .plane : .blended
+        if overlayWay == .both, self.overlay > 0 { return .both(painting: Self.painting(self.overlay)) }
+        return overlayWay == .plane ? .plane : .blended
     }
 
     mutating func commitOverlay(id: UInt64, at time: HostTime, using random: inout SeededRandom) -> CommitResult {
-        if !hasOverlayPlane { violation("an overlay alone, without a plane", at: time) }
-        return isConnected ? flip(to: nil, id: id, overlay: overlay, at: time, using: &random) : .stale
+        guard isConnected else { return .stale }
+        if overlayWay == .blended { violation("an overlay alone, without a plane", at: time) }
+        if pending == nil, overlayWay == .both {
+            // It has been given another one meanwhile.
+            guard let onScreen, Self.painting(overlays[onScreen]) == Self.painting(overlay) else { return .busy }
+            onPlane = overlay
+        }
+        return flip(to: nil, id: id, overlay: overlay, at: time, using: &random)
     }
 
     private mutating func flip(
@@ -161,7 +190,7 @@ struct SimulatedDisplay {
 
     /// It goes, or comes; either way nothing of what was composed means anything.
     mutating func set(isConnected: Bool) {
-        (self.isConnected, hasChanged, pending, onScreen, overlay) = (isConnected, true, nil, nil, 0)
+        (self.isConnected, hasChanged, pending, onScreen, overlay, onPlane) = (isConnected, true, nil, nil, 0, 0)
         generation += 1
         free = Set(pictures.indices)
     }
