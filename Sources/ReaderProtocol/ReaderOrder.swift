@@ -29,6 +29,9 @@ package enum ReaderOrder: Hashable, Sendable {
 
 /// What is to be opened, and for what.
 package struct OpenOrder: Hashable, Sendable {
+    /// So many times as long as its limit says may something take in all that waits for a processor meanwhile.
+    package static let patience: Int64 = 20
+
     /// What is made of a source.
     package enum Role: Hashable, Sendable {
         /// Pictures and sound.

@@ -142,7 +142,10 @@ package enum ReaderServer {
     /// Opens the source for what it is wanted for, and carries out what else is ordered of it, until the player has gone.
     private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ memory: ResultMemory?) {
         switch order.role {
-        case .thumbnail(let size): channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
+        case .thumbnail(let size):
+            // It may run only when nothing else does, and the player knows how long that takes.
+            channel.interruption.bePatient(OpenOrder.patience)
+            channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
         case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
         case .cover, .list, .inventory, .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
         }

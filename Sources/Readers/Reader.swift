@@ -30,12 +30,14 @@ package final class Reader: Sendable {
 
     private let socket: SharedDescriptor
     private let process: ReaderProcess?
+    /// Its main thread, by the path beneath /proc (``ProcessorWait``); nil where that is not known.
+    let task: String?
     /// What a process writes to standard error.
     private let complaints: SharedDescriptor?
 
     /// A process that was forked, and waits for what it is given.
     init(_ process: ReaderProcess) {
-        (self.process, socket) = (process, process.socket)
+        (self.process, socket, task) = (process, process.socket, "\(process.pid)")
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             complaints = nil
@@ -49,8 +51,8 @@ package final class Reader: Sendable {
         give(Int32(KIOSK_READER_LOG), its.raw)
     }
 
-    /// A thread that serves the other end of `socket`.
-    init(thread socket: SharedDescriptor) { (self.socket, process, complaints) = (socket, nil, nil) }
+    /// A thread, by its path beneath /proc, that serves the other end of `socket`.
+    init(thread: String, socket: SharedDescriptor) { (self.socket, process, complaints, task) = (socket, nil, nil, thread) }
 
     deinit { end() }
 

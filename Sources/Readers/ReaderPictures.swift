@@ -11,8 +11,8 @@ private let openingLimit = openingTimeLimit * 3
 private let pictureLimit = MediaTime.seconds(10)
 
 extension Thumbnail {
-    /// Has a reader make the thumbnail of a file, only when nothing else wants the processor. What is wrong with the file is in the facts. nil where
-    /// `interruption` was cancelled. Blocks for as long as that takes.
+    /// Has a reader make the thumbnail of a file, only when nothing else wants the processor: what it waits for that is not counted. What is wrong
+    /// with the file is in the facts. nil where `interruption` was cancelled. Blocks for as long as that takes.
     package static func read(
         of source: String, fitting width: Int, _ height: Int, by readers: Readers = .shared, interruption: Interruption = Interruption()
     ) -> Thumbnail? {

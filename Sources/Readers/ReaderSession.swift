@@ -86,23 +86,28 @@ package final class ReaderSession: @unchecked Sendable {
         }
     }
 
-    /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit`.
+    /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit`, in which the time is not
+    /// counted that the reader waited for a processor (``ProcessorWait``), and ``OpenOrder/patience`` times as long in all.
     ///
     /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/failed(_:)`` with the words of
     ///   ``ReaderDeath``.
     package func answer(within limit: MediaTime) throws(MediaError) -> (ReaderResult, SharedDescriptor?) {
-        let deadline = HostTime.now + limit
-        while HostTime.now < deadline {
+        let begin = HostTime.now
+        var wait = ProcessorWait(of: reader.task, at: begin)
+        while true {
             if interruption.cancelled { throw MediaError(order.source, .cancelled) }
-            switch receive(until: min(deadline, .now + Self.look)) {
-            case .nothing: continue
+            switch receive(until: .now + Self.look) {
+            case .nothing:
+                let past = HostTime.now - begin
+                if past - wait.total(at: .now) >= limit || past >= limit * OpenOrder.patience {
+                    throw error(of: .stalled(seconds: limit.seconds))
+                }
             case .death(let death): throw error(of: death)
             case .message(.result(let result), let descriptor): return (result, descriptor)
             case .message(.failed(let reason), _): throw MediaError(order.source, reason)
             case .message: continue
             }
         }
-        throw error(of: .stalled(seconds: limit.seconds))
     }
 
     /// The message that is whole with this datagram.

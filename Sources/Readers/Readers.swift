@@ -16,6 +16,9 @@ package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertibl
     case failed(path: String, reason: String)
     /// It did not answer in time.
     case silent(path: String)
+    /// So many processes that have been ended are still there: each is in a call that the system does not break off, of a file on a disk or a share
+    /// that does not answer.
+    case stuck(Int)
 
     /// What was being done, why it could not be, and what to do.
     package var description: String {
@@ -24,6 +27,11 @@ package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertibl
         case .otherBuild(let path): "\(path), by which media are read, is of another build than this program: install both anew"
         case .failed(let path, let reason): "\(path), by which media are read, cannot be started: \(reason)"
         case .silent(let path): "\(path), by which media are read, does not answer"
+        case .stuck(let count):
+            """
+            nothing more is read while \(count) process\(count == 1 ? " waits" : "es wait") for a disk or a share that does not answer: see \
+            that it does, or take it off the list
+            """
         }
     }
 }
@@ -66,6 +74,8 @@ package final class Readers: Sendable {
         var processes: [UInt32: ReaderExit?] = [:]
         /// The numbers of those that have not.
         var numbers: [pid_t: UInt32] = [:]
+        /// How many nobody has, and have not ended.
+        var ending: Int { numbers.values.count { !processes.keys.contains($0) } }
     }
 
     /// Where a source is read.
@@ -80,9 +90,12 @@ package final class Readers: Sendable {
     package let executable: String
     package let isolation: Isolation
     private let state = Monitor(State())
+    private let mostEnding: Int, endLimit: MediaTime
 
-    /// Those forked from the program at `executable`.
-    package init(executable: String, isolation: Isolation = .process) { (self.executable, self.isolation) = (executable, isolation) }
+    /// Those forked from the program at `executable`. None is while `mostEnding` that have been ended are there for longer than `endLimit`.
+    package init(executable: String, isolation: Isolation = .process, mostEnding: Int = 8, endLimit: MediaTime = .seconds(10)) {
+        (self.executable, self.isolation, self.mostEnding, self.endLimit) = (executable, isolation, mostEnding, endLimit)
+    }
 
     private static let answerLimit = MediaTime.seconds(20)
     private static let firstDelay = MediaTime.milliseconds(100), longestDelay = MediaTime.seconds(10)
@@ -110,7 +123,9 @@ package final class Readers: Sendable {
     func reader(priority: ReaderPriority) throws(ReaderStartError) -> Reader {
         if isolation == .process { return Reader(try fork(priority: priority)) }
         let (own, its) = try socketPair()
+        let thread = Monitor<String?>(nil)
         Thread("reader") {
+            thread.signal { $0 = SmallFile.link("/proc/thread-self") ?? "" }
             switch priority {
             case .normal: break
             case .givesWay: Thread.giveWay()
@@ -118,7 +133,7 @@ package final class Readers: Sendable {
             }
             ReaderServer.serveThread(its)
         }.detach()
-        return Reader(thread: own)
+        return Reader(thread: thread.wait { $0 } ?? "", socket: own)
     }
 
     private func socketPair() throws(ReaderStartError) -> (SharedDescriptor, SharedDescriptor) {
@@ -130,10 +145,12 @@ package final class Readers: Sendable {
 
     // MARK: Processes
 
-    /// Forks a process, which waits for its orders. Blocks until it is there, at most some 20 s; some milliseconds as a rule, and a tenth of a
+    /// Forks a process, which waits for its orders. Blocks until it is there, at most some 30 s; some milliseconds as a rule, and a tenth of a
     /// second where the zygote has to be started.
     private func fork(priority: ReaderPriority) throws(ReaderStartError) -> ReaderProcess {
         let zygote = try startedZygote()
+        let mayFork = state.wait(until: .now + endLimit) { $0.ending < mostEnding ? true : nil }
+        guard mayFork == true else { throw .stuck(state.withLock { $0.ending }) }
         let (own, its) = try socketPair()
         let number = state.withLock { state in
             state.lastNumber &+= 1

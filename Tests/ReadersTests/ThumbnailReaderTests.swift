@@ -96,6 +96,46 @@ struct ThumbnailReaderTests {
         }
     }
 
+    /// A zygote that is stopped tells of no end, as one whose processes are in a call that is not broken off.
+    @Test func `nothing is forked while too many that were ended are still there`() throws {
+        let folder = Clips.folder
+        let script = try Clips.file(
+            "stopped-reader", Array("#!/bin/sh\necho $$ >'\(folder)/stopped'\nexec '\(Readers.shared.executable)' \"$@\"\n".utf8))
+        chmod(script, 0o755)
+        let readers = Readers(executable: script, mostEnding: 1, endLimit: .milliseconds(300)), path = try Clips.named("a.mp4")
+        #expect(try read(path, by: readers).picture != nil)
+        let zygote = try #require(pid_t(try String(contentsOfFile: folder + "/stopped", encoding: .utf8).dropLast()))
+        var reader: Reader? = try readers.reader(priority: .normal)
+        #expect(reader?.task != nil)
+        kill(zygote, SIGSTOP)
+        defer { kill(zygote, SIGCONT) }
+        reader = nil
+        #expect(throws: ReaderStartError.stuck(1)) { _ = try readers.reader(priority: .normal) }
+        #expect(try read(path, by: readers).facts.problem?.contains("1 process waits for a disk or a share") == true)
+        kill(zygote, SIGCONT)
+        let deadline = HostTime.now + .seconds(120)
+        while try read(path, by: readers).picture == nil, HostTime.now < deadline { usleep(10_000) }
+        #expect(try read(path, by: readers).picture != nil)
+    }
+
+    /// Time in which a task waits for a processor is told from time in which it waits for anything else, and in which it runs.
+    @Test func `a task that waits for a processor is known`() throws {
+        #expect(ProcessorWait.parse("12 (a) b) R 1 1 1 0 -1 4194560 1 0 0 0 250 50 0 0 20") ?? (false, 0) == (true, 3_000_000_000))
+        #expect(ProcessorWait.parse("12 (a) S 1 1 1 0 -1 4194560 1 0 0 0 1 0 0 0 20")?.isToRun == false)
+        for damaged in [
+            "", "12", "12 (a) R", "12 (a) R 1 1 1 0 -1 4194560 1 0 0 0 x 0 0", "12 (a) R 1 1 1 0 -1 4 1 0 0 0 9223372036854775807 9 0",
+        ] {
+            #expect(ProcessorWait.parse(damaged) == nil)
+        }
+        let now = HostTime.now
+        var asleep = ProcessorWait(of: SmallFile.link("/proc/thread-self"), at: now)
+        #expect(asleep.total(at: now + .milliseconds(500)) == .zero)
+        // This thread runs as it looks, and has not run for that hour.
+        #expect(asleep.total(at: now + .seconds(3600)) > .seconds(3500))
+        var unknown = ProcessorWait(of: "nobody", at: now)
+        #expect(unknown.total(at: now + .seconds(3600)) == .zero)
+    }
+
     // MARK: What does harm
 
     /// A decoder that ends its process.

@@ -10,6 +10,7 @@ import Synchronization
 package final class Interruption: Sendable {
     private let deadlineNanoseconds = Atomic<Int64>(.max / 2)
     private let isCancelled = Atomic<Bool>(false)
+    private let patience = Atomic<Int64>(1)
     /// Counts calls of ``wake()`` and ``cancel()``. The value is not used; ``wait(for:)`` waits on its monitor.
     private let changes = Monitor(UInt64(0))
 
@@ -31,7 +32,13 @@ package final class Interruption: Sendable {
     package var deadline: HostTime { HostTime(nanoseconds: deadlineNanoseconds.load(ordering: .relaxed)) }
 
     /// Begins an operation that may take `time`.
-    package func allow(_ time: MediaTime) { deadlineNanoseconds.store((HostTime.now + time).nanoseconds, ordering: .relaxed) }
+    package func allow(_ time: MediaTime) { deadlineNanoseconds.store(limit(time).nanoseconds, ordering: .relaxed) }
+
+    /// When something that begins now and may take `time` is to be over.
+    func limit(_ time: MediaTime) -> HostTime { .now + time * patience.load(ordering: .relaxed) }
+
+    /// Has each operation from now on take so many times as long: for a thread that waits for the processor until nobody else wants it.
+    package func bePatient(_ times: Int64) { patience.store(times, ordering: .relaxed) }
 
     /// Whether the present operation was cancelled or has had its time.
     var isOver: Bool { cancelled || HostTime.now > deadline }

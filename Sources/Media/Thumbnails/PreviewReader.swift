@@ -115,7 +115,7 @@ package struct PreviewReader: ~Copyable, Sendable {
 
     /// Reads on to the next key frame and decodes it, alone.
     mutating func decodeKeyFrame(within limit: MediaTime) -> TimedFrame? {
-        let end = HostTime.now + limit
+        let end = source.interruption.limit(limit)
         while let packet = source.next() {
             if packet.raw.pointee.stream_index == source.streams.video, packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0 {
                 decoder.flush()
