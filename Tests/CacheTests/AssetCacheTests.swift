@@ -40,6 +40,13 @@ import Testing
         }
 
         var said: [String] { news.withLock { $0 } }
+        /// Whether no cache has the folder.
+        var isFree: Bool {
+            switch FolderLock.take(folder) {
+            case .some: true
+            case .none: false
+            }
+        }
         var files: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []).sorted() }
 
         deinit {
@@ -272,6 +279,8 @@ import Testing
         var cache = place.open([server.url("a.mp4"), server.url("b.mp4")], limit: 1_000_000)
         #expect(wait { cache.file(for: server.url("a.mp4")) != nil && cache.file(for: server.url("b.mp4")) != nil })
         cache.stop()
+        // It notes what has been used until it has given the folder back.
+        #expect(wait { place.isFree })
         // What is used least goes, of what is no longer on the list.
         let entry = place.folder + "/\(CacheKey(Path(server.url("a.mp4")))).entry"
         var old = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]

@@ -68,7 +68,7 @@ import Testing
         let folder = try TestFolder()
         for arguments in [
             ["check", "--refresh", "60", "--display", "offscreen", clip],
-            ["export", clip, "--output", folder.path + "/film.mp4", "--size", "320x180"],
+            ["export", clip, "--output", folder.path + "/film.mp4", "--size", "320x180", "--priority", "normal"],
         ] {
             let kiosk = try KioskProcess(arguments)
             #expect(kiosk.status() == 0 && !(kiosk.output + kiosk.errors).contains("cut off"), "\(kiosk.output)\(kiosk.errors)")
