@@ -115,7 +115,8 @@ final class OverlayPlacer {
                 shared.pool.takeBack()
                 return (shared.pool.overlays, shared.pool.awaitsOverlay)
             }
-            switch planes.show(placed, over: shown) {
+            // For one small layer of several a cursor is not worth it.
+            switch planes.show(placed, over: shown, takesCursor: painting == 0) {
             case .frame(var frame):
                 frame.painting = painting
                 return shared.withLock { shared in

@@ -64,7 +64,9 @@ final class OverlayPlanes: @unchecked Sendable {
     static func memoryLimit(width: Int, height: Int) -> Int { max(12 << 20, width * height * (12 << 20) / (1920 * 1080)) }
 
     /// Draws `overlay` for planes. `shown` is what they show and will show, the newest first (``BufferPool/overlays``).
-    func show(_ overlay: PlacedOverlay, over shown: [OverlayFrame]) -> Outcome {
+    ///
+    /// - Parameter takesCursor: whether the cursor's plane may be one of them.
+    func show(_ overlay: PlacedOverlay, over shown: [OverlayFrame], takesCursor: Bool = true) -> Outcome {
         if shown[0].shows.isEmpty || arrangements == nil || serial != hardware.serial { begin() }
         guard var arrangements, refusals < Self.mostRefusals else { return .refused("the driver has refused planes before") }
         defer { self.arrangements = arrangements }
@@ -74,7 +76,7 @@ final class OverlayPlanes: @unchecked Sendable {
             ? 3 * overlay.width * overlay.height * 4
             : Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount
         var reason = "no plane takes drawn pictures"
-        for choice in choices(planner) {
+        for choice in choices(planner, takesCursor: takesCursor) {
             guard let regions = regions(choice, overlay) else {
                 reason = "it is larger than a cursor"
                 continue
@@ -138,11 +140,11 @@ final class OverlayPlanes: @unchecked Sendable {
     }
 
     /// What to try: the most planes first, as they take the least memory; a cursor beside others only where those are not enough.
-    private func choices(_ planner: PlanePlanner) -> [Choice] {
+    private func choices(_ planner: PlanePlanner, takesCursor: Bool) -> [Choice] {
         let usable = planner.planes.filter { $0.formats.contains(kDRM_FORMAT_ARGB8888) }
         let count = min(usable.count { $0.type == .overlay }, Self.mostPlanes)
         var choices = (0..<count).reversed().map { Choice(count: $0 + 1, former: []) }
-        if let cursor = planner.cursor, usable.contains(where: { $0.type == .cursor }) {
+        if takesCursor, let cursor = planner.cursor, usable.contains(where: { $0.type == .cursor }) {
             choices.append(Choice(count: count + 1, former: [], cursor: cursor))
         }
         return choices.flatMap { choice in
