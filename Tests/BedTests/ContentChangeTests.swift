@@ -66,8 +66,7 @@ extension BedTests {
             }
             let figures: Comment = "\(about), \(samples.map { ($0.residentMemory >> 10, $0.threads, $0.descriptors) })"
             print("grown by \(grown(\.residentMemory) >> 10) KB, \(grown(\.descriptors)) descriptors, \(grown(\.threads)) threads")
-            // Memory for pictures of another size, or for another thread, comes once and stays: two megabytes. A change is to leave nothing.
-            #expect(grown(\.residentMemory) < 3 << 20, figures)
+            #expect(grown(\.residentMemory) < 2 << 20, figures)
             // How many files are open depends on what the playlist holds at the moment.
             #expect(grown(\.descriptors) <= 2 && grown(\.threads) <= 2, figures)
             #expect(record.status == 0)
