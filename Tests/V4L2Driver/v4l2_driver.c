@@ -515,9 +515,10 @@ EXPORTED int poll(struct pollfd *list, nfds_t count, int timeout) {
     if (count != 1 || !plugs) return next(list, count, timeout);
     pthread_mutex_lock(&mutex);
     struct device *d = device(list[0].fd);
-    int found = -1;
+    int found = -1, plug = plugs;
     for (int waited = 0; d; waited++) {
-        list[0].revents = ready(d, list[0].events);
+        // One that was unplugged is lost, however soon it comes back.
+        list[0].revents = plug == plugs ? ready(d, list[0].events) : POLLERR;
         found = list[0].revents != 0;
         if (found || timeout >= 0 && waited >= timeout) break;
         struct timespec until;
