@@ -50,19 +50,23 @@ package struct Record: Sendable {
         package var time: Duration?
     }
 
-    /// What the player used. Processor time means nothing in virtual time.
+    /// What the player used, and the processes that it has started. Processor time means nothing in virtual time.
     package struct Usage: Sendable, Equatable {
         /// User and system, of its whole life.
         package var cpu: Duration
-        /// The most memory it ever had resident, in bytes.
+        /// The most memory that the player itself ever had resident, in bytes.
         package var peakMemory: Int
         /// Looked at after 2 s, every so often, and just before its end.
         package var samples: [Sample]
 
-        /// One look at it; memory in bytes.
+        /// The most memory that all of them had at a look: what they share counts once, and for each its part of what others have, too (Pss).
+        package var peakShare: Int { samples.map(\.share).max() ?? 0 }
+
+        /// One look at it; memory in bytes, threads and descriptors of the player itself.
         package struct Sample: Sendable, Equatable {
             package var time: Duration, cpu: Duration
             package var residentMemory: Int, threads: Int, descriptors: Int
+            package var share = 0
         }
     }
 

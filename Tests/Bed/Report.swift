@@ -18,7 +18,7 @@ struct Report {
     var isComplete = false
 
     struct Sample: Equatable {
-        var time: Int, cpu: Int, residentKilobytes: Int, threads: Int, descriptors: Int
+        var time: Int, cpu: Int, residentKilobytes: Int, threads: Int, descriptors: Int, shareKilobytes: Int
     }
 
     struct End: Equatable {
@@ -34,10 +34,11 @@ struct Report {
             case ("start", 2): start = numbers[0]
             case ("did", 2): done[numbers[0]] = done[numbers[0]] ?? numbers[1]
             case ("held", 2): held.append((numbers[0], numbers[1]))
-            case ("sample", 5):
+            case ("sample", 6):
                 samples.append(
                     Sample(
-                        time: numbers[0], cpu: numbers[1], residentKilobytes: numbers[2], threads: numbers[3], descriptors: numbers[4]))
+                        time: numbers[0], cpu: numbers[1], residentKilobytes: numbers[2], threads: numbers[3], descriptors: numbers[4],
+                        shareKilobytes: numbers[5]))
             case ("able", 3): able = numbers
             case ("reference", 1): references.append(numbers[0])
             case ("asked", 1): asked = numbers[0]

@@ -125,13 +125,15 @@ struct Run {
         let samples = report.samples.map {
             Record.Usage.Sample(
                 time: .microseconds($0.time - start), cpu: .microseconds($0.cpu), residentMemory: $0.residentKilobytes * 1024,
-                threads: $0.threads, descriptors: $0.descriptors)
+                threads: $0.threads, descriptors: $0.descriptors, share: $0.shareKilobytes * 1024)
         }
+        // What its processes have used that nobody has waited for is known from the last look only.
+        let cpu = max(.microseconds(end.cpu), samples.last?.cpu ?? .zero)
         return Record(
             displays: (0..<machine.displays).map { Vblank.log(text("\(folder)/vblanks-\($0)"), start: start) },
             sound: Sound(wav: bytes(folder + "/sound.wav"), positions: text(folder + "/sound.times"), origin: start),
             log: text(folder + "/log").split(separator: "\n").compactMap { Record.LogLine($0, start: start) }, events: events,
-            usage: Record.Usage(cpu: .microseconds(end.cpu), peakMemory: end.peakKilobytes * 1024, samples: samples), status: end.status,
+            usage: Record.Usage(cpu: cpu, peakMemory: end.peakKilobytes * 1024, samples: samples), status: end.status,
             timeToEnd: report.asked.map { .microseconds(end.time - $0) }, wasKilled: report.wasKilled, terminal: report.terminal ?? "",
             clips: clips, screenshots: screenshots, outputs: outputs, host: host)
     }

@@ -8,7 +8,7 @@ struct ReportTests {
             """
             start 541696 55
             did 0 2541727
-            sample 2542511 690000 68844 9 18
+            sample 2542511 690000 68844 9 18 91230
             did 0 2591817
             held 2600000 51234
             did 1 3041807
@@ -21,7 +21,10 @@ struct ReportTests {
         #expect(report.start == 541_696 && report.asked == 8_541_734 && report.wasKilled && report.isComplete)
         #expect(report.done == [0: 2_541_727, 1: 3_041_807], "the first step of an event is when it was done")
         #expect(report.held.map(\.time) == [2_600_000] && report.held.map(\.late) == [51_234])
-        #expect(report.samples == [.init(time: 2_542_511, cpu: 690_000, residentKilobytes: 68_844, threads: 9, descriptors: 18)])
+        #expect(
+            report.samples == [
+                .init(time: 2_542_511, cpu: 690_000, residentKilobytes: 68_844, threads: 9, descriptors: 18, shareKilobytes: 91_230)
+            ])
         #expect(report.end == .init(time: 8_784_327, status: 137, cpu: 1_235_552, peakKilobytes: 77_088))
         #expect(report.terminal == "text on auto")
     }

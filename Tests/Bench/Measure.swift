@@ -12,6 +12,7 @@ enum Measure: String, CaseIterable {
     case cpu
     case steadyCPU
     case peakMemory
+    case peakShare
     case soundOffset
     case touch
     case key
@@ -34,6 +35,7 @@ enum Measure: String, CaseIterable {
         case .cpu: "CPU, s/1000 frames"
         case .steadyCPU: "from 2 s on"
         case .peakMemory: "peak memory, MB"
+        case .peakShare: "of all processes (Pss), MB"
         case .soundOffset: "sound after picture, ms"
         case .touch: "touch to vblank, ms"
         case .key: "key to vblank, ms"

@@ -58,6 +58,7 @@ struct Measurement: Equatable {
     private mutating func measureUsage(_ record: Record, frames: Int) {
         samples[.cpu] = [record.usage.cpu.milliseconds / Double(frames)]
         samples[.peakMemory] = [Double(record.usage.peakMemory) / 1_048_576]
+        samples[.peakShare] = [Double(record.usage.peakShare) / 1_048_576]
         guard let first = record.usage.samples.first, let last = record.usage.samples.last, first != last else { return }
         let shown = record.frames.count { first.time <= $0.time && $0.time < last.time }
         if shown > 0 { samples[.steadyCPU] = [(last.cpu - first.cpu).milliseconds / Double(shown)] }

@@ -70,7 +70,7 @@ extension Findings {
 
     private var comparison: Promise? { ratio("CPU", .cpu, to: .mpv, atMost: 0.4, in: Self.main) }
     private var conversion: Promise? { ratio("CPU", .cpu, to: .ffmpeg, atMost: 1.25, in: Self.main) }
-    private var memory: Promise? { ratio("peak memory", .peakMemory, to: .mpv, atMost: 0.8, in: Self.playlist) }
+    private var memory: Promise? { ratio("peak memory of all processes", .peakShare, to: .mpv, atMost: 0.8, in: Self.playlist) }
 
     private var calls: Promise? {
         guard let calls = samples(.systemCalls, .kiosk, in: Self.main).median else { return nil }

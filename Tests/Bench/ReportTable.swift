@@ -22,7 +22,8 @@ extension Findings {
             table([
                 .firstPicture, .motion, .wrongHolds, .skippedFrames, .stepsBack, .cleanSeams, .lastFrameHold, .firstFrameHold, .soundHole,
             ]),
-            table([.cpu, .steadyCPU, .peakMemory]), table([.soundOffset]), table([.touch, .key, .nextItem]), countTable, promiseTable,
+            table([.cpu, .steadyCPU, .peakMemory, .peakShare]), table([.soundOffset]), table([.touch, .key, .nextItem]), countTable,
+            promiseTable,
         ]
         let failures = series.flatMap { series in series.failures.map { "- \(series.scenario), \(series.player): \($0)" } }
         return ([circumstances.text] + tables.compactMap { $0?.markdown } + [failures.joined(separator: "\n")])

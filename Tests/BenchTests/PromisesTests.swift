@@ -16,7 +16,7 @@ import Testing
         let promises = findings([
             ("720p30@60", .kiosk, [.firstPicture: [250], .cpu: [4], .cleanSeams: [1, 1], .soundHole: [0, 0], .wrongHolds: [0]]),
             ("720p30@60", .mpv, [.firstPicture: [500], .cpu: [10]]), ("720p30@60", .ffmpeg, [.cpu: [3.2]]),
-            ("720p30@60-two-items", .kiosk, [.peakMemory: [80], .cleanSeams: [1]]), ("720p30@60-two-items", .mpv, [.peakMemory: [100]]),
+            ("720p30@60-two-items", .kiosk, [.peakShare: [80], .cleanSeams: [1]]), ("720p30@60-two-items", .mpv, [.peakShare: [100]]),
             // 24 frames a second do not fit 50 Hz, and what mpv does is not promised.
             ("720p24@50", .kiosk, [.wrongHolds: [3]]), ("720p25@50", .mpv, [.wrongHolds: [9], .cleanSeams: [0]]),
             ("flash", .kiosk, [.soundOffset: [-20, 5]]), ("controls", .kiosk, [.touch: [20, 33.3], .key: [16]]),
@@ -29,7 +29,7 @@ import Testing
         let promises = findings([
             ("720p30@60", .kiosk, [.firstPicture: [251], .cpu: [4.1], .cleanSeams: [1, 0], .soundHole: [0, 20], .wrongHolds: [0, 0.3]]),
             ("720p30@60", .mpv, [.firstPicture: [600], .cpu: [10]]), ("720p30@60", .ffmpeg, [.cpu: [3.2]]),
-            ("720p30@60-two-items", .kiosk, [.peakMemory: [81]]), ("720p30@60-two-items", .mpv, [.peakMemory: [100]]),
+            ("720p30@60-two-items", .kiosk, [.peakShare: [81]]), ("720p30@60-two-items", .mpv, [.peakShare: [100]]),
             ("flash", .kiosk, [.soundOffset: [-20.1, 5]]), ("controls", .kiosk, [.touch: [20, 34], .key: [34]]),
         ]).promises
         #expect(promises.count == 10)

@@ -80,12 +80,12 @@ void player_read(struct player *p)
 	}
 }
 
-/* The number behind NAME in a file of /proc/PID/ with lines of "NAME: number kB" */
-static long number_of(pid_t pid, const char *name)
+/* The number behind NAME in FILE of /proc/PID/ with lines of "NAME: number kB" */
+static long number_of(pid_t pid, const char *name, const char *of)
 {
 	char path[64], line[256];
 	long value = -1;
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	snprintf(path, sizeof path, "/proc/%d/%s", pid, of);
 	FILE *file = fopen(path, "r");
 
 	while (file && fgets(line, sizeof line, file))
@@ -96,18 +96,49 @@ static long number_of(pid_t pid, const char *name)
 	return value;
 }
 
-static long long cpu_us(pid_t pid)
+/* What a process has used, with those of its children that have ended and were waited for; and its parent, 0 where there is no such process */
+static pid_t usage_of(pid_t pid, long long *cpu_us)
 {
 	char path[64], line[1024];
+	int parent = 0;
 	unsigned long user = 0, system = 0;
+	long user_of_ended = 0, system_of_ended = 0;
 	snprintf(path, sizeof path, "/proc/%d/stat", pid);
 	FILE *file = fopen(path, "r");
 
 	if (file && fgets(line, sizeof line, file))
-		sscanf(strrchr(line, ')') + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user, &system);
+		sscanf(strrchr(line, ')') + 2, "%*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", &parent, &user, &system,
+		       &user_of_ended, &system_of_ended);
 	if (file)
 		fclose(file);
-	return (user + system) * (1000000LL / sysconf(_SC_CLK_TCK));
+	*cpu_us = ((long long)(user + system) + user_of_ended + system_of_ended) * (1000000LL / sysconf(_SC_CLK_TCK));
+	return parent;
+}
+
+enum { MOST_PROCESSES = 256 };
+
+/* The player and all that it has started and that has not ended: a process that reads files for it is nobody else's child, as a rule */
+static int family(pid_t player, pid_t *members)
+{
+	struct { pid_t pid, parent; } all[MOST_PROCESSES];
+	int known = 0, count = 0;
+	DIR *folder = opendir("/proc");
+	struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)) && known < MOST_PROCESSES) {
+		long long cpu;
+		all[known].pid = atoi(entry->d_name);
+		if (all[known].pid > 0 && (all[known].parent = usage_of(all[known].pid, &cpu)) > 0)
+			known++;
+	}
+	if (folder)
+		closedir(folder);
+	members[count++] = player;
+	for (int i = 0; i < count; i++)
+		for (int j = 0; j < known; j++)
+			if (all[j].parent == members[i] && count < MOST_PROCESSES)
+				members[count++] = all[j].pid;
+	return count;
 }
 
 static int descriptors(pid_t pid)
@@ -126,9 +157,21 @@ static int descriptors(pid_t pid)
 
 void player_sample(const struct player *p, FILE *report)
 {
-	if (p->pid)
-		fprintf(report, "sample %lld %lld %ld %ld %d\n", now_us(), cpu_us(p->pid), number_of(p->pid, "VmRSS"),
-			number_of(p->pid, "Threads"), descriptors(p->pid));
+	pid_t members[MOST_PROCESSES];
+	long long cpu = 0;
+	long share = 0;
+
+	if (!p->pid)
+		return;
+	for (int i = family(p->pid, members); i-- > 0;) {
+		long long used = 0;
+		long of_one = number_of(members[i], "Pss:", "smaps_rollup");
+		usage_of(members[i], &used);
+		cpu += used;
+		share += of_one > 0 ? of_one : 0;
+	}
+	fprintf(report, "sample %lld %lld %ld %ld %d %ld\n", now_us(), cpu, number_of(p->pid, "VmRSS", "status"),
+		number_of(p->pid, "Threads", "status"), descriptors(p->pid), share);
 }
 
 int player_ended(struct player *p, FILE *report)
