@@ -43,7 +43,7 @@ let package = Package(
                 "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInputCore", "KioskDisplayCore", "KioskAudioCore", "Cache",
                 "Content",
                 "Commands", "Configuration",
-                "KioskPlayback",
+                "KioskPlayback", "KioskReaders",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
                 "CKioskPlatform",
@@ -54,7 +54,8 @@ let package = Package(
             swiftSettings: upcoming),
         // Reads media where there is nothing to lose: docs/architecture.md.
         .executableTarget(
-            name: "kiosk-reader", dependencies: ["CReader", "CSandbox", "KioskReaderServer", "CKioskPlatform"], swiftSettings: upcoming),
+            name: "kiosk-reader", dependencies: ["CReader", "CReaderMemory", "CSandbox", "KioskReaderServer", "CKioskPlatform"],
+            swiftSettings: upcoming),
         // What applications have of the engine: docs are Sources/Library/Player/KioskPlayer.docc.
         .target(
             name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
@@ -122,8 +123,9 @@ let package = Package(
             dependencies: ["CKioskALSA", "CKioskAudio", "KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform", log],
             path: "Sources/Audio", swiftSettings: upcoming),
         .target(
-            name: "KioskPlayback", dependencies: ["KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque], path: "Sources/Playback",
-            swiftSettings: pure),
+            name: "KioskPlayback",
+            dependencies: ["KioskReaders", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
+            path: "Sources/Playback", swiftSettings: pure),
         // The player's side of the processes that read, and theirs.
         .target(
             name: "KioskReaders",
@@ -157,6 +159,8 @@ let package = Package(
             swiftSettings: upcoming),
 
         .target(name: "CKioskPlatform", path: "Sources/CPlatform", cSettings: [.treatAllWarnings(as: .error)]),
+        // What stands in for functions of the C library in kiosk-reader only.
+        .target(name: "CReaderMemory", dependencies: ["CKioskPlatform"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CReader", dependencies: ["CKioskPlatform", "CSandbox"], cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskMedia", dependencies: ["CKioskFFmpeg"], path: "Sources/CMedia", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskAudio", dependencies: ["CKioskALSA"], path: "Sources/CAudio", cSettings: [.treatAllWarnings(as: .error)]),
@@ -261,7 +265,9 @@ let package = Package(
         .testTarget(
             name: "PlaybackTests",
             dependencies: [
-                "KioskPlayback", "KioskAudioCore", "KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", deque, "KioskVocabulary",
+                "KioskPlayback", "KioskAudioCore", "KioskReaders", "KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport",
+                "CTestSupport",
+                deque, "KioskVocabulary", "kiosk-reader", "HostileDecoder",
             ], swiftSettings: upcoming
         ),
         // What applications see of the libraries; Tests/Client is one.
@@ -296,7 +302,7 @@ let package = Package(
             name: "CTestSupport", dependencies: ["CSandbox"], path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
         .target(
-            name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
+            name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskReaders", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
             path: "Tests/TestSupport",
             swiftSettings: upcoming + [.unsafeFlags(["-O"])]),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md. Optimized in debug builds, too: half a run's time was its analysis.

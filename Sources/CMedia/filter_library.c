@@ -2,6 +2,9 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdbool.h>
+
+#include "cmedia.h"
 
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
@@ -16,6 +19,8 @@ static void load(void) {
 #define LOAD(name, function) is_loaded &= (*(void **)&library.name = dlsym(handle, #function)) != NULL;
     FILTER_FUNCTIONS(LOAD)
 }
+
+bool kiosk_filters_load(void) { return kiosk_filter_library() != NULL; }
 
 const struct filter_library *kiosk_filter_library(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -19,6 +19,9 @@ enum { POPULATE_WRITE = 23 };
 // From so many bytes on malloc takes memory from the system and gives it back: it is new each time.
 enum { LARGE = 256 * 1024 };
 
+// The smallest block that may be a plane of a picture worth sharing (arena.c).
+enum { PICTURE = 16 * 1024 };
+
 void kiosk_tune_malloc(void) {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, LARGE);
@@ -64,6 +67,13 @@ static _Atomic uintptr_t heap_end;
 int posix_memalign(void **result, size_t alignment, size_t size) {
     if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
     int saved = errno;
+    if (size >= PICTURE && kiosk_arena_serves_malloc()) {
+        void *shared = kiosk_arena_take(alignment, size);
+        if (shared) {
+            *result = shared;
+            return 0;
+        }
+    }
     void *memory = memalign(alignment, size);
     if (memory && size >= LARGE / 2) {
         uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)memory & ~(page - 1), end = ((uintptr_t)memory + size) & ~(page - 1);

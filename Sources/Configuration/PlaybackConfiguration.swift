@@ -24,6 +24,7 @@ extension Configuration {
         package var decoder = DecoderSetting.automatic
         /// The node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
         package var decoderDevice: String?
+        package var isolation = Isolation.automatic
         /// How much of what comes over HTTP is kept on the disk; nil is nothing.
         package var cache: ByteCount?
         /// An absolute path; nil is the service's own folder, else the user's.
@@ -78,6 +79,11 @@ extension Configuration.Playback: TableRow {
         Key(
             "decoder-device", \.decoderDevice, .path(beginning: "/dev/", "a device such as \"/dev/dri/renderD128\""), needs: .restart,
             example: "\"/dev/dri/renderD128\"")
+        """
+        Where files are read. "auto" reads each file that no device decodes in a process of its own, which has no rights: what crashes or hangs a decoder
+        costs the file, and not the player. "off" reads all of them in the player. docs/sandbox.md
+        """
+        Key("isolation", \.isolation, .word, needs: .restart)
         """
         How much of what the playlist plays over http and https is kept on the disk, as "2 GB" or "500 MB". Files are fetched in the background, played from
         the disk from then on, also when the network is gone, and checked for changes every five minutes. What is no longer on the playlist gives way

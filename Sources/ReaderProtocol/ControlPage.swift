@@ -175,7 +175,7 @@ package struct ControlLayout: Hashable, Sendable {
 }
 
 /// What a reader is at; a hint, as nobody can check it.
-package enum ReaderActivity: UInt32, CaseIterable, Sendable { case decoding, reading, waiting }
+package enum ReaderActivity: UInt32, CaseIterable, Sendable { case reading, decoding }
 
 extension ControlPage {
     /// What the reader is at.
@@ -191,7 +191,7 @@ extension ControlPage {
     package var messageCount: UInt32 { load(.messages) }
 
     /// The reader has sent another message.
-    package func countMessage() { store(.messages, load(.messages) &+ 1) }
+    package func countMessage() { advanceInOrder(.messages) }
 
     /// The reader has been through another packet or picture.
     package func advance() { store(.progress, load(.progress) &+ 1) }

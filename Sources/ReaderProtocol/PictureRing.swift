@@ -150,6 +150,9 @@ package struct ReaderPictures: Sendable {
     /// A slot for the next picture; nil while the player holds all.
     package var freeSlot: Int? { free == 0 ? nil : free.trailingZeroBitCount }
 
+    /// Whether the player has none.
+    package var areAllFree: Bool { free == .max }
+
     /// Whether ``takeReturn()`` has something.
     package var hasReturn: Bool { page.load(.returns) != returned }
 

@@ -21,7 +21,7 @@ package enum ReaderMessage: Hashable, Sendable {
     /// All that could not be decoded so far.
     case damage(MediaDamage)
     case note(ReaderNote)
-    case log(LogLine)
+    case log(String)
     /// Something is asked for, by a number that the answer has, too.
     case request(UInt32, ReaderRequest)
     /// What was asked for; its bytes lie in the memory for results.
@@ -58,7 +58,7 @@ package struct ReaderDescription: Hashable, Sendable {
     /// ``MediaReader/nominalFrameDuration`` until pictures say another one.
     package var nominalFrameDuration: MediaTime?
     /// What would be searched for again by the next reader of this version; nobody else understands it.
-    package var found: [UInt8] = []
+    package var found: [Int] = []
 
     package init(_ asset: AssetDescription) { self.asset = asset }
 }
@@ -83,21 +83,14 @@ package enum ReaderNote: Hashable, Sendable {
     case decoder(String)
 }
 
-/// A line of the log.
-package struct LogLine: Hashable, Sendable {
-    package enum Label: String, WireChoice { case reader, decoder, ffmpeg }
-
-    package var level: LogLevel, label: Label, text: String
-
-    package init(_ level: LogLevel, _ label: Label, _ text: String) { (self.level, self.label, self.text) = (level, label, text) }
-}
-
 /// What a reader cannot get itself.
 package enum ReaderRequest: Hashable, Sendable {
     /// A file: by its path, or by one beneath a folder that it must not lead out of.
     case file(path: String, folder: String?)
     /// A reader with libavfilter instead of this one.
     case deinterlacer
+    /// Nothing more: a device may decode this, which only the player has.
+    case device
 }
 
 /// What becomes of a source that is not played. A picture is known by its size here: its pixels lie in the memory for results, row by row without
@@ -172,7 +165,7 @@ extension ReaderMessage: WireMessage {
         case .ended(let text): return wire.message(7, WireText(text, .words))
         case .damage(let damage): return wire.message(8, damage)
         case .note(let note): return wire.message(9, note)
-        case .log(let line): return wire.message(10, line)
+        case .log(let line): return wire.message(10, WireText(line, .words))
         case .request(let number, let request): return wire.message(11, number, request)
         case .result(let result): return wire.message(12, result)
         }
@@ -189,7 +182,7 @@ extension ReaderMessage: WireMessage {
         case 7: self = .ended(try wire.words(.words) ?? "")
         case 8: self = .damage(try wire.take())
         case 9: self = .note(try wire.take())
-        case 10: self = .log(try wire.take())
+        case 10: self = .log(try wire.words(.words) ?? "")
         case 11: self = .request(try wire.take(), try wire.take())
         case 12: self = .result(try wire.take())
         default: throw .unknown("message", Int(kind))
@@ -212,18 +205,13 @@ extension ReaderTracks: WireRecord {
 extension ReaderDescription: WireRecord {
     package static var blank: ReaderDescription { ReaderDescription(.blank) }
     package static let fields: [WireField<Self>] = [
-        .value(\.asset), .value(\.tracks), .value(\.nominalFrameDuration), .blob(\.found, atMost: OpenOrder.longestFound),
+        .value(\.asset), .value(\.tracks), .value(\.nominalFrameDuration), .list(\.found, atMost: OpenOrder.mostFound),
     ]
 }
 
 extension Landing: WireRecord {
     package static var blank: Landing { Landing(nil, pictures: 0, sound: 0) }
     package static let fields: [WireField<Self>] = [.value(\.time), .value(\.selection), .value(\.pictures), .value(\.sound)]
-}
-
-extension LogLine: WireRecord {
-    package static var blank: LogLine { LogLine(.trace, .reader, "") }
-    package static let fields: [WireField<Self>] = [.value(\.level), .value(\.label), .words(\.text, .words)]
 }
 
 extension ReaderNote: WireValue {
@@ -245,6 +233,7 @@ extension ReaderRequest: WireValue {
         switch self {
         case .file(let path, let folder): wire.put(0 as UInt8, WireText(exactly: path, .location), WireText(exactly: folder, .location))
         case .deinterlacer: wire.put(1 as UInt8)
+        case .device: wire.put(2 as UInt8)
         }
     }
 
@@ -253,6 +242,7 @@ extension ReaderRequest: WireValue {
         switch number {
         case 0: self = .file(path: try wire.text(.location) ?? "", folder: try wire.text(.location))
         case 1: self = .deinterlacer
+        case 2: self = .device
         default: throw .unknown("request", Int(number))
         }
     }

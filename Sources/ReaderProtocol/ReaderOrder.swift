@@ -49,17 +49,7 @@ package struct OpenOrder: Hashable, Sendable {
         /// Nothing is opened: which of these codecs the installed FFmpeg cannot decode.
         case inventory([String])
 
-        /// Bytes of the memory that its results lie in.
-        package var resultCapacity: Int {
-            switch self {
-            case .play, .list, .file, .inventory: 0
-            case .previews(let size), .thumbnail(let size):
-                min(max(size.width, 1), Self.longestSide) * min(max(size.height, 1), Self.longestSide) * 4
-            case .cover: 16 << 20
-            }
-        }
-
-        private static let longestSide = 4096
+        fileprivate static let longestSide = 4096
     }
 
     package var role: Role
@@ -74,21 +64,39 @@ package struct OpenOrder: Hashable, Sendable {
     /// What sound is converted to; nil leaves it out.
     package var samples: AudioFormat?
     /// Threads for pictures; and for those that take little.
-    package var threads = 1, lightThreads = 1
+    package var threads = 1
+    /// Whether one thread has shown to do for it, which has all of them after a seek all the same.
+    package var isLight = false
     package var decoder = DecoderWish.software
     package var audio = TrackChoice.automatic, video = TrackChoice.automatic
     package var deinterlacing = MediaReader.Deinterlacing.fields
     /// Whether a picture is made of each field however long that takes.
     package var takesTime = false
+    /// Whether its interlaced pictures were seen to need libavfilter, which has to be loaded before the sandbox is entered.
+    package var needsFilters = false
     /// Whether its sound is left out where there is a picture.
     package var isMuted = false
+    /// Whether somebody reads what the libraries log.
+    package var isLogged = false
     /// Where it begins, and how exactly.
     package var start = MediaTime.zero, precision = MediaReader.SeekPrecision.exact
     package var displaySize: PixelSize?
     /// Bytes that its pictures may take.
     package var pictureMemory: Int
     /// What an earlier reader has found in this version of the file (``ReaderDescription/found``).
-    package var found: [UInt8] = []
+    package var found: [Int] = []
+
+    /// Bytes of the memory that its results lie in, the pictures that are played among them. It takes only as much of the machine's as is written to.
+    package var memoryCapacity: Int {
+        switch role {
+        case .list, .file, .inventory: 0
+        // Twice what a source's pictures are thought to take: decoders keep more of them than is told.
+        case .play: min(max(2 * pictureMemory, 128 << 20), 1 << 30) & ~4095
+        case .previews(let size), .thumbnail(let size):
+            min(max(size.width, 1), Role.longestSide) * min(max(size.height, 1), Role.longestSide) * 4
+        case .cover: 16 << 20
+        }
+    }
 
     package init(_ role: Role, _ source: String, reach: SourceReach, pictureMemory: Int) {
         (self.role, self.source, self.reach, self.pictureMemory) = (role, source, reach, pictureMemory)
@@ -166,15 +174,16 @@ extension OpenOrder.Role: WireValue {
 }
 
 extension OpenOrder: WireRecord {
-    /// Bytes of ``found`` at most.
-    static let longestFound = 4 << 10
+    /// Numbers of ``found`` at most.
+    static let mostFound = 512
 
     package static var blank: OpenOrder { OpenOrder(.play, "", reach: .blank, pictureMemory: 0) }
     package static let fields: [WireField<Self>] = [
         .value(\.role), .exact(\.source, .location), .value(\.isKept), .value(\.reach), .value(\.settings), .value(\.samples),
-        .number(\.threads, 1...64), .number(\.lightThreads, 1...64), .value(\.decoder), .value(\.audio), .value(\.video),
-        .value(\.deinterlacing), .value(\.takesTime), .value(\.isMuted), .value(\.start), .value(\.precision), .value(\.displaySize),
-        .number(\.pictureMemory, 0...1 << 40), .blob(\.found, atMost: longestFound),
+        .number(\.threads, 1...64), .value(\.isLight), .value(\.decoder), .value(\.audio), .value(\.video),
+        .value(\.deinterlacing), .value(\.takesTime), .value(\.needsFilters), .value(\.isMuted), .value(\.isLogged), .value(\.start),
+        .value(\.precision), .value(\.displaySize),
+        .number(\.pictureMemory, 0...1 << 40), .list(\.found, atMost: mostFound),
     ]
 }
 

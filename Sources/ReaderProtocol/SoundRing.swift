@@ -28,6 +28,12 @@ package struct PlayerSound: Sendable {
         return (Int(ahead), isLast)
     }
 
+    /// Whether all frames have been taken, and none follow. To be asked instead of two questions: the last frames and the end may come between them.
+    package func isOver() throws(ReaderLie) -> Bool {
+        let ready = try ready()
+        return ready.isLast && ready.frames == 0
+    }
+
     /// Takes frames that lie ready, as many as go into `samples`; returns how many. What is no number is silence.
     package mutating func take(into samples: UnsafeMutableBufferPointer<Float>) throws(ReaderLie) -> Int {
         let channels = page.layout.channelCount

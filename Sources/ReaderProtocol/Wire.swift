@@ -146,8 +146,6 @@ package struct WireReader {
     /// A text for people, which can be shown anywhere (``Swift/String/printable``).
     package mutating func words(_ limit: TextLimit) throws(WireError) -> String? { try text(limit)?.printable }
 
-    package mutating func blob(atMost limit: Int) throws(WireError) -> [UInt8] { Array(try take(bytes: try length("blob", limit))) }
-
     package mutating func list<Value: WireValue>(atMost limit: Int) throws(WireError) -> [Value] {
         var list: [Value] = []
         for _ in 0..<(try length("list", limit)) { list.append(try take()) }
@@ -335,10 +333,5 @@ package struct WireField<Root>: Sendable {
     /// The first `count` elements.
     package static func list<Element: WireValue>(_ path: Path<[Element]>, atMost count: Int) -> Self {
         Self(path, { $1.put(list: $0.prefix(count)) }, { (wire) throws(WireError) in try wire.list(atMost: count) })
-    }
-
-    /// Bytes that are nobody's business here.
-    package static func blob(_ path: Path<[UInt8]>, atMost count: Int) -> Self {
-        Self(path, { $1.put(blob: $0.prefix(count)) }, { (wire) throws(WireError) in try wire.blob(atMost: count) })
     }
 }

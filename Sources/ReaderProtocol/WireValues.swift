@@ -59,7 +59,20 @@ extension AudioFormat: WireRecord {
 
 extension DecoderWish: WireRecord {
     package static var blank: DecoderWish { .software }
-    package static let fields: [WireField<Self>] = [.value(\.setting), .exact(\.device, .names)]
+    package static let fields: [WireField<Self>] = [
+        .value(\.setting), .exact(\.device, .names), .value(\.elsewhere),
+        .exact(\.refusedInOrder, .names, atMost: 64),
+    ]
+
+    fileprivate var refusedInOrder: [String] {
+        get { refused.sorted() }
+        set { refused = Set(newValue) }
+    }
+}
+
+extension DecoderChoice.Nodes: WireRecord {
+    package static var blank: Self { Self() }
+    package static let fields: [WireField<Self>] = [.exact(\.render, .location, atMost: 64), .value(\.hasVideo)]
 }
 
 extension StreamSettings: WireRecord {

@@ -4,6 +4,7 @@ import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
+import Synchronization
 
 /// The reader's end of its socket. What it sends is believed by nobody, and what it receives is the player's.
 ///
@@ -22,19 +23,25 @@ final class ReaderChannel: Sendable {
     /// Ends what is being read when the player wants nothing more of it.
     let interruption = Interruption()
     private let state = Monitor(State())
+    /// Held while a message is sent, whose datagrams follow each other.
+    private let sending = Mutex(())
 
     init(_ socket: SharedDescriptor) { self.socket = socket }
 
     // MARK: Sending
 
-    /// Tells the player something. Blocks while it reads too slowly. Nobody hears it once the player has gone.
+    /// Tells the player something; any thread. Blocks while it reads too slowly. Nobody hears it once the player has gone.
     func send(_ message: ReaderMessage, serial: UInt32 = 0, descriptor: Int32 = -1) {
         guard let datagrams = try? message.datagrams(serial: serial) else { return }
-        for datagram in datagrams {
-            var sent: Int
-            repeat { sent = kiosk_send(socket.raw, datagram, datagram.count, descriptor) } while sent < 0 && errno == EINTR
-            if sent < 0 { return close() }
+        let isSent = sending.withLock { _ in
+            for datagram in datagrams {
+                var sent: Int
+                repeat { sent = kiosk_send(socket.raw, datagram, datagram.count, descriptor) } while sent < 0 && errno == EINTR
+                if sent < 0 { return false }
+            }
+            return true
         }
+        if !isSent { close() }
     }
 
     /// Asks the player for a file, and blocks until it has answered.

@@ -42,22 +42,43 @@ package enum ReaderServer {
             openFile(order.source, in: folder, for: channel, serial)
             exit(0)
         }
+        // Before there is a second thread.
+        let pictures = order.role == .play ? gifts.memory.flatMap { ArenaPictures($0) } : nil
+        if order.needsFilters { _ = MediaReader.Deinterlacing.load() }
         let path = withoutFileScheme(order.source)
         let source = open(path)
         guard lockIn(order, gifts, channel) else { exit(70) }
-        FileAccess.leave { name, folder in folder == nil && name == path ? source : channel.ask(for: name, in: folder) }
+        let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
+        FileAccess.leave(
+            to: { name, folder in folder == nil && name == path ? source : channel.ask(for: name, in: folder) },
+            watch: { isReading in
+                page?.activity = isReading ? .reading : .decoding
+                if !isReading { page?.advance() }
+            })
+        page?.activity = .decoding
+        if order.isLogged, let page { sendLog(on: channel, page) }
+        if let pictures, let page {
+            channel.listen { page.readerBell.ring(.messages) }
+            PlayServer.serve(order, serial, on: channel, page, pictures, hasFilters: order.needsFilters)
+            exit(0)
+        }
         channel.listen()
         serve(order, serial, on: channel, gifts.memory)
         exit(0)
     }
 
     /// Serves on a thread of the player's, until the player closes the other end of `socket`. Returns then.
-    package static func serveThread(_ socket: SharedDescriptor) {
+    package static func serveThread(_ socket: SharedDescriptor, _ handed: HandedFrames?) {
         let channel = ReaderChannel(socket)
         let gifts = Gifts(from: channel, isProcess: false)
         guard let (order, serial) = channel.first() else { return }
         channel.send(.ready(ReaderReadiness()))
         if case .file(let folder) = order.role { return openFile(order.source, in: folder, for: channel, serial) }
+        let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
+        if case .play = order.role, let page, let handed {
+            channel.listen { page.readerBell.ring(.messages) }
+            return PlayServer.serve(order, serial, on: channel, page, handed, hasFilters: true)
+        }
         channel.listen()
         serve(order, serial, on: channel, gifts.memory)
     }
@@ -69,7 +90,7 @@ package enum ReaderServer {
         /// What both sides see (``ControlPage``).
         var page: SharedDescriptor?
         /// Where results lie.
-        var memory: ResultMemory?
+        var memory: SharedDescriptor?
 
         /// Takes them. In a process each gets its number.
         init(from channel: ReaderChannel, isProcess: Bool) {
@@ -86,7 +107,7 @@ package enum ReaderServer {
                 }
                 switch Int(number) {
                 case Int(KIOSK_READER_PAGE): page = own
-                case Int(KIOSK_READER_ARENA): memory = ResultMemory(own)
+                case Int(KIOSK_READER_ARENA): memory = own
                 default: break
                 }
             }
@@ -111,7 +132,7 @@ package enum ReaderServer {
         var limits = kiosk_sandbox_limits()
         let memory = UInt64(clamping: order.pictureMemory)
         // Libraries, stacks and tables; and pictures twice, as a decoder's and as libswscale's.
-        limits.address_space = (1 << 30) + 2 * memory
+        limits.address_space = (1 << 30) + 2 * memory + UInt64(clamping: order.memoryCapacity)
         limits.data = (512 << 20) + memory
         // Files that the source names.
         limits.grants = 32
@@ -127,6 +148,27 @@ package enum ReaderServer {
         return true
     }
 
+    /// Has lines of the libraries sent to the player from now on: in this process nobody reads them.
+    private static func sendLog(on channel: ReaderChannel, _ page: ControlPage) {
+        let allowance = Monitor((lines: longestBurst, time: HostTime.now))
+        av_log_set_level(AV_LOG_INFO)
+        FFmpegLog.capture { line in
+            let isAllowed = allowance.withLock { allowance in
+                let now = HostTime.now
+                let more = Int((now - allowance.time).seconds * Double(linesInASecond))
+                if more > 0 { allowance = (min(allowance.lines + more, longestBurst), now) }
+                allowance.lines -= allowance.lines > 0 ? 1 : 0
+                return allowance.lines > 0
+            }
+            if !isAllowed { return }
+            channel.send(.log(line))
+            page.countMessage()
+        }
+    }
+
+    /// A decoder may have something to say of each packet.
+    private static let linesInASecond = 20, longestBurst = 200
+
     /// Opens a file for a reader that may not open it itself: nothing of it is read here.
     private static func openFile(_ path: String, in folder: String?, for channel: ReaderChannel, _ serial: UInt32) {
         do throws(FileFailure) {
@@ -140,7 +182,8 @@ package enum ReaderServer {
     // MARK: Orders
 
     /// Opens the source for what it is wanted for, and carries out what else is ordered of it, until the player has gone.
-    private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ memory: ResultMemory?) {
+    private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ file: SharedDescriptor?) {
+        let memory = file.flatMap { ResultMemory($0) }
         switch order.role {
         case .thumbnail(let size):
             // It may run only when nothing else does, and the player knows how long that takes.

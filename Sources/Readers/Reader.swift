@@ -30,14 +30,14 @@ package final class Reader: Sendable {
 
     private let socket: SharedDescriptor
     private let process: ReaderProcess?
-    /// Its main thread, by the path beneath /proc (``ProcessorWait``); nil where that is not known.
-    let task: String?
+    /// That of its processor time (``FairTime``); nil of a thread.
+    let clock: clockid_t?
     /// What a process writes to standard error.
     private let complaints: SharedDescriptor?
 
     /// A process that was forked, and waits for what it is given.
     init(_ process: ReaderProcess) {
-        (self.process, socket, task) = (process, process.socket, "\(process.pid)")
+        (self.process, socket, clock) = (process, process.socket, FairTime.clock(ofProcess: process.pid))
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             complaints = nil
@@ -51,8 +51,10 @@ package final class Reader: Sendable {
         give(Int32(KIOSK_READER_LOG), its.raw)
     }
 
-    /// A thread, by its path beneath /proc, that serves the other end of `socket`.
-    init(thread: String, socket: SharedDescriptor) { (self.socket, process, complaints, task) = (socket, nil, nil, thread) }
+    /// A thread that serves the other end of `socket`, and whose processor time is that of `clock`.
+    init(_ clock: clockid_t?, thread socket: SharedDescriptor) {
+        (self.socket, process, complaints, self.clock) = (socket, nil, nil, clock)
+    }
 
     deinit { end() }
 

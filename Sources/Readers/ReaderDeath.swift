@@ -1,6 +1,7 @@
 import CReader
 import CSandbox
 import Glibc
+import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 
@@ -14,6 +15,8 @@ package enum ReaderDeath: Error, Hashable, Sendable, CustomStringConvertible {
     case lied(ReaderLie)
     /// It made no progress for so long.
     case stalled(seconds: Double)
+    /// What it reads from gave nothing for so long.
+    case silent(seconds: Double)
     /// It has closed its socket, and goes on.
     case hungUp
     /// Its zygote has ended.
@@ -27,6 +30,7 @@ package enum ReaderDeath: Error, Hashable, Sendable, CustomStringConvertible {
         case .crashed(let signal, _): "its decoder crashed (\(Self.name(of: signal)))"
         case .exited(let status): "its decoder ended by itself (status \(status))"
         case .lied(let lie): "its decoder was ended: it \(lie)"
+        case .silent(let seconds): MediaError.Reason.timedOut(seconds: seconds).text
         case .stalled(let seconds): "its decoder made no progress for \(Int(saturating: seconds)) s"
         case .hungUp: "its decoder was ended: it closed its socket"
         case .lost: "the program that reads it was ended"

@@ -71,8 +71,11 @@ package struct PreviewSession: ~Copyable, Sendable {
 
 extension OpenOrder {
     /// For a source, which may name what one of its kind may.
-    init(_ role: Role, _ source: String) {
+    ///
+    /// - Parameter isKept: whether it is a file with somebody else's bytes, which may be no list.
+    package init(_ role: Role, _ source: String, isKept: Bool = false) {
         let source = withoutFileScheme(source)
-        self.init(role, source, reach: SourceReach(source, StreamSettings()), pictureMemory: MemoryLimit.ofItem)
+        self.init(role, source, reach: SourceReach(source, StreamSettings(), isKept: isKept), pictureMemory: MemoryLimit.ofItem)
+        self.isKept = isKept
     }
 }

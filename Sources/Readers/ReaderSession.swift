@@ -4,6 +4,7 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
+import KioskReaderServer
 import KioskVocabulary
 import Logging
 
@@ -19,8 +20,8 @@ package final class ReaderSession: @unchecked Sendable {
     private let readers: Readers
     private let interruption: Interruption
     package let page: ControlPage
-    /// Where its results lie.
-    private let results: SharedResults
+    /// Where its results lie, and pictures that are played.
+    let results: SharedResults
     private var messages = Assembly<ReaderMessage>()
     private var turns = ReaderTurns()
     private var lastSerial: UInt32 = 0
@@ -35,16 +36,16 @@ package final class ReaderSession: @unchecked Sendable {
     ///
     /// - Throws: ``MediaError/Reason/failed(_:)`` where there can be no reader.
     package init(
-        _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers,
+        _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers, handed: HandedFrames? = nil,
         _ interruption: Interruption
     ) throws(MediaError) {
         func failed(_ reason: String) -> MediaError { MediaError(order.source, .failed(reason)) }
         (self.order, self.readers, self.interruption) = (order, readers, interruption)
         guard let file = ControlPage.makeFile(ControlLayout(channelCount: order.samples?.channelCount ?? 1)),
-            let page = ControlPage(mapping: file), let results = SharedResults(capacity: order.role.resultCapacity)
+            let page = ControlPage(mapping: file), let results = SharedResults(capacity: handed == nil ? order.memoryCapacity : 0)
         else { throw failed("there is no memory to read it with: \(SystemError())") }
         (self.page, self.results) = (page, results)
-        do throws(ReaderStartError) { reader = try readers.reader(priority: priority) } catch { throw failed("\(error)") }
+        do throws(ReaderStartError) { reader = try readers.reader(priority: priority, handed) } catch { throw failed("\(error)") }
         reader.give(Int32(KIOSK_READER_PAGE), file.raw)
         reader.give(Int32(KIOSK_READER_ARENA), results.file.raw)
         send(.open(order))
@@ -78,28 +79,28 @@ package final class ReaderSession: @unchecked Sendable {
                 do throws(ReaderLie) { message = try self.message(of: bytes) } catch { return .death(.lied(error)) }
                 switch message {
                 case nil, .ready: continue
-                case .request(let number, let request): answer(request, number)
-                case .log(let line): Self.log.debug("\(line.text)")
+                case .request(let number, .file(let path, let folder)): answer(path, in: folder, number)
+                case .log(let line): FFmpegLog.log(line)
                 case let message?: return .message(message, descriptor)
                 }
             }
         }
     }
 
-    /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit`, in which the time is not
-    /// counted that the reader waited for a processor (``ProcessorWait``), and ``OpenOrder/patience`` times as long in all.
+    /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit` of the reader's ``FairTime``, and
+    /// ``OpenOrder/patience`` times as long in all.
     ///
     /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/failed(_:)`` with the words of
     ///   ``ReaderDeath``.
     package func answer(within limit: MediaTime) throws(MediaError) -> (ReaderResult, SharedDescriptor?) {
         let begin = HostTime.now
-        var wait = ProcessorWait(of: reader.task, at: begin)
+        var time = FairTime(reader.clock, every: limit.scaled(by: 0.2), from: begin)
         while true {
             if interruption.cancelled { throw MediaError(order.source, .cancelled) }
             switch receive(until: .now + Self.look) {
             case .nothing:
-                let past = HostTime.now - begin
-                if past - wait.total(at: .now) >= limit || past >= limit * OpenOrder.patience {
+                let now = HostTime.now
+                if time.total(at: now) >= limit || now - begin >= limit * OpenOrder.patience {
                     throw error(of: .stalled(seconds: limit.seconds))
                 }
             case .death(let death): throw error(of: death)
@@ -127,26 +128,26 @@ package final class ReaderSession: @unchecked Sendable {
     }
 
     /// The same as an error about its source.
-    package func error(of death: ReaderDeath) -> MediaError { MediaError(order.source, .failed(end(for: death))) }
+    package func error(of death: ReaderDeath) -> MediaError {
+        let words = end(for: death)
+        if case .silent(let seconds) = death { return MediaError(order.source, .timedOut(seconds: seconds)) }
+        return MediaError(order.source, .failed(words))
+    }
 
     // MARK: What it asks for
 
-    private func answer(_ request: ReaderRequest, _ number: UInt32) {
-        switch request {
-        case .file(let path, let folder?) where folder == order.reach.folder:
-            do throws(MediaError) {
-                let opening = try ReaderSession(
-                    OpenOrder(.file(folder: folder), path, reach: SourceReach(), pictureMemory: 0), by: readers, interruption)
-                switch try opening.answer(within: openingTimeLimit) {
-                case (.file, let file?): send(.grant(number), descriptor: file.raw)
-                case (.noFile(let failure), _): send(.refuse(number, failure))
-                default: send(.refuse(number, .interrupted))
-                }
-            } catch {
-                send(.refuse(number, .interrupted))
+    private func answer(_ path: String, in folder: String?, _ number: UInt32) {
+        guard let folder, folder == order.reach.folder else { return send(.refuse(number, .leadsOutside)) }
+        do throws(MediaError) {
+            let opening = try ReaderSession(
+                OpenOrder(.file(folder: folder), path, reach: SourceReach(), pictureMemory: 0), by: readers, interruption)
+            switch try opening.answer(within: openingTimeLimit) {
+            case (.file, let file?): send(.grant(number), descriptor: file.raw)
+            case (.noFile(let failure), _): send(.refuse(number, failure))
+            default: send(.refuse(number, .interrupted))
             }
-        case .file: send(.refuse(number, .leadsOutside))
-        case .deinterlacer: send(.refuse(number, .system(ENOTSUP)))
+        } catch {
+            send(.refuse(number, .interrupted))
         }
     }
 
@@ -161,7 +162,7 @@ package final class ReaderSession: @unchecked Sendable {
 }
 
 /// Memory in which a reader's results lie: the reader writes there whenever it likes, and this side only reads.
-private final class SharedResults: @unchecked Sendable {
+final class SharedResults: @unchecked Sendable {
     // Sendable because it is only read, and what is read is believed by nobody.
     let file: Descriptor
     let bytes: UnsafeRawBufferPointer
@@ -170,7 +171,7 @@ private final class SharedResults: @unchecked Sendable {
     init?(capacity: Int) {
         let count = max(capacity, 4096)
         guard let file = Descriptor(adopting: kiosk_shared_file("kiosk-results", count)) else { return nil }
-        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED, file.raw, 0), base != MAP_FAILED else { return nil }
+        guard let base = mmap(nil, count, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.raw, 0), base != MAP_FAILED else { return nil }
         self.file = file
         bytes = UnsafeRawBufferPointer(start: base, count: count)
     }

@@ -120,20 +120,23 @@ package final class Readers: Sendable {
     }
 
     /// Another reader, which waits for what it is given.
-    func reader(priority: ReaderPriority) throws(ReaderStartError) -> Reader {
+    func reader(priority: ReaderPriority, _ handed: HandedFrames? = nil) throws(ReaderStartError) -> Reader {
         if isolation == .process { return Reader(try fork(priority: priority)) }
         let (own, its) = try socketPair()
-        let thread = Monitor<String?>(nil)
+        let clock = Monitor<clockid_t?>(nil)
         Thread("reader") {
-            thread.signal { $0 = SmallFile.link("/proc/thread-self") ?? "" }
+            clock.signal { clock in
+                var own = clockid_t()
+                clock = pthread_getcpuclockid(pthread_self(), &own) == 0 ? own : CLOCK_PROCESS_CPUTIME_ID
+            }
             switch priority {
             case .normal: break
             case .givesWay: Thread.giveWay()
             case .runsWhenIdle: Thread.runWhenIdle()
             }
-            ReaderServer.serveThread(its)
+            ReaderServer.serveThread(its, handed)
         }.detach()
-        return Reader(thread: thread.wait { $0 } ?? "", socket: own)
+        return Reader(clock.wait { $0 }, thread: own)
     }
 
     private func socketPair() throws(ReaderStartError) -> (SharedDescriptor, SharedDescriptor) {

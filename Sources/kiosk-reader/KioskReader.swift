@@ -1,5 +1,6 @@
 import CKioskPlatform
 import CReader
+import CReaderMemory
 import Glibc
 import KioskReaderServer
 
@@ -12,6 +13,7 @@ import KioskReaderServer
             _ = words.withCString { write(2, $0, strlen($0)) }
             exit(64)
         }
+        kiosk_use_reader_memory()
         kiosk_tune_malloc()
         ReaderServer.warmUp()
         kiosk_zygote_serve()

@@ -55,7 +55,7 @@ struct Check: ParsableCommand {
         var (failures, warnings) = (0, 0)
         var videos: [(AssetDescription.Video, VideoGravity)] = []
         for (index, item) in items.enumerated() {
-            let inspection = ItemInspection.inspect(item, refreshRate: rate)
+            let inspection = ItemInspection.inspect(item, refreshRate: rate, readers: configuration.readers)
             table.add(row(index, item, inspection, imageDuration: configuration.playback.imageDuration))
             if let failure = inspection.failure {
                 failures += 1

@@ -10,6 +10,7 @@ import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import Logging
 import Remote
@@ -81,6 +82,8 @@ struct Play: ParsableCommand {
         // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         startLog(Logger.Level(configuration.log.level))
+        // Its libraries are loaded while the display and the sound card are opened.
+        configuration.readers?.prepare()
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
@@ -123,7 +126,9 @@ struct Play: ParsableCommand {
                 "tls-verify = false: whoever is on the line can read and replace what comes for \(unverified.joined(separator: ", "))")
         }
         let cache = AssetCache(configuration, log)
-        let player = PlaybackEngine(items: [], options: PlaybackEngine.Options(configuration), video: display, audio: audio, files: cache)
+        let player = PlaybackEngine(
+            items: [], options: PlaybackEngine.Options(configuration), video: display, audio: audio, files: cache,
+            readers: configuration.readers)
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
         let others = asked.map { configuration.item(of: $0) }
@@ -139,8 +144,8 @@ struct Play: ParsableCommand {
             signals.raise(SIGTERM)
         }
         let interaction = Interaction(configuration, keyMap, around)
-        let expansion = PlaylistExpansion(configuration) { probe($0) }
-        let stickCopy = StickCopy(check: { probe(ofStick: $0) }) { news in
+        let expansion = PlaylistExpansion(configuration) { [readers = configuration.readers] in FileTrial.flaw(of: $0, by: readers) }
+        let stickCopy = StickCopy(check: { [readers = configuration.readers] in FileTrial.flaw(ofStick: $0, by: readers) }) { news in
             switch news {
             case .progress(let percent): interaction.show(progress: percent)
             case .done(let note): log.notice("\(note)")
@@ -293,39 +298,9 @@ extension PlaybackEngine.Options {
     }
 }
 
-/// Opens a file that is new, decodes its first picture and what is left at its end, and says why it cannot be played; nil where it can. A
-/// file that is cut off is one that cannot, here: somebody is still copying it, or has not copied it to its end.
-func probe(_ item: PlaylistItem) -> String? {
-    do throws(MediaError) {
-        var reader = try MediaReader.open(item, samples: AudioFormat(sampleRate: 48000, channelCount: 2), fields: .off)
-        guard reader.description.isSeekable, !reader.description.isStill,
-            let length = reader.description.video?.duration ?? reader.description.duration
-        else { return nil }
-        // A cut in the last second shows when that is read; one before it when nothing is found there.
-        guard (try? reader.seek(to: max(.zero, length - .seconds(1)), precision: .keyFrame())) != nil else {
-            return "it is cut off: its end cannot be read"
-        }
-        var end = MediaTime.zero
-        while let frame = reader.nextFrame() { end = max(end, frame.time + frame.duration) }
-        if let problem = reader.prematureEnd { return "it is cut off: \(problem)" }
-        // Where the container tells no length of the picture that of the whole may be the sound's.
-        guard let picture = reader.description.video?.duration, picture - end > .seconds(1) else { return nil }
-        return "it is cut off: its picture ends at \(end) of \(picture)"
-    } catch {
-        return error.reason.text
-    }
-}
-
-/// Opens a file that somebody's stick has brought, and says why it cannot be played; nil where it can. A list is not: it is theirs, and would
-/// say what is read here.
-func probe(ofStick path: String) -> String? {
-    if let list = MediaReader.listFormat(ofFile: path) { return "it is a list (\(list)); only clips are taken from sticks" }
-    do throws(MediaError) {
-        _ = try MediaReader.open(PlaylistItem(source: path), samples: AudioFormat(sampleRate: 48000, channelCount: 2), fields: .off)
-        return nil
-    } catch {
-        return error.reason.text
-    }
+extension Configuration {
+    /// What reads files in processes; nil where that is not wanted, or pictures are to be decoded into memory of the display's.
+    var readers: Readers? { playback.isolation == .off || display.picturePath == .direct ? nil : .shared }
 }
 
 extension AssetCache: AssetFiles {}

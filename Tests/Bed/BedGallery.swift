@@ -49,6 +49,36 @@ package enum BedGallery {
         return clip
     }
 
+    /// A second at 29.97 fps, 30 pictures numbered from `first` on: at its sixteenth, its decoder is made to do what Tests/HostileDecoder calls `deed`.
+    package static func hostile(_ deed: String, from first: Int) throws -> String {
+        let path = try folder.get() + "/hostile-\(deed)-from-\(first).mp4"
+        let (begin, end) = try (
+            plain("hostile-first-\(first)", "0x604040", size: "320x240", frames: 15, from: first),
+            plain("hostile-second-\(first)", "0x604040", size: "320x240", frames: 15, from: first + 15)
+        )
+        drawing.lock()
+        defer { drawing.unlock() }
+        if FileManager.default.fileExists(atPath: path) { return path }
+        let (draft, marked, list) = (path + ".\(getpid()).mp4", path + ".\(getpid()).marked.mp4", path + ".\(getpid()).txt")
+        defer { for file in [marked, list] { unlink(file) } }
+        func ffmpeg(_ arguments: [String], to output: String) throws {
+            let outcome = try Outcome.of(["/usr/bin/env", "ffmpeg", "-nostdin", "-loglevel", "error"] + arguments + ["-y", output])
+            guard outcome.status == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
+        }
+        let mark = "h264_metadata=sei_user_data=086f3693b7b34f2c965321492feee5b8+kiosk-hostile/\(deed)/"
+        try ffmpeg(["-i", end.path, "-c", "copy", "-bsf:v", mark], to: marked)
+        try Data("file '\(begin.path)'\nfile '\(marked)'\n".utf8).write(to: URL(fileURLWithPath: list))
+        try ffmpeg(["-f", "concat", "-safe", "0", "-i", list, "-c", "copy"], to: draft)
+        guard rename(draft, path) == 0 else { throw BedError.failed("\(path) cannot be made") }
+        return path
+    }
+
+    /// A library of the tests, to be preloaded.
+    package static func library(_ name: String) throws -> String {
+        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+            .split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/lib\(name).so"
+    }
+
     /// A second at 30 fps whose pictures lie in the file as they are shown, in one of libavutil's pixel formats such as "nv12", with a tone in
     /// whole periods.
     package static func raw(_ format: String, size: String = "320x180", from first: Int = 1) throws -> NumberedClip {

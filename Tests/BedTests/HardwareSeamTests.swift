@@ -11,7 +11,7 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
             let configuration = KioskConfiguration(
                 display: "picture-path = \"dmabuf\"", playback: "decoder = \"hardware\"\ndecoder-device = \"/dev/null\"")
-            let start = "export VA_DRIVER_CONTEXTS=\(decoders); LD_PRELOAD=\(try Self.library("VADriver")) exec \"$@\""
+            let start = "export VA_DRIVER_CONTEXTS=\(decoders); LD_PRELOAD=\(try BedGallery.library("VADriver")) exec \"$@\""
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let record = try await Bed.run(
                 "hardware \(decoders)", for: .seconds(24), playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)),
@@ -33,7 +33,7 @@ extension BedTests {
             let configuration = KioskConfiguration(
                 display: "gravity = \"stretch\"\npicture-path = \"dmabuf\"",
                 playback: "decoder = \"hardware\"\ndecoder-device = \"/dev/null\"")
-            let start = "LD_PRELOAD=\(try Self.library("VADriver")) exec \"$@\""
+            let start = "LD_PRELOAD=\(try BedGallery.library("VADriver")) exec \"$@\""
             let clip = try BedGallery.clip("loop50i", frames: 50, frameRate: 50)
             let record = try await Bed.run(
                 "hardware fields", for: .seconds(12.6), playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)),
@@ -45,18 +45,13 @@ extension BedTests {
             #expect(shown.allSatisfy { $0.planes.map(\.format) == ["NV12"] }, "\(Set(shown.flatMap { $0.planes.map(\.format) }))")
         }
 
-        private static func library(_ name: String) throws -> String {
-            try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-                .split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/lib\(name).so"
-        }
-
         /// The same with Tests/V4L2Driver, whose pictures lie in memory and are copied.
         private func playByV4L2(
             _ name: String, _ environment: String, for duration: Duration = .seconds(24)
         ) async throws -> Record {
             let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
             let configuration = KioskConfiguration(display: "picture-path = \"copy\"", playback: "decoder = \"hardware\"")
-            let start = "export \(environment); LD_PRELOAD=\(try Self.library("V4L2Driver")) exec \"$@\""
+            let start = "export \(environment); LD_PRELOAD=\(try BedGallery.library("V4L2Driver")) exec \"$@\""
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             return try await Bed.run(
                 name, for: duration, playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)), on: machine)

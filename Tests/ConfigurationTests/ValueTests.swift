@@ -30,6 +30,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.playback.loop == .playlist)
         #expect(configuration.playback.seekStep == .seconds(10) && configuration.playback.imageDuration == .seconds(10))
         #expect(configuration.playback.decoder == .automatic && configuration.playback.decoderDevice == nil)
+        #expect(configuration.playback.isolation == .automatic)
         #expect(configuration.input.usesTouch && !configuration.input.allowsQuit && configuration.input.grabsDevices)
         #expect(configuration.log.level == .info)
         #expect(configuration.playlist.isEmpty)
@@ -71,6 +72,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
             deinterlace = "off"
             decoder = "hardware"
             decoder-device = "/dev/dri/renderD129"
+            isolation = "off"
             [control]
             socket = "/run/kiosk/other.sock"
             [input]
@@ -140,6 +142,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                     title: "Ä first 日本", deinterlace: .auto, decoder: .software))
         #expect(PlaylistEntry(source: entry.source).resolved(source: "b.mp4", in: configuration).deinterlace == .off)
         #expect(configuration.playback.decoder == .hardware && configuration.playback.decoderDevice == "/dev/dri/renderD129")
+        #expect(configuration.playback.isolation == .off)
         #expect(configuration.display.physicalSize?.description == "154.5x86")
         #expect(configuration.display.region == Region(x: 0.6, y: 0.5, width: 0.35, height: 0.3))
         #expect(configuration.display.picturePath == .copy)

@@ -1,7 +1,7 @@
 // A disk that fails, for LD_PRELOAD: system calls on the files below one folder block for ever, are late, fail or give less than was asked for.
 //
 //   FAULTY_FOLDER   the folder; calls on other files are as ever
-//   FAULTY_WHEN     calls are at fault only while this file exists; without it, always
+//   FAULTY_WHEN     calls are at fault only while the first byte of this file is not 0; without it, always
 //   FAULTY_BLOCK    "open": opening blocks; "read": reads from byte FAULTY_FROM on do; "all": every call does
 //   FAULTY_FROM     a byte offset
 //   FAULTY_DELAY    each call may be late by up to so many milliseconds
@@ -23,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -35,20 +36,53 @@ static long number(const char *name) {
     return text ? strtol(text, NULL, 10) : 0;
 }
 
-static int isFaulty(const char *path) {
-    const char *folder = getenv("FAULTY_FOLDER"), *when = getenv("FAULTY_WHEN");
-    if (!folder || !path || strncmp(path, folder, strlen(folder)) != 0) return 0;
-    return !when || syscall(SYS_faccessat, AT_FDCWD, when, F_OK) == 0;
+// The first byte of FAULTY_WHEN, mapped while the process may still open files.
+static const volatile char *when;
+
+__attribute__((constructor)) static void mapWhen(void) {
+    const char *path = getenv("FAULTY_WHEN");
+    int fd = path ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0) return;
+    void *byte = mmap(NULL, 1, PROT_READ, MAP_SHARED, fd, 0);
+    if (byte != MAP_FAILED) when = byte;
+    syscall(SYS_close, fd);
+}
+
+static int isInFolder(const char *path) {
+    const char *folder = getenv("FAULTY_FOLDER");
+    return folder && path && strncmp(path, folder, strlen(folder)) == 0;
+}
+
+static int isTime(void) { return !getenv("FAULTY_WHEN") || (when && *when); }
+
+static int isFaulty(const char *path) { return isInFolder(path) && isTime(); }
+
+// What was opened by name in the folder: a process in a sandbox cannot ask what a descriptor's name is.
+static struct {
+    dev_t device;
+    ino_t inode;
+} known[64];
+static _Atomic int knownCount;
+
+static void note(int fd, const char *path) {
+    struct stat status;
+    if (fd < 0 || !isInFolder(path) || fstat(fd, &status) != 0) return;
+    int place = atomic_fetch_add(&knownCount, 1) % 64;
+    known[place].device = status.st_dev;
+    known[place].inode = status.st_ino;
 }
 
 static int isFaultyDescriptor(int fd) {
     char link[64], path[PATH_MAX];
-    if (!getenv("FAULTY_FOLDER")) return 0;
+    struct stat status;
+    if (!getenv("FAULTY_FOLDER") || !isTime() || fstat(fd, &status) != 0) return 0;
+    for (int place = 0; place < 64; place++)
+        if (known[place].inode && known[place].device == status.st_dev && known[place].inode == status.st_ino) return 1;
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = syscall(SYS_readlinkat, AT_FDCWD, link, path, sizeof path - 1);
     if (length < 0) return 0;
     path[length] = 0;
-    return isFaulty(path);
+    return isInFolder(path);
 }
 
 static void block(void) {
@@ -109,8 +143,10 @@ static ssize_t beforeRead(int fd, size_t count, off_t offset) {
         va_start(arguments, flags);                                                                \
         mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;               \
         va_end(arguments);                                                                         \
-        beforePath(path, "open");                                                                          \
-        return REAL(int, name, const char *, int, ...)(path, flags, mode);                         \
+        beforePath(path, "open");                                                                  \
+        int fd = REAL(int, name, const char *, int, ...)(path, flags, mode);                       \
+        note(fd, path);                                                                            \
+        return fd;                                                                                 \
     }
 OPEN(open)
 OPEN(open64)

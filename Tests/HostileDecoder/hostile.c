@@ -125,7 +125,7 @@ static void send_false_result(void) {
 }
 /// Fills the player with descriptors: lines of its log, each with two of them.
 static void send_descriptors(void) {
-    unsigned char message[] = {10, 0, 0, 1, 0, 0, 0, 0, 6, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2, 0, 'h', 'i'};
+    unsigned char message[] = {10, 0, 0, 1, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 'h', 'i'};
     int files[] = {ARENA, ARENA};
     union {
         struct cmsghdr header;

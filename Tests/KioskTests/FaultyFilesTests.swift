@@ -83,9 +83,11 @@ import Testing
         let disk = try Disk()
         let clips = try [disk.copy(large(), as: "a.mp4"), disk.copy(PlayTests.clips()[0], as: "b.mp4")]
         let marker = disk.stage.folder.path + "/now"
+        try Data([0]).write(to: URL(fileURLWithPath: marker))
         let kiosk = try disk.play(clips, faults: ["BLOCK": "all", "WHEN": marker])
         #expect(kiosk.waits(for: "playing a.mp4"))
-        _ = FileManager.default.createFile(atPath: marker, contents: nil)
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: marker))
+        try handle.write(contentsOf: [1])
         usleep(2_000_000)
         #expect(kiosk.end(signal, within: 15) == 0, "\(kiosk.errors)")
         #expect(try #require(kiosk.log.last).hasPrefix("info kiosk: ended: "))

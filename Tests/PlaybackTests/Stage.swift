@@ -1,7 +1,9 @@
+import CTestSupport
 import Glibc
 import KioskAudioCore
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing
@@ -13,15 +15,18 @@ final class Stage {
     private let log = Monitor<[PlaybackEvent]>([])
     private var isStopped = false
 
+    /// What reads files: processes, but where $KIOSK_ISOLATION is "off", or there can be none.
+    static let readers: Readers? = getenv("KIOSK_ISOLATION").map { String(cString: $0) } == "off" || test_is_sanitized() ? nil : .shared
+
     /// Starts it; `isPaused` when it is to be paused before it has begun.
     init(
         _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any PCMOutput = SilentOutput(),
-        isPaused: Bool = false, _ configure: (inout PlaybackEngine.Options) -> Void = { _ in }
+        readers: Readers? = Stage.readers, isPaused: Bool = false, _ configure: (inout PlaybackEngine.Options) -> Void = { _ in }
     ) {
         var options = PlaybackEngine.Options()
         configure(&options)
         self.display = display
-        player = PlaybackEngine(items: items, options: options, video: display, audio: audio)
+        player = PlaybackEngine(items: items, options: options, video: display, audio: audio, readers: readers)
         player.addObserver { [log] event in log.withLock { $0.append(event) } }
         if isPaused { player.pause() }
         player.start()

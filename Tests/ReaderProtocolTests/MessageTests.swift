@@ -272,11 +272,11 @@ enum Samples {
         order.isKept = true
         order.settings = settings
         order.samples = AudioFormat(sampleRate: 48000, channelCount: 2)
-        (order.threads, order.lightThreads) = (4, 2)
+        (order.threads, order.isLight) = (4, true)
         order.decoder = DecoderWish(.hardware, device: "/dev/dri/renderD128")
         (order.audio, order.video, order.deinterlacing) = (.language(LanguageCode("fr")!), .number(2), .frames)
         (order.takesTime, order.isMuted, order.start, order.precision) = (true, true, .seconds(3), .keyFrame(after: .seconds(2)))
-        (order.displaySize, order.found) = (PixelSize(width: 1280, height: 720), [1, 2, 3])
+        (order.displaySize, order.found) = (PixelSize(width: 1280, height: 720), [1, 2, .min])
         return order
     }()
 
@@ -315,8 +315,9 @@ enum Samples {
             .landed(Landing(.seconds(2), selection: .follows, pictures: 9, sound: 4)), .problem("plays without its sound"), .ended(""),
             .damage(MediaDamage(pictures: 3, sound: 1, begin: .seconds(2))), .damage(MediaDamage()),
             .note(.decoder("vaapi (/dev/dri/renderD128)")),
-            .log(LogLine(.notice, .ffmpeg, "deprecated pixel format used")), .request(1, .file(path: "/srv/ü.mov", folder: nil)),
-            .request(2, .file(path: "b.ts", folder: "/srv")), .request(3, .deinterlacer), .result(.previews(true)), .result(.preview(nil)),
+            .log("deprecated pixel format used"), .request(1, .file(path: "/srv/ü.mov", folder: nil)),
+            .request(2, .file(path: "b.ts", folder: "/srv")), .request(3, .deinterlacer), .request(4, .device), .result(.previews(true)),
+            .result(.preview(nil)),
             .result(.preview(preview)), .result(.thumbnail(facts, PixelSize(width: 3, height: 2))), .result(.thumbnail(broken, nil)),
             .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover), .result(.list("hls")), .result(.list(nil)),
             .result(.missing(["av1"])), .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),

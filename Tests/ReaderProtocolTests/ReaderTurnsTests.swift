@@ -42,7 +42,7 @@ import Testing
         let selected = Landing(nil, selection: .follows, pictures: 0, sound: 0)
         #expect(
             mayCome(opened + [.send(.select(.automatic, at: .zero), 2), .hear(.selected(ReaderTracks()), 2), .hear(.landed(selected), 2)]))
-        #expect(mayCome([ready, Self.open(.play), .hear(.log(LogLine(.info, .reader, "x")), 0), .hear(.failed(.isEmpty), 1)]))
+        #expect(mayCome([ready, Self.open(.play), .hear(.log("x"), 0), .hear(.failed(.isEmpty), 1)]))
     }
 
     @Test func whatNobodyWaitsForIsALie() {

@@ -13,28 +13,6 @@ import Testing
 /// Small pictures by processes of their own, and what becomes of those that do harm: Tests/HostileDecoder in the place of libavcodec's decoder.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct ThumbnailReaderTests {
-    /// The folder of the programs that the tests are built with.
-    private static let programs = URL(fileURLWithPath: Readers.shared.executable).deletingLastPathComponent().path
-
-    /// Those that decode as a packet of the file says.
-    private static let hostile: Readers = {
-        let script = try? Clips.file(
-            "hostile-reader",
-            Array("#!/bin/sh\nLD_PRELOAD='\(programs)/libHostileDecoder.so' exec '\(programs)/kiosk-reader' \"$@\"\n".utf8))
-        if let script { chmod(script, 0o755) }
-        return Readers(executable: script ?? "/nowhere")
-    }()
-
-    /// A clip that makes its decoder do something at its first key frame.
-    private func clip(_ deed: String) throws -> String {
-        let path = Clips.folder + "/hostile-\(deed).mp4"
-        if FileManager.default.fileExists(atPath: path) { return path }
-        let mark = "h264_metadata=sei_user_data=086f3693b7b34f2c965321492feee5b8+kiosk-hostile/\(deed)/"
-        _ = try Clips.run(
-            ["ffmpeg", "-v", "error", "-y", "-i", Clips.named("a.mp4"), "-c", "copy", "-bsf:v", mark, "-movflags", "+faststart", path])
-        return path
-    }
-
     private func read(_ path: String, by readers: Readers = .shared) throws -> Thumbnail {
         try #require(Thumbnail.read(of: path, fitting: 320, 180, by: readers))
     }
@@ -106,7 +84,7 @@ struct ThumbnailReaderTests {
         #expect(try read(path, by: readers).picture != nil)
         let zygote = try #require(pid_t(try String(contentsOfFile: folder + "/stopped", encoding: .utf8).dropLast()))
         var reader: Reader? = try readers.reader(priority: .normal)
-        #expect(reader?.task != nil)
+        #expect(reader?.clock != nil)
         kill(zygote, SIGSTOP)
         defer { kill(zygote, SIGCONT) }
         reader = nil
@@ -118,22 +96,19 @@ struct ThumbnailReaderTests {
         #expect(try read(path, by: readers).picture != nil)
     }
 
-    /// Time in which a task waits for a processor is told from time in which it waits for anything else, and in which it runs.
-    @Test func `a task that waits for a processor is known`() throws {
-        #expect(ProcessorWait.parse("12 (a) b) R 1 1 1 0 -1 4194560 1 0 0 0 250 50 0 0 20") ?? (false, 0) == (true, 3_000_000_000))
-        #expect(ProcessorWait.parse("12 (a) S 1 1 1 0 -1 4194560 1 0 0 0 1 0 0 0 20")?.isToRun == false)
-        for damaged in [
-            "", "12", "12 (a) R", "12 (a) R 1 1 1 0 -1 4194560 1 0 0 0 x 0 0", "12 (a) R 1 1 1 0 -1 4 1 0 0 0 9223372036854775807 9 0",
-        ] {
-            #expect(ProcessorWait.parse(damaged) == nil)
-        }
+    /// Time in which others had the processor does not count.
+    @Test func `a reader has the time in which it runs, or hangs`() {
+        #expect(FairTime.share(of: .seconds(5), ran: nil) == .seconds(5))
+        #expect(FairTime.share(of: .seconds(5), ran: .zero) == .seconds(5), "it hangs")
+        #expect(FairTime.share(of: .seconds(5), ran: .milliseconds(3)) == .milliseconds(3), "it is starved")
+        #expect(FairTime.share(of: .seconds(5), ran: .seconds(9)) == .seconds(5), "it has two threads")
         let now = HostTime.now
-        var asleep = ProcessorWait(of: SmallFile.link("/proc/thread-self"), at: now)
-        #expect(asleep.total(at: now + .milliseconds(500)) == .zero)
-        // This thread runs as it looks, and has not run for that hour.
-        #expect(asleep.total(at: now + .seconds(3600)) > .seconds(3500))
-        var unknown = ProcessorWait(of: "nobody", at: now)
-        #expect(unknown.total(at: now + .seconds(3600)) == .zero)
+        var own = FairTime(FairTime.clock(ofProcess: getpid()), every: .seconds(1), from: now)
+        #expect(own.total(at: now + .milliseconds(500)) == .milliseconds(500))
+        // This process runs as it looks, and has not run for that hour.
+        #expect(own.total(at: now + .seconds(3600)) < .seconds(60))
+        var unknown = FairTime(FairTime.clock(ofProcess: 99_999_999), every: .seconds(1), from: now)
+        #expect(unknown.total(at: now + .seconds(3600)) == .seconds(3600))
     }
 
     // MARK: What does harm
@@ -144,7 +119,7 @@ struct ThumbnailReaderTests {
         ("exit", "its decoder ended by itself (status 0)"), ("_exit", "its decoder ended by itself (status 7)"),
         ("scribble-crash", "its decoder crashed (SIGSEGV)"),
     ]) func `a decoder that dies costs a thumbnail`(_ deed: String, _ words: String) throws {
-        let thumbnail = try read(try clip(deed), by: Self.hostile)
+        let thumbnail = try read(try Hostile.clip(deed), by: Hostile.readers)
         #expect(thumbnail.picture == nil)
         #expect(thumbnail.facts.problem?.prefix(words.count) ?? "" == words)
     }
@@ -157,7 +132,7 @@ struct ThumbnailReaderTests {
             ("kill-all", "kill"), ("vm-write", "process_vm_writev"), ("open", nil), ("open-through", nil), ("create", nil), ("shrink", nil),
         ]) func `a decoder reaches nothing`(_ deed: String, _ call: String?) throws
     {
-        let thumbnail = try read(try clip(deed), by: Self.hostile)
+        let thumbnail = try read(try Hostile.clip(deed), by: Hostile.readers)
         if let call {
             #expect(thumbnail.facts.problem == "its decoder was ended: it called \(call), which it may not")
         } else {
@@ -169,25 +144,25 @@ struct ThumbnailReaderTests {
 
     /// A decoder that says what cannot be.
     @Test(arguments: ["nonsense", "flood", "false-result"]) func `a decoder that lies is ended`(_ deed: String) throws {
-        let thumbnail = try read(try clip(deed), by: Self.hostile)
+        let thumbnail = try read(try Hostile.clip(deed), by: Hostile.readers)
         #expect(thumbnail.facts.problem?.hasPrefix("its decoder was ended: it sent") == true, "\(thumbnail.facts.problem ?? "")")
     }
 
     @Test func `a decoder that writes over everything draws a wrong picture at worst`() throws {
-        let thumbnail = try read(try clip("scribble"), by: Self.hostile)
+        let thumbnail = try read(try Hostile.clip("scribble"), by: Hostile.readers)
         #expect(thumbnail.picture == nil || (thumbnail.picture!.width, thumbnail.picture!.height) == (320, 180))
     }
 
     /// One that does nothing, and one that does nothing else.
     @Test(arguments: ["hang-up", "sleep", "stand", "spin"]) func `a decoder that makes no progress is ended`(_ deed: String) throws {
-        let thumbnail = Thumbnail.read(of: try clip(deed), fitting: 320, 180, by: Self.hostile, within: .seconds(2))
+        let thumbnail = Thumbnail.read(of: try Hostile.clip(deed), fitting: 320, 180, by: Hostile.readers, within: .seconds(2))
         #expect(thumbnail?.picture == nil && thumbnail?.facts.problem == "its decoder made no progress for 2 s")
     }
 
     @Test func `a decoder does not fill the player with descriptors`() throws {
-        let path = try clip("descriptors")
+        let path = try Hostile.clip("descriptors")
         let before = Self.descriptors
-        let thumbnail = try read(path, by: Self.hostile)
+        let thumbnail = try read(path, by: Hostile.readers)
         #expect(thumbnail.facts.problem == nil && thumbnail.picture != nil, "\(thumbnail.facts.problem ?? "")")
         #expect(Self.descriptors <= before + 8)
     }
@@ -196,10 +171,10 @@ struct ThumbnailReaderTests {
 
     /// Nothing is left of a hundred that have died.
     @Test func `a hundred deaths leave nothing behind`() throws {
-        let path = try clip("crash")
-        _ = try read(path, by: Self.hostile)
+        let path = try Hostile.clip("crash")
+        _ = try read(path, by: Hostile.readers)
         let before = Self.descriptors
-        for _ in 0..<100 { _ = try read(path, by: Self.hostile) }
+        for _ in 0..<100 { _ = try read(path, by: Hostile.readers) }
         let deadline = HostTime.now + .seconds(120)
         while Self.descriptors > before + 2, HostTime.now < deadline { usleep(20_000) }
         #expect(Self.descriptors <= before + 2)

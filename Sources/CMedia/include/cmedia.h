@@ -1,6 +1,7 @@
 // What Swift cannot say of FFmpeg: a log callback with a va_list, and libavfilter loaded when it is wanted.
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /// Sends the log lines of libav* to `sink` for the rest of the process. `sink` is called on whichever thread logs and must be thread-safe. A line ends in a
@@ -20,8 +21,15 @@ int kiosk_set_default_text(const struct AVClass *_Nonnull protocol, const char *
 /// link leads out. openat2(2), which the Glibc module lacks.
 int kiosk_open_within(const char *_Nonnull folder, const char *_Nonnull path);
 
+/// Whether a device such as /dev/video0 takes pictures and gives out others, as decoders do and cameras do not. Blocks as long as its driver. The corresponding request is
+/// VIDIOC_QUERYCAP.
+bool kiosk_video_device_converts(const char *_Nonnull path);
+
 // Pictures of fields: libavfilter's bwdif, or deinterlace_vaapi for surfaces of VAAPI, behind four calls. A frame is an AVFrame.
 struct kiosk_deinterlacer;
+
+/// Loads libavfilter; false where it is not installed. What needs it loads it itself, if it may open files then.
+bool kiosk_filters_load(void);
 
 /// A filter for frames of the size and pixel format of `frame`. It makes a picture of each field of an interlaced frame, or of each frame
 /// where `fields` is 0, on up to `threads` threads; what is progressive passes. Null with a negative AVERROR in `status`: ENOSYS when

@@ -1,6 +1,7 @@
 // What Swift cannot say itself of the C library: GNU-only thread calls, and headers that Glibc's module leaves out.
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
 
@@ -41,6 +42,22 @@ bool kiosk_is_sanitized(void);
 
 /// Finds the pages of new memory, which is still all zero: one call instead of a page fault for each. `base` is the beginning of a mapping.
 void kiosk_populate(void *_Nonnull base, size_t count);
+
+/// Has large blocks be taken from `size` bytes at `base` from now on, and makes them the memory of the functions below; once in a process, before it has a second thread. False
+/// where there is one already, or `base` is no page. arena.c explains it.
+bool kiosk_arena_attach(void *_Nonnull base, size_t size);
+/// Whether a place lies in the arena.
+bool kiosk_arena_owns(const void *_Nullable place);
+/// How far behind its beginning `count` bytes lie in the arena; -1 where not all of them do.
+ptrdiff_t kiosk_arena_offset(const void *_Nullable place, size_t count);
+/// A block of the arena, to be freed by the next function; NULL where there is no room, or no arena. Any thread.
+void *_Nullable kiosk_arena_take(size_t alignment, size_t size);
+void kiosk_arena_free(void *_Nonnull memory);
+/// Bytes that a block has.
+size_t kiosk_arena_room(const void *_Nonnull memory);
+/// Whether posix_memalign(3) takes from the arena: where this program has a free(3) that knows it (CReaderMemory).
+bool kiosk_arena_serves_malloc(void);
+extern const bool kiosk_frees_arena __attribute__((weak));
 
 /// Waits while `word` has the value `seen`, at most to `deadline_ns` on CLOCK_MONOTONIC, for ever where that is negative; may also return without a reason. futex(2).
 void kiosk_futex_wait(const uint32_t *_Nonnull word, uint32_t seen, int64_t deadline_ns);

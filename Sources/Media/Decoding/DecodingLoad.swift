@@ -11,8 +11,12 @@ import Synchronization
 ///
 /// The first playthrough has all threads, as nothing is known of it; and so has what follows a seek (``VideoDecoder/flush()``), which decodes
 /// from a key frame on as fast as it can.
-struct DecodingLoad: Sendable {
+///
+/// Of what another process decodes the player measures both processes, and tells the next one what has come of it.
+package struct DecodingLoad: Sendable {
     private let source: Path
+    /// That of the process that decodes, where it is another one.
+    private let other: clockid_t?
     private var begin: (cpu: MediaTime, time: MediaTime)?
 
     private static let known = Mutex<Set<Path>>([])
@@ -23,12 +27,13 @@ struct DecodingLoad: Sendable {
     /// It is measured over pieces of a clip of this length.
     static let window = MediaTime.milliseconds(900)
 
-    init(_ source: String) { self.source = Path(source) }
+    /// Of a source that is decoded by this process, and by that of the clock `other` where there is one.
+    package init(_ source: String, and other: clockid_t? = nil) { (self.source, self.other) = (Path(source), other) }
 
     /// A picture is given out that begins at `time` of the clip. The corresponding C function is `clock_gettime`, once a ``window``.
-    mutating func gaveOut(_ time: MediaTime) {
+    package mutating func gaveOut(_ time: MediaTime) {
         if let begin, time - begin.time < Self.window, time >= begin.time { return }
-        let cpu = Self.processorTime
+        let cpu = processorTime
         if let begin, time > begin.time, time - begin.time < Self.window * 4 {
             Self.note(source, (cpu - begin.cpu).seconds / (time - begin.time).seconds)
         }
@@ -36,10 +41,10 @@ struct DecodingLoad: Sendable {
     }
 
     /// Pictures go on elsewhere.
-    mutating func restart() { begin = nil }
+    package mutating func restart() { begin = nil }
 
     /// A second of `source` has taken so many seconds of processor time.
-    static func note(_ source: Path, _ share: Double) {
+    package static func note(_ source: Path, _ share: Double) {
         known.withLock { known in
             if share > heavy { known.remove(source) }
             guard share < light else { return }
@@ -49,10 +54,12 @@ struct DecodingLoad: Sendable {
     }
 
     /// Whether one thread will do for `source`.
-    static func isLight(_ source: String) -> Bool { known.withLock { $0.contains(Path(source)) } }
+    package static func isLight(_ source: String) -> Bool { known.withLock { $0.contains(Path(source)) } }
 
     /// Forgets what has been measured.
     static func forget() { known.withLock { $0.removeAll() } }
 
-    private static var processorTime: MediaTime { MediaTime(nanoseconds: KioskPlatform.nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID)) }
+    private var processorTime: MediaTime {
+        MediaTime(nanoseconds: nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID) + (other.map { nanoseconds(of: $0) } ?? 0))
+    }
 }

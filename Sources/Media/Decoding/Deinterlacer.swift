@@ -17,6 +17,9 @@ extension MediaReader {
         case frames
         /// They are shown as they are.
         case off
+
+        /// Loads what makes pictures of fields, for a process that opens no further files; false where it is not installed.
+        package static func load() -> Bool { kiosk_filters_load() }
     }
 }
 

@@ -51,6 +51,9 @@ struct PictureTrack: ~Copyable, Sendable {
 
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String? { decoder.hardware }
+    var usesDevice: Bool { decoder.usesDevice }
+    var wouldUseDevice: Bool { decoder.wouldUseDevice }
+    var shape: String { decoder.plan.shape }
 
     /// What has not been decoded in full so far, in container time.
     var damage: MediaDamage { decoder.damage }

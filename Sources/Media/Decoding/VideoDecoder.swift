@@ -31,6 +31,10 @@ struct VideoDecoder: ~Copyable, Sendable {
     var codecID: AVCodecID { plan.codecID }
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String?
+    /// Whether that is so, or software waits for one that is in use.
+    var usesDevice: Bool { hardware != nil || place != nil }
+    /// Whether a device would be tried by whoever has one.
+    var wouldUseDevice = false
     /// Whether that is one of V4L2, which libavcodec can neither begin anew nor ask what went wrong.
     private var isStateful: Bool { hardware != nil && method == .v4l2 }
     var method: DecoderChoice.Method?

@@ -113,6 +113,18 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     }
 }
 
+extension UnsafeMutablePointer<AVFrame> {
+    /// Says where one of the first four planes lies, and how many bytes it is from row to row.
+    package func setPlane(_ plane: Int, _ place: UnsafeMutablePointer<UInt8>, _ stride: Int32) {
+        withUnsafeMutablePointer(to: &pointee.data) { data in
+            data.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 8) { $0[plane] = place }
+        }
+        withUnsafeMutablePointer(to: &pointee.linesize) { lines in
+            lines.withMemoryRebound(to: Int32.self, capacity: 8) { $0[plane] = stride }
+        }
+    }
+}
+
 /// A frame with the time it begins at and how long it lasts.
 package struct TimedFrame: ~Copyable, Sendable {
     /// The picture.

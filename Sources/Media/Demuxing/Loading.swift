@@ -26,9 +26,17 @@ package struct Loading: Sendable {
     /// Where a receiver counts, which it outlives, and what it had counted by then.
     private var meter: Monitor<ReceptionProgress>?
     private var received = MediaTime.zero, seeks = 0
+    /// Who knows better by now, where somebody else reads it.
+    private var known: (@Sendable () -> LoadedMedia?)?
 
     /// That of a source that is not received ahead: it has been read up to an item time.
     package init(until: MediaTime, isWhole: Bool = false) { base = LoadedMedia(until: until, isWhole: isWhole) }
+
+    /// That of a source that somebody else reads, of which `known` says how much is there, and at least so much is. From any thread.
+    package init(until: MediaTime, known: @escaping @Sendable () -> LoadedMedia?) {
+        base = LoadedMedia(until: until)
+        self.known = known
+    }
 
     /// That of a source of which so much has been received.
     init(until: MediaTime, goal: MediaTime?, _ meter: Monitor<ReceptionProgress>, received: MediaTime, seeks: Int) {
@@ -38,6 +46,10 @@ package struct Loading: Sendable {
 
     /// What is there at `now`.
     package func loaded(at now: HostTime) -> LoadedMedia {
+        if var loaded = known?() {
+            loaded.until = max(loaded.until, base.until)
+            return loaded
+        }
         guard let meter else { return base }
         return meter.withLock { progress in
             var loaded = base

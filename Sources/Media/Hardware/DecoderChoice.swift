@@ -1,7 +1,9 @@
 import CKioskFFmpeg
+import CKioskMedia
 import Glibc
 import KioskPlatform
 import KioskVocabulary
+import Synchronization
 
 /// What a reader's pictures are to be decoded by.
 package struct DecoderWish: Hashable, Sendable {
@@ -15,6 +17,10 @@ package struct DecoderWish: Hashable, Sendable {
     var driverLimit = DriverCall.limit
     /// Whether pictures are made of the fields of interlaced frames.
     var makesPictures = true
+    /// The devices of whoever has this process read, which cannot use them itself: it asks whether they would be tried (``MediaReader/wouldUseDevice``).
+    package var elsewhere: DecoderChoice.Nodes?
+    /// What they have shown not to decode (``MediaReader/shape``).
+    package var refused: Set<String> = []
 
     /// A wish as kiosk.conf says it.
     package init(_ setting: DecoderSetting, device: String? = nil) { (self.setting, self.device) = (setting, device) }
@@ -44,7 +50,7 @@ package enum PicturePool {
 /// Which hardware decoders are tried for a track, in order, before software: decided by what the track is, what libavcodec offers and which
 /// device nodes there are. Whether a device takes a profile or a size only its driver knows: a way that fails at the first picture is
 /// followed by the next.
-struct DecoderChoice: Hashable {
+package struct DecoderChoice: Hashable {
     /// An interface to hardware decoders.
     enum Method: String, Hashable {
         /// A graphics processor's driver in the process (libva).
@@ -93,12 +99,14 @@ struct DecoderChoice: Hashable {
         var isEmpty: Bool { vaapi == nil && v4l2Request == nil && v4l2.isEmpty }
     }
 
-    struct Nodes: Hashable {
+    package struct Nodes: Hashable, Sendable {
         /// Of graphics processors, in the order of their numbers.
-        var render: [String] = []
+        package var render: [String] = []
         /// Whether there is one of V4L2 (/dev/video*; a webcam has one, too).
-        var hasVideo = false
-        var isEmpty: Bool { render.isEmpty && !hasVideo }
+        package var hasVideo = false
+        package var isEmpty: Bool { render.isEmpty && !hasVideo }
+
+        package init(render: [String] = [], hasVideo: Bool = false) { (self.render, self.hasVideo) = (render, hasVideo) }
     }
 
     /// In order; software comes after the last.
@@ -172,7 +180,7 @@ extension UnsafePointer<AVCodec> {
 
 extension DecoderChoice.Nodes {
     /// Those of this machine; of graphics processors only `device`, where one is given.
-    init(device: String?) {
+    package init(device: String?) {
         if let device {
             if access(device, F_OK) == 0 { render = [device] }
         } else {
@@ -182,7 +190,41 @@ extension DecoderChoice.Nodes {
     }
 }
 
+extension DecoderChoice.Nodes {
+    /// Those of this machine whose drivers decode anything: each is asked once, and in a thread that may hang. Blocks for that, at most some seconds.
+    package static func working(device: String?) -> Self {
+        var nodes = Self(device: device)
+        nodes.hasVideo = Folder.numbers(of: "video", in: "/dev").contains { converts("/dev/video\($0)") }
+        // Its decoders share their pictures by way of a graphics processor that may decode nothing itself.
+        if !nodes.hasVideo { nodes.render.removeAll { (try? HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: $0)) == nil } }
+        return nodes
+    }
+
+    private static let answers = Mutex<[String: Bool]>([:])
+
+    private static func converts(_ path: String) -> Bool {
+        if let known = answers.withLock({ $0[path] }) { return known }
+        let outcome = Mutex(false)
+        _ = DriverCall.run(within: DriverCall.limit, { outcome.withLock { $0 = kiosk_video_device_converts(path) } }, late: {})
+        let converts = outcome.withLock { $0 }
+        answers.withLock { $0[path] = converts }
+        return converts
+    }
+}
+
+extension DecoderChoice {
+    /// Whether devices that are elsewhere would be tried.
+    static func wouldUseDevice(_ parameters: AVCodecParameters, _ wish: DecoderWish, memory: Int) -> Bool {
+        let track = Track(parameters)
+        guard let nodes = wish.elsewhere, !nodes.isEmpty, !wish.refused.contains(track.shape) else { return false }
+        return !DecoderChoice(track, setting: .automatic, offers: Offers(parameters.codec_id), nodes: nodes, memory: memory).ways.isEmpty
+    }
+}
+
 extension DecoderChoice.Track {
+    /// What a device takes all of, or nothing: `h264 1920x1080 8`.
+    var shape: String { "\(codec) \(width)x\(height) \(bitsPerSample)" }
+
     /// What a stream's header says of it.
     init(_ parameters: AVCodecParameters) {
         codec = String(cString: avcodec_get_name(parameters.codec_id))

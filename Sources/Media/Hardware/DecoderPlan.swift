@@ -45,6 +45,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
 
     /// libavcodec's number of the codec.
     var codecID: AVCodecID { parameters.pointee.codec_id }
+    var shape: String { DecoderChoice.Track(parameters.pointee).shape }
     /// FFmpeg's name of the codec.
     var codec: String { String(cString: avcodec_get_name(parameters.pointee.codec_id)) }
 
@@ -215,9 +216,8 @@ extension VideoDecoder {
             stream, source: source, threads: threads ?? 1, reduction: reduction,
             maxPixels: picture.pixels(within: memory, reducedBy: reduction), isPreview: preview != nil, isCropped: geometry.crop != nil,
             makesPictures: wish.makesPictures)
-        let choice =
-            isStill || format.isImage || preview != nil || geometry.crop != nil
-            ? DecoderChoice.software : DecoderChoice(parameters, wish, source: source, memory: memory)
+        let isSoftware = isStill || format.isImage || preview != nil || geometry.crop != nil
+        let choice = isSoftware ? DecoderChoice.software : DecoderChoice(parameters, wish, source: source, memory: memory)
         var rate = av_guess_frame_rate(format.raw, stream, nil)
         // Of interlaced H.264 in a transport stream libavformat takes the rate of the fields for that of the frames.
         let average = stream.pointee.avg_frame_rate
@@ -226,9 +226,11 @@ extension VideoDecoder {
         {
             rate = average
         }
-        return try VideoDecoder(
+        var decoder = try VideoDecoder(
             plan, geometry: geometry,
             nominalDuration: rate.frameDuration, choice: choice, wish: wish)
+        decoder.wouldUseDevice = !isSoftware && DecoderChoice.wouldUseDevice(parameters, wish, memory: memory)
+        return decoder
     }
 }
 

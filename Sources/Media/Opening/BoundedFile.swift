@@ -47,11 +47,14 @@ package enum FileAccess {
     /// Opens a file as ``OpenedFile/init(_:in:)`` does.
     package typealias Open = @Sendable (_ path: String, _ folder: String?) -> Result<OpenedFile, FileFailure>
 
-    private static let other = Mutex<Open?>(nil)
-    static var open: Open? { other.withLock { $0 } }
+    /// Told before each call of the system that reads from a file, and after it.
+    package typealias Watch = @Sendable (_ isReading: Bool) -> Void
 
-    /// Has `open` open all files of the process from now on.
-    package static func leave(to open: @escaping Open) { other.withLock { $0 = open } }
+    private static let other = Mutex<(open: Open, watch: Watch)?>(nil)
+    static var left: (open: Open, watch: Watch)? { other.withLock { $0 } }
+
+    /// Has `open` open all files of the process from now on. `watch` is called on threads that read from them.
+    package static func leave(to open: @escaping Open, watch: @escaping Watch) { other.withLock { $0 = (open, watch) } }
 }
 
 /// A regular file whose system calls cannot block the thread that reads it.
@@ -74,7 +77,7 @@ final class BoundedFile {
     private enum Caller {
         case worker(FileWorker)
         /// The reading thread.
-        case reader(OpenedFile)
+        case reader(OpenedFile, FileAccess.Watch)
     }
 
     private let caller: Caller
@@ -93,9 +96,9 @@ final class BoundedFile {
     static func open(_ path: String, in folder: String? = nil, interruption: Interruption) throws(FileFailure) -> BoundedFile {
         let whole = folder.map { $0 + "/" + path } ?? path
         if interruption.isOver { throw .interrupted }
-        if let open = FileAccess.open {
-            let file = try open(path, folder).get()
-            return BoundedFile(.reader(file), interruption, file.version)
+        if let left = FileAccess.left {
+            let file = try left.open(path, folder).get()
+            return BoundedFile(.reader(file, left.watch), interruption, file.version)
         }
         if AbandonedCalls.block(whole) { throw .interrupted }
         let worker = FileWorker(path: path, in: folder, whole: whole, interruption: interruption)
@@ -153,7 +156,10 @@ final class BoundedFile {
     /// Reads bytes at ``position``: how many, or a negative errno, and the file's size; nil where no answer came in time.
     private func read(_ block: FileBlock, count: Int) -> (Int, size: Int64)? {
         switch caller {
-        case .reader(let file): return file.read(into: block.bytes, count: count, at: position)
+        case .reader(let file, let watch):
+            watch(true)
+            defer { watch(false) }
+            return file.read(into: block.bytes, count: count, at: position)
         case .worker(let worker):
             guard let answer = worker.ask(.read(block, offset: position, count: count)) else { return nil }
             guard case .read(let result, let size) = answer else { fatalError("a worker answers what it was asked") }

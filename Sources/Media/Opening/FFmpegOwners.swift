@@ -3,6 +3,7 @@ import CKioskMedia
 import KioskPlatform
 import KioskVocabulary
 import Logging
+import Synchronization
 
 // The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
 // no `deinit` of their own.
@@ -90,7 +91,24 @@ private let ffmpegLog = Logger(label: "ffmpeg")
 package enum FFmpegLog {
     /// Has the lines of libav* logged at `debug` with the label `ffmpeg` for the rest of the process, instead of written to standard
     /// error. Call when swift-log has been bootstrapped. The corresponding C function is `av_log_set_callback`.
-    package static func capture() { kiosk_capture_ffmpeg_log { ffmpegLog.debug("\(String(cString: $0))") } }
+    package static func capture() { capture { ffmpegLog.debug("\($0)") } }
+
+    /// Whether anybody sees them.
+    package static var isSeen: Bool { ffmpegLog.logLevel <= .debug }
+
+    /// Has the lines given to `sink`, on whichever thread logs.
+    package static func capture(_ sink: @escaping @Sendable (String) -> Void) {
+        self.sink.withLock { $0 = sink }
+        kiosk_capture_ffmpeg_log { line in
+            let sink = FFmpegLog.sink.withLock { $0 }
+            sink?(String(cString: line))
+        }
+    }
+
+    private static let sink = Mutex<(@Sendable (String) -> Void)?>(nil)
+
+    /// Logs a line that another process has logged.
+    package static func log(_ line: String) { ffmpegLog.debug("\(line)") }
 }
 
 extension UnsafeMutablePointer<AVFrame> {

@@ -11,6 +11,8 @@ package final class Interruption: Sendable {
     private let deadlineNanoseconds = Atomic<Int64>(.max / 2)
     private let isCancelled = Atomic<Bool>(false)
     private let patience = Atomic<Int64>(1)
+    /// What is to be done once it is.
+    private let reaction = Mutex<(@Sendable () -> Void)?>(nil)
     /// Counts calls of ``wake()`` and ``cancel()``. The value is not used; ``wait(for:)`` waits on its monitor.
     private let changes = Monitor(UInt64(0))
 
@@ -22,6 +24,17 @@ package final class Interruption: Sendable {
         changes.signal { count in
             isCancelled.store(true, ordering: .relaxed)
             count &+= 1
+        }
+        let reaction = reaction.withLock { $0.take() }
+        reaction?()
+    }
+
+    /// Calls `body` when it is cancelled, once, on the thread that cancels; at once where it is already.
+    package func whenCancelled(_ body: @escaping @Sendable () -> Void) {
+        reaction.withLock { $0 = body }
+        if cancelled {
+            let reaction = reaction.withLock { $0.take() }
+            reaction?()
         }
     }
 

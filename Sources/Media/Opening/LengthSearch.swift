@@ -24,14 +24,46 @@ extension FormatContext {
     private static let mostPackets = 1_000_000
 
     /// What has been found in a file, to be found once: a clip that loops is opened for each playthrough.
-    private struct Found: Sendable {
+    fileprivate struct Found: Sendable {
         var version: FileVersion
         /// Of the streams, in their order.
         var ends: [MediaTime?]
         var firstJoint: MediaTime?
+
+        init(version: FileVersion, ends: [MediaTime?], firstJoint: MediaTime?) {
+            (self.version, self.ends, self.firstJoint) = (version, ends, firstJoint)
+        }
+
+        /// The same as numbers: of the version, of the joint, and of each end; the least there is for none.
+        var words: [Int] {
+            [
+                Int(truncatingIfNeeded: version.device), Int(truncatingIfNeeded: version.inode), Int(version.size), Int(version.modified),
+                firstJoint.map { Int($0.nanoseconds) } ?? .min,
+            ] + ends.map { $0.map { Int($0.nanoseconds) } ?? .min }
+        }
+
+        /// nil where they are none; what is no time that a file may have is none.
+        init?(words: [Int]) {
+            guard words.count >= 5 else { return nil }
+            func time(_ word: Int) -> MediaTime? {
+                let time = MediaTime(nanoseconds: Int64(word))
+                return -MediaTime.longestPlausible...MediaTime.longestPlausible ~= time ? time : nil
+            }
+            let version = FileVersion(
+                device: UInt64(bitPattern: Int64(words[0])), inode: UInt64(bitPattern: Int64(words[1])), size: Int64(words[2]),
+                modified: Int64(words[3]))
+            self.init(version: version, ends: words[5...].map(time), firstJoint: time(words[4]))
+        }
     }
-    private static let known = Mutex<[Path: Found]>([:])
+    fileprivate static let known = Mutex<[Path: Found]>([:])
     private static let mostKnown = 1000
+
+    fileprivate static func note(_ found: Found, of path: Path) {
+        known.withLock { known in
+            if known.count >= mostKnown { known.removeAll() }
+            known[path] = found
+        }
+    }
 
     /// Finds the length of the local file at `path`, where its container does not say it. Blocks for reading, as long as opening may.
     func findLength(of path: String, _ interruption: Interruption) {
@@ -50,10 +82,7 @@ extension FormatContext {
         if found?.version != file.version {
             guard let new = search(file, isMatroska: isMatroska, mayBeJoined: mayBeJoined), !interruption.isOver else { return }
             found = new
-            Self.known.withLock { known in
-                if known.count >= Self.mostKnown { known.removeAll() }
-                known[key] = new
-            }
+            Self.note(new, of: key)
         }
         guard let found else { return }
         firstJoint = found.firstJoint
@@ -145,7 +174,7 @@ extension FormatContext {
     private func take(_ ends: [MediaTime?]) {
         let base = shim_rational(1, AV_TIME_BASE)
         let start = MediaTime(ticks: raw.pointee.start_time, of: base) ?? .zero
-        for (index, end) in ends.enumerated() {
+        for (index, end) in ends.prefix(Int(raw.pointee.nb_streams)).enumerated() {
             guard let end, let stream = raw.pointee.streams[index], shim_stream_is_attached_picture(stream) == 0 else { continue }
             let begin = stream.time(stream.pointee.start_time) ?? start
             if end > begin { stream.pointee.duration = (end - begin).ticks(of: stream.pointee.time_base) }
@@ -195,5 +224,16 @@ private final class SplicedFile {
         if file.position == end, end < next { _ = file.seek(to: next) }
         let given = file.position < end ? min(count, Int(end - file.position)) : count
         return file.readPacket(into: buffer, count: Int32(given))
+    }
+}
+
+extension MediaReader {
+    /// What has been found in a file, for another process that opens it; empty where nothing has.
+    package static func foundLength(of path: String) -> [Int] { FormatContext.known.withLock { $0[Path(path)]?.words ?? [] } }
+
+    /// Takes over what another process has found in a file (``foundLength(of:)``). It holds for the version of the file that it says.
+    package static func takeFoundLength(_ words: [Int], of path: String) {
+        guard let found = FormatContext.Found(words: words) else { return }
+        FormatContext.note(found, of: Path(path))
     }
 }

@@ -59,6 +59,12 @@ package struct MediaReader: ~Copyable, Sendable {
 
     /// What decodes its pictures: `software`, or an interface and a device.
     package var decoder: String { mutating get { pictures?.hardware ?? "software" } }
+    /// Whether a device decodes its pictures, or is waited for.
+    package var usesDevice: Bool { mutating get { pictures?.usesDevice ?? false } }
+    /// Whether a device would be tried where there is one (``DecoderWish/elsewhere``).
+    package var wouldUseDevice: Bool { mutating get { pictures?.wouldUseDevice ?? false } }
+    /// What its pictures are to a device, which takes all that are alike, or none; nil where there are none.
+    package var shape: String? { mutating get { pictures?.shape } }
 
     // MARK: Opening
 
@@ -221,6 +227,7 @@ package struct MediaReader: ~Copyable, Sendable {
     /// - Parameters:
     ///   - source: a path, or a URL with its scheme.
     ///   - isKept: whether it is a file with the bytes of a server, which may be no list.
+    ///   - reach: what it may name; nil for what its kind may.
     ///   - samples: what sound is converted to; nil leaves the sound out.
     ///   - decoderThreads: how many threads libavcodec may use for pictures.
     ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
@@ -232,15 +239,16 @@ package struct MediaReader: ~Copyable, Sendable {
     ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
-        _ source: String, isKept: Bool = false, samples: AudioFormat?, decoderThreads: Int = 1, decoder wish: DecoderWish = .software,
-        audio: TrackChoice = .automatic, video: TrackChoice = .automatic, interruption: Interruption = Interruption(),
+        _ source: String, isKept: Bool = false, reach: SourceReach? = nil, samples: AudioFormat?, decoderThreads: Int = 1,
+        decoder wish: DecoderWish = .software, audio: TrackChoice = .automatic, video: TrackChoice = .automatic,
+        interruption: Interruption = Interruption(),
         deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem,
         settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> MediaReader {
         do throws(MediaError) {
             MemoryLimit.boundAllocations()
             let format = try FormatContext.open(
-                source, settings: settings, isKept: isKept, displaySize: displaySize, interruption: interruption)
+                source, settings: settings, isKept: isKept, reach: reach, displaySize: displaySize, interruption: interruption)
             var streams = StreamIndices()
             streams.video = format.stream(video, of: .video)
             if samples != nil || streams.video < 0 {

@@ -7,7 +7,7 @@ import KioskVocabulary
 
 /// Time limits of a step of opening (open, probe, first picture) and of a single read afterwards.
 package let openingTimeLimit = MediaTime.seconds(15)
-let readingTimeLimit = MediaTime.seconds(10)
+package let readingTimeLimit = MediaTime.seconds(10)
 
 extension FormatContext {
     /// Opens and probes `source`, which may name what `reach` says, or what a source of its kind may. Blocks, at most ``openingTimeLimit`` a step, of a stream as long as `settings` say; longer only where a network protocol makes a call that

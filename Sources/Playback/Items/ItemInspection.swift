@@ -1,8 +1,9 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 
-/// What ``inspect(_:refreshRate:)`` found out about a playlist item before it goes on the screen.
+/// What ``inspect(_:refreshRate:readers:)`` found out about a playlist item before it goes on the screen.
 package struct ItemInspection: Sendable {
     /// What the source holds; nil when it cannot be opened.
     package var description: AssetDescription?
@@ -14,21 +15,29 @@ package struct ItemInspection: Sendable {
     /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that
     /// takes.
     ///
-    /// - Parameter refreshRate: of the display it is meant for, in Hz.
-    package static func inspect(_ item: PlaylistItem, refreshRate: Double) -> ItemInspection {
+    /// - Parameters:
+    ///   - refreshRate: of the display it is meant for, in Hz.
+    ///   - readers: read files in processes, where there are such.
+    package static func inspect(_ item: PlaylistItem, refreshRate: Double, readers: Readers?) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
-            // One thread: with more, what the decoder makes up for damaged pictures differs from run to run.
-            var reader = try MediaReader.open(item, samples: AudioFormat(sampleRate: 48000, channelCount: 2))
+            let reader = try open(item, by: readers)
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
-            inspection.inspectEnd(&reader)
+            inspection.inspectEnd(reader)
             // Among them what has shown on the way to the end.
             inspection.warnings += reader.problems
         } catch {
             inspection.failure = error.reason.text
         }
         return inspection
+    }
+
+    /// Opens an item to be looked at, on one thread: with more, what the decoder makes up for damaged pictures differs from run to run.
+    static func open(_ item: PlaylistItem, by readers: Readers?, takesNoLists: Bool = false) throws(MediaError) -> any ItemReader {
+        var (item, opener) = (item, SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: readers))
+        (item.decoder, item.isMuted, opener.takesNoLists) = (.software, false, takesNoLists)
+        return try opener.open(.init(serial: 0, item: item, time: .zero, precision: .exact), Interruption()).reader
     }
 
     /// Beyond this much sound after the picture has ended, somebody meant something else.
@@ -100,7 +109,7 @@ package struct ItemInspection: Sendable {
     }
 
     /// Decodes a still, or the last seconds: whether they can be decoded, and whether they are black.
-    private mutating func inspectEnd(_ reader: inout MediaReader) {
+    private mutating func inspectEnd(_ reader: any ItemReader) {
         guard let asset = description, asset.video != nil else { return }
         if asset.isStill {
             if let still = reader.nextFrame(), still.frame.isDamaged { warnings.append("is damaged or cut off: copy it again") }

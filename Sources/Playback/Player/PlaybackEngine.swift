@@ -1,6 +1,7 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Synchronization
 
@@ -40,11 +41,11 @@ package final class PlaybackEngine: Sendable {
     }
 
     /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
-    /// `files` are opened in place of sources where there are such.
+    /// `files` are opened in place of sources where there are such. With `readers` files are read in processes.
     /// `now` is CLOCK_MONOTONIC but in simulations.
     package init(
         items: [PlaylistItem], options: Options = Options(), video: any SceneOutput, audio output: any PCMOutput,
-        files: (any AssetFiles)? = nil, now: @escaping @Sendable () -> HostTime = { .now }
+        files: (any AssetFiles)? = nil, readers: Readers? = nil, now: @escaping @Sendable () -> HostTime = { .now }
     ) {
         self.now = now
         self.options = options
@@ -57,14 +58,12 @@ package final class PlaybackEngine: Sendable {
                 session: options.audioSession), groups: 2)
         self.pipeline = pipeline
         audio = AudioQueue(format: output.format) { pipeline.signal({ _ in .feeder }, { _ in }) }
-        let displaySize: @Sendable () -> (width: Int, height: Int)? = { video.mode.map { ($0.width, $0.height) } }
-        func makeOpener() -> ItemOpener {
-            ItemOpener(
-                samples: output.format, decoderThreads: options.decoderThreads, decoderDevice: options.decoderDevice,
-                displaySize: displaySize, files: files
-            ) { pipeline.signal { _ in } }
-        }
-        (opener, lostOpener) = (makeOpener(), makeOpener())
+        var sources = SourceOpener(samples: output.format, readers: readers)
+        (sources.decoderThreads, sources.decoderDevice) = (options.decoderThreads, options.decoderDevice)
+        (sources.displaySize, sources.files) = ({ video.mode.map { ($0.width, $0.height) } }, files)
+        (opener, lostOpener) = (
+            ItemOpener(sources) { pipeline.signal { _ in } }, ItemOpener(sources) { pipeline.signal { _ in } }
+        )
         setLoudness { _ in }
         pipeline.withLock { [audio] pipeline in
             pipeline.sound = audio

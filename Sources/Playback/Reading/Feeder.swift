@@ -236,7 +236,8 @@ struct Feeder: ~Copyable {
         case .end(let complaint):
             if let complaint { complain(about: current, complaint) }
             prepareNext()
-        case .nothing: fail(current, "has no picture between start and end: check both in the playlist")
+        case .nothing:
+            fail(current, current.reader.prematureEnd ?? "has no picture between start and end: check both in the playlist")
         case .cancelled: self.current = nil
         }
     }

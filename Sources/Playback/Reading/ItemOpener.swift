@@ -1,7 +1,6 @@
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
-import Logging
 
 /// Opens items ahead of time, on threads of its own: whatever a slow disk or a broken file does to the opening, the one that plays
 /// goes on. One item is open ahead at a time.
@@ -15,6 +14,8 @@ final class ItemOpener: Sendable {
         var item: PlaylistItem
         var time: MediaTime
         var precision: MediaReader.SeekPrecision
+        /// Whether nothing else is on the list.
+        var isAlone = false
     }
 
     /// An item ready to be read: its next frame and sample are those of item time `time`.
@@ -79,58 +80,6 @@ final class ItemOpener: Sendable {
     /// An opener that opens with `open`; `onOutcome` is called on its thread when an outcome can be taken.
     init(open: @escaping Open, now: @escaping @Sendable () -> HostTime = { .now }, onOutcome: @escaping @Sendable () -> Void) {
         (self.open, self.now, self.onOutcome) = (open, now, onOutcome)
-    }
-
-    /// The most sources that are remembered for having too many fields for this machine.
-    private static let mostSlowSources = 1000
-
-    /// An opener of files and streams that converts sound to `samples`. A source that has shown to have more fields than the machine can make
-    /// pictures of has one of each frame from its next playthrough's beginning on; not where `takesTime`. What cannot be
-    /// decoded is written to `damages`.
-    convenience init(
-        samples: AudioFormat, decoderThreads: Int, decoderDevice: String? = nil, takesTime: Bool = false, damages: DamageLog? = nil,
-        displaySize: @escaping @Sendable () -> (width: Int, height: Int)? = { nil }, files: (any AssetFiles)? = nil,
-        onOutcome: @escaping @Sendable () -> Void
-    ) {
-        let slowSources = Monitor<Set<Path>>([])
-        self.init(
-            open: { (request, interruption) throws(MediaError) -> Opened in
-                let source = request.item.source
-                let fields: MediaReader.Deinterlacing = slowSources.withLock { $0.contains(request.item.path) } ? .frames : .fields
-                func open(at location: String? = nil) throws(MediaError) -> MediaReader {
-                    try MediaReader.open(
-                        request.item, at: location, samples: samples, decoderThreads: decoderThreads,
-                        decoder: DecoderWish(request.item.decoder, device: decoderDevice), interruption: interruption, fields: fields,
-                        displaySize: displaySize())
-                }
-                var kept: MediaReader?
-                if let file = files?.file(for: source) {
-                    do throws(MediaError) { kept = try open(at: file) } catch {
-                        if error.reason == .cancelled { throw error }
-                        files?.reject(source)
-                    }
-                }
-                var media = if let opened = kept.take() { opened } else { try open() }
-                Logger(label: "playback").debug("\(source.withoutCredentials): opened, and decoders made")
-                if request.item.isMuted { media.leaveOutSound() }
-                if takesTime { media.takeTime() }
-                var time = MediaTime.zero
-                if request.time > .zero, !media.description.isStill {
-                    // Better from its beginning than not at all.
-                    if media.description.isSeekable {
-                        time = try media.seek(to: request.time, precision: request.precision)
-                    } else {
-                        media.report(ItemInspection.startIsItsBeginning(request.time))
-                    }
-                }
-                let reader = MediaItemReader(media, interruption: interruption, damages: damages.map { ($0, source) }) {
-                    slowSources.withLock { sources in
-                        if sources.count >= Self.mostSlowSources { sources.removeAll() }
-                        sources.insert(request.item.path)
-                    }
-                }
-                return Opened(reader: reader, time: time)
-            }, onOutcome: onOutcome)
     }
 
     /// Asks for an item, or for none; whatever was asked for before and not taken is closed.

@@ -179,7 +179,8 @@ struct UpcomingPlaythrough: ~Copyable {
         forgetLost(item.path)
         askedAt = now()
         next = .opening(upcoming)
-        opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision))
+        let isAlone = cursor.list.items.allSatisfy { $0.entry.path == item.path }
+        opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision, isAlone: isAlone))
     }
 
     /// Opens the first item, or waits for one; false where there is none.

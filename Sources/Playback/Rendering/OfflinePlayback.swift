@@ -88,7 +88,9 @@ package struct OfflinePlayback: ~Copyable {
         let clock = Monitor(Self.origin), complaints = Monitor<[(place: Int, message: String)]>([])
         let audio = AudioQueue(format: samples) {}
         audio.isRunning = true
-        opener = ItemOpener(samples: samples, decoderThreads: decoderThreads, takesTime: true, damages: damages) {}
+        var sources = SourceOpener(samples: samples, readers: nil)
+        (sources.decoderThreads, sources.takesTime, sources.damages) = (decoderThreads, true, damages)
+        opener = ItemOpener(sources) {}
         feeder = Feeder(
             pipeline: pipeline, audio: audio, opener: opener, imageDuration: imageDuration, transition: transition,
             emit: { event in

@@ -11,7 +11,8 @@ import Testing
     /// Opens an item once for each of `uses`, which are given the reader.
     private func open(_ item: PlaylistItem, _ uses: (MediaItemReader) throws -> Void...) throws {
         let outcomes = Monitor(0)
-        let opener = ItemOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), decoderThreads: 1) { outcomes.signal { $0 += 1 } }
+        let sources = SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: nil)
+        let opener = ItemOpener(sources) { outcomes.signal { $0 += 1 } }
         let thread = Thread("opener") { opener.run() }
         defer {
             opener.stop()

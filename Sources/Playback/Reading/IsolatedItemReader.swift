@@ -1,0 +1,90 @@
+import KioskMedia
+import KioskPlatform
+import KioskReaders
+import KioskVocabulary
+
+/// Reads a source by a process of its own, whose end is only the source's.
+final class IsolatedItemReader: ItemReader, @unchecked Sendable {
+    // Sendable because one thread at a time uses it: the opener's until it is handed over, then the feeder's.
+    private let client: ReaderClient
+    /// What was wrong with it before it was read.
+    private let firstProblems: [String]
+    /// Told of what could not be decoded.
+    private let damages: (log: DamageLog, source: String)?
+    /// Called when the machine has shown to be too slow for a picture of each of its fields, once.
+    private var onTooSlow: (@Sendable () -> Void)?
+
+    /// How its turn is over.
+    enum Ending: Sendable {
+        case ended
+        /// Of a reason, at an item time; the turn began at `start`.
+        case died(String, at: MediaTime, start: MediaTime)
+        /// What it is read from gives nothing, in words.
+        case fellSilent(String)
+    }
+
+    /// Called when its turn is over, once, where a picture was seen.
+    private let onEnding: @Sendable (Ending) -> Void
+    /// Item time at which the turn began, and up to which pictures have been handed out.
+    private var turn: (start: MediaTime, end: MediaTime)
+    private var hasGivenPicture = false, hasDied = false
+
+    /// - Parameter problems: what is wrong with the source besides what the reader says.
+    init(
+        _ client: ReaderClient, problems: [String], damages: (log: DamageLog, source: String)?, onTooSlow: @escaping @Sendable () -> Void,
+        onEnding: @escaping @Sendable (Ending) -> Void
+    ) {
+        (self.client, firstProblems, self.damages, self.onTooSlow) = (client, problems, damages, onTooSlow)
+        (self.onEnding, turn) = (onEnding, (client.start, client.start))
+    }
+
+    deinit { if hasGivenPicture, !hasDied { onEnding(.ended) } }
+
+    var description: AssetDescription { client.description }
+    var nominalFrameDuration: MediaTime? { client.nominalFrameDuration }
+    var hasSound: Bool { client.hasSound }
+    var problems: [String] { firstProblems + client.problems }
+    var prematureEnd: String? { client.prematureEnd }
+    var soundEnd: MediaTime? { client.soundEnd }
+    var interruption: Interruption { client.interruption }
+    var selectedTracks: [TrackKind: Int] { client.selectedTracks }
+    func loading(from time: MediaTime) -> Loading { client.loading(from: time) }
+    func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { client.select(audio: choice, at: time) }
+
+    func nextFrame() -> TimedFrame? {
+        let frame = client.nextFrame()
+        tellDamage()
+        guard let frame else {
+            if let death = client.death, !hasDied, !client.interruption.cancelled {
+                hasDied = true
+                switch death {
+                case .lost: break
+                case .silent: onEnding(.fellSilent(death.description))
+                default: onEnding(.died(death.description, at: turn.end, start: turn.start))
+                }
+            }
+            return nil
+        }
+        (turn.end, hasGivenPicture) = (frame.time + frame.duration, true)
+        if client.isTooSlowForFields, let onTooSlow {
+            onTooSlow()
+            self.onTooSlow = nil
+        }
+        return frame
+    }
+
+    func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
+        defer { tellDamage() }
+        return unsafe client.readSamples(into: destination, channelCount: channelCount)
+    }
+
+    private func tellDamage() {
+        if let damages, !client.damage.isEmpty { damages.log.add(client.damage, of: damages.source) }
+    }
+
+    func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
+        let landed = try client.seek(to: time, precision: precision)
+        turn = (landed, landed)
+        return landed
+    }
+}

@@ -1,0 +1,223 @@
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskReaders
+import KioskVocabulary
+import Logging
+
+/// Opens what a playlist names, for whoever plays, exports or looks at it: files whose pictures are decoded in software in processes of their own
+/// (``IsolatedItemReader``) where there are ``readers``, all else in this one (``MediaItemReader``). Remembers what has shown of a source for the
+/// next time: its decoder has died (``CrashRecord``), it has more fields than the machine can make pictures of, it needs libavfilter.
+struct SourceOpener: Sendable {
+    /// What sound is converted to.
+    var samples: AudioFormat
+    var decoderThreads = 1
+    /// The node of the hardware decoder's device; nil is whichever there is.
+    var decoderDevice: String?
+    /// Whether a picture is made of each field however long that takes.
+    var takesTime = false
+    /// Told of what cannot be decoded.
+    var damages: DamageLog?
+    /// Pixels of the display, where there is one.
+    var displaySize: @Sendable () -> (width: Int, height: Int)? = { nil }
+    /// What is kept of what comes over the network.
+    var files: (any AssetFiles)?
+    /// Whether what is opened may be no list, which names other files.
+    var takesNoLists = false
+    /// Has the processes; without it everything is read in this one.
+    var readers: Readers?
+    private let memory = Monitor(Memory())
+
+    private struct Memory {
+        var crashes = CrashRecord()
+        /// Of each frame of these one picture is made, from their next playthrough's beginning on.
+        var slow: Set<Path> = []
+        var filtered: Set<Path> = []
+        /// A device may decode these.
+        var forDevice: Set<Path> = []
+        /// What the devices do not take (``MediaReader/shape``), until when that is believed.
+        var refused: [String: HostTime] = [:]
+
+        /// So many sources are remembered of each kind.
+        static let mostSources = 1000
+
+        mutating func note(_ source: Path, in sources: WritableKeyPath<Self, Set<Path>>) {
+            if self[keyPath: sources].count >= Self.mostSources { self[keyPath: sources].removeAll() }
+            self[keyPath: sources].insert(source)
+        }
+    }
+
+    init(samples: AudioFormat, readers: Readers?) { (self.samples, self.readers) = (samples, readers) }
+
+    /// Opens an item; blocks for as long as that takes, or until `interruption` ends it.
+    ///
+    /// - Throws: ``MediaError`` with what is wrong with it.
+    func open(_ request: ItemOpener.Request, _ interruption: Interruption) throws(MediaError) -> ItemOpener.Opened {
+        let source = request.item.source
+        let location = files?.file(for: source)
+        if let location {
+            do throws(MediaError) { return try open(request, at: location, interruption) } catch {
+                if error.reason == .cancelled { throw error }
+                files?.reject(source)
+            }
+        }
+        return try open(request, at: takesNoLists ? source : nil, interruption)
+    }
+
+    /// - Parameter location: what is opened in its place: the file that is kept of a URL.
+    private func open(
+        _ request: ItemOpener.Request, at location: String?, _ interruption: Interruption
+    ) throws(MediaError) -> ItemOpener.Opened {
+        let item = request.item
+        if let readers, let order = order(for: request, at: location) {
+            if let opened = try open(request, order, by: readers, interruption) { return opened }
+            memory.withLock { $0.note(item.path, in: \.forDevice) }
+        }
+        var media = try MediaReader.open(
+            item, at: location, samples: samples, decoderThreads: decoderThreads, decoder: DecoderWish(item.decoder, device: decoderDevice),
+            interruption: interruption, fields: fields(of: item), displaySize: displaySize())
+        Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made")
+        if readers != nil, !media.usesDevice, let shape = media.shape { refuse(shape, item.path) }
+        if item.isMuted { media.leaveOutSound() }
+        if takesTime { media.takeTime() }
+        var time = MediaTime.zero
+        // Better from its beginning than not at all.
+        if Self.canBegin(media.description, at: request.time) {
+            time = try media.seek(to: request.time, precision: request.precision)
+        } else if let problem = Self.beginsElsewhere(media.description, request.time) {
+            media.report(problem)
+        }
+        let reader = MediaItemReader(
+            media, interruption: interruption, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item.path))
+        return .init(reader: reader, time: time)
+    }
+
+    private static func canBegin(_ asset: AssetDescription, at time: MediaTime) -> Bool {
+        time > .zero && !asset.isStill && asset.isSeekable
+    }
+
+    /// What there is to say where a source begins elsewhere than it was to.
+    private static func beginsElsewhere(_ asset: AssetDescription, _ time: MediaTime) -> String? {
+        time > .zero && !asset.isStill && !asset.isSeekable ? ItemInspection.startIsItsBeginning(time) : nil
+    }
+
+    private func fields(of item: PlaylistItem) -> MediaReader.Deinterlacing {
+        memory.withLock { $0.slow.contains(item.path) } ? .frames : .fields
+    }
+
+    private func noteSlow(_ source: Path) -> @Sendable () -> Void {
+        { [memory] in memory.withLock { $0.note(source, in: \.slow) } }
+    }
+
+    /// Devices do not decode an item, or not now.
+    private func refuse(_ shape: String, _ source: Path) {
+        memory.withLock { memory in
+            memory.forDevice.remove(source)
+            if memory.refused.count >= Self.mostRefused { memory.refused = [:] }
+            memory.refused[shape] = .now + Self.refusalTime
+        }
+    }
+
+    private static let mostRefused = 64
+    /// For so long that is believed of all that is alike: devices come, and displays change.
+    private static let refusalTime = MediaTime.seconds(600)
+
+    // MARK: In a process
+
+    /// What a process is to read of an item; nil where it has to be read in this one: what comes over the network or may name what lies there, and what
+    /// a device is to decode.
+    private func order(for request: ItemOpener.Request, at location: String?) -> OpenOrder? {
+        let item = request.item, source = location ?? item.source
+        let isForDevice = memory.withLock { $0.forDevice.contains(item.path) }
+        guard !isStream(source), !item.stream.mayNameNetwork, item.decoder != .hardware, !isForDevice else { return nil }
+        var order = OpenOrder(.play, source, isKept: location != nil)
+        (order.settings, order.samples, order.threads) = (item.stream, samples, decoderThreads)
+        (order.audio, order.video, order.isMuted) = (item.audioTrack, item.videoTrack, item.isMuted)
+        (order.start, order.precision) = (request.time, request.precision)
+        (order.takesTime, order.deinterlacing) = (takesTime, item.deinterlace == .off ? .off : fields(of: item))
+        order.displaySize = displaySize().map { PixelSize(width: $0.width, height: $0.height) }
+        order.needsFilters = memory.withLock { $0.filtered.contains(item.path) }
+        if item.decoder == .automatic {
+            order.decoder.elsewhere = .working(device: decoderDevice)
+            let now = HostTime.now
+            order.decoder.refused = memory.withLock { Set($0.refused.filter { $0.value > now }.keys) }
+        }
+        return order
+    }
+
+    /// nil where a device may decode it.
+    private func open(
+        _ request: ItemOpener.Request, _ order: OpenOrder, by readers: Readers, _ interruption: Interruption
+    ) throws(MediaError) -> ItemOpener.Opened? {
+        let (item, path) = (request.item, request.item.path)
+        let turn = memory.withLock { $0.crashes.turn(of: path, item.version, isAlone: request.isAlone, now: .now) }
+        if case .leftOut(let pause, let reason) = turn {
+            throw MediaError(item.source, .failed("\(reason): it is left out for \(decimal(pause.seconds)) s"))
+        }
+        if case .behind(let place, let reason) = turn, request.time <= place {
+            if let client = try pass(place, order, by: readers, interruption) {
+                let problem = "begins at \(decimal(client.start.seconds)) s: \(reason) at \(decimal(place.seconds)) s"
+                return opened(client, for: item, [problem])
+            }
+            memory.withLock { $0.crashes.hasNothingBehind(path) }
+        }
+        guard let client = try ReaderClient(order, by: readers, interruption) else { return nil }
+        return opened(client, for: item, Self.beginsElsewhere(client.description, request.time).map { [$0] } ?? [])
+    }
+
+    private func opened(_ client: ReaderClient, for item: PlaylistItem, _ problems: [String]) -> ItemOpener.Opened {
+        Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made, by a process")
+        let path = item.path
+        if client.needsFilters { memory.withLock { $0.note(path, in: \.filtered) } }
+        let length = client.description.video?.duration ?? client.description.duration
+        let reader = IsolatedItemReader(
+            client, problems: problems, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(path)
+        ) { [memory] ending in
+            memory.withLock { memory in
+                switch ending {
+                case .ended: memory.crashes.ended(path)
+                case .fellSilent(let reason): memory.crashes.fellSilent(path, item.version, of: reason, now: .now)
+                case .died(let reason, let place, let start):
+                    memory.crashes.died(
+                        path, item.version, of: reason, at: place, from: start,
+                        isLast: length.map { $0 - place < Self.gap } ?? false, now: .now)
+                }
+            }
+        }
+        return .init(reader: reader, time: client.start)
+    }
+
+    /// How far behind the place at which a decoder has died the next one begins, at first; and at most.
+    private static let gap = MediaTime.seconds(2), longestGap = MediaTime.seconds(64)
+
+    /// Has a source be opened behind an item time, at the first key frame that is found there; nil where there is none near, or it cannot be decoded.
+    private func pass(
+        _ place: MediaTime, _ order: OpenOrder, by readers: Readers, _ interruption: Interruption
+    ) throws(MediaError) -> ReaderClient? {
+        var (order, gap) = (order, Self.gap)
+        (order.start, order.precision) = (place + gap, .keyFrame())
+        do throws(MediaError) {
+            guard let client = try ReaderClient(order, by: readers, interruption) else { return nil }
+            let asset = client.description
+            let end = asset.video?.duration ?? asset.duration
+            while client.start <= place {
+                gap = gap + gap
+                guard Self.canBegin(asset, at: place + gap), gap <= Self.longestGap, end.map({ place + gap < $0 }) ?? true else {
+                    return nil
+                }
+                _ = try client.seek(to: place + gap, precision: .keyFrame())
+            }
+            return client
+        } catch {
+            if error.reason == .cancelled { throw error }
+            return nil
+        }
+    }
+}
+
+extension ItemOpener {
+    /// An opener of what playlists name.
+    convenience init(_ opener: SourceOpener, onOutcome: @escaping @Sendable () -> Void) {
+        self.init(open: { (request, interruption) throws(MediaError) in try opener.open(request, interruption) }, onOutcome: onOutcome)
+    }
+}

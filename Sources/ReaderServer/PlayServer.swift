@@ -1,0 +1,267 @@
+import CKioskFFmpeg
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+
+/// Plays a source for the player: decodes as many pictures, and as much sound, as it wants, and no more. What there is to say of them is sent before they
+/// are published.
+///
+/// One thread. It sleeps at the reader's bell while nothing is wanted.
+struct PlayServer: ~Copyable {
+    private var media: MediaReader
+    private let channel: ReaderChannel
+    private let page: ControlPage
+    private let store: any PictureStore
+    private var pictures: ReaderPictures
+    private var sound: ReaderSound
+    private var sleeper: Sleeper
+    /// A picture that has no room before the player has given another one back, and what is known of it.
+    private var waiting: Waiting?
+    /// Whether one has been given back since it was tried.
+    private var hasRoom = false
+    /// What has been told.
+    private var toldProblems = 0
+    private var toldDamage = MediaDamage()
+    private var toldDecoder = "software"
+    /// Item time up to which pictures have been handed out.
+    private var time: MediaTime
+    private struct Waiting: ~Copyable {
+        let frame: VideoFrame
+        var record: PictureRecord
+
+        consuming func intoFrame() -> VideoFrame { frame }
+    }
+
+    /// How long one that waits for a live stream's receiver leaves what it shows of it as it is.
+    private static let refresh = MediaTime.milliseconds(50)
+
+    /// Opens what is ordered, and plays it until the player has gone. Blocks for as long as that is.
+    ///
+    /// - Parameter hasFilters: whether libavfilter is loaded, or can be. Without it nothing interlaced is played: a reader with it is asked for.
+    static func serve(
+        _ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore, hasFilters: Bool
+    ) {
+        MediaReader.takeFoundLength(order.found, of: order.source)
+        if order.isLight { DecodingLoad.note(Path(order.source), 0) }
+        do throws(MediaError) {
+            var media = try MediaReader.open(
+                order.source, isKept: order.isKept, reach: order.reach, samples: order.samples, decoderThreads: order.threads,
+                decoder: order.decoder,
+                audio: order.audio, video: order.video, interruption: channel.interruption, deinterlacing: order.deinterlacing,
+                pictureMemory: order.pictureMemory, settings: order.settings,
+                displaySize: order.displaySize.map { ($0.width, $0.height) })
+            if media.wouldUseDevice { return channel.send(.request(1, .device)) }
+            if !hasFilters, order.deinterlacing != .off, media.description.video?.isInterlaced == true {
+                return channel.send(.request(1, .deinterlacer))
+            }
+            if order.isMuted { media.leaveOutSound() }
+            if order.takesTime { media.takeTime() }
+            var time = MediaTime.zero
+            // Better from its beginning than not at all.
+            if order.start > .zero, !media.description.isStill, media.description.isSeekable {
+                time = try media.seek(to: order.start, precision: order.precision)
+            }
+            var server = PlayServer(media, from: time, channel, page, store)
+            server.describe(serial, order.source)
+            server.run()
+        } catch {
+            channel.send(.failed(error.reason), serial: serial)
+            page.countMessage()
+            page.playerBell.ring(.messages)
+        }
+    }
+
+    private init(
+        _ media: consuming MediaReader, from time: MediaTime, _ channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore
+    ) {
+        self.media = media
+        (self.time, self.channel, self.page, self.store) = (time, channel, page, store)
+        (pictures, sound) = (ReaderPictures(page), ReaderSound(page))
+        sleeper = Sleeper(at: page.readerBell)
+    }
+
+    /// Says what has been opened.
+    private mutating func describe(_ serial: UInt32, _ source: String) {
+        var description = ReaderDescription(media.description)
+        (description.tracks, description.nominalFrameDuration) = (tracks, media.nominalFrameDuration)
+        description.found = MediaReader.foundLength(of: source)
+        say(.described(description), serial: serial)
+        tell()
+        land(Landing(time, pictures: pictures.count, sound: sound.count), serial)
+    }
+
+    private mutating func run() {
+        while !channel.isClosed {
+            while let slot = pictures.takeReturn() {
+                store.free(slot)
+                hasRoom = true
+            }
+            if let (order, serial) = channel.takeOrder() {
+                carryOut(order, serial)
+            } else if sound.isWanted {
+                sound.write { samples in
+                    defer { Self.show(media, at: time, on: page) }
+                    return media.readSamples(into: samples, channelCount: page.layout.channelCount)
+                }
+                tell()
+            } else if waiting != nil {
+                if hasRoom || pictures.areAllFree { publishWaiting() } else { sleep() }
+            } else if pictures.isWanted, pictures.freeSlot != nil {
+                publishNext()
+            } else {
+                sleep()
+            }
+        }
+    }
+
+    /// Sleeps until something is wanted. What is received meanwhile of a stream shows.
+    private mutating func sleep() {
+        let isReceived = media.reception != nil
+        _ = sleeper.sleep(for: [.pictures, .sound, .messages, .returns], until: isReceived ? .now + Self.refresh : nil) {
+            waiting == nil && pictures.isWanted || sound.isWanted || channel.hasOrder || channel.isClosed || pictures.hasReturn ? true : nil
+        }
+        if isReceived { show() }
+    }
+
+    private mutating func publishNext() {
+        page.activity = .decoding
+        let frame = media.nextFrame()
+        page.advance()
+        tell()
+        guard let frame else {
+            if let reason = media.prematureEnd { say(.ended(reason)) }
+            page.playerBell.ring(.messages)
+            return pictures.end()
+        }
+        time = frame.time + frame.duration
+        var record = PictureRecord(frame.frame)
+        (record.time, record.duration) = (frame.time, frame.duration)
+        record.nominalDuration = media.nominalFrameDuration
+        if media.isTooSlowForFields { record.flags.insert(.tooSlowForFields) }
+        waiting = Waiting(frame: frame.intoFrame(), record: record)
+        publishWaiting()
+    }
+
+    /// Publishes the picture that waits for room, if there is some; leaves it out where there will be none, as a damaged one is.
+    private mutating func publishWaiting() {
+        guard let slot = pictures.freeSlot, let next = waiting.take() else { return }
+        hasRoom = false
+        var record = next.record
+        record.slot = slot
+        guard let rest = store.put(next.intoFrame(), &record) else {
+            show()
+            return pictures.publish(record)
+        }
+        if pictures.areAllFree { return say(.problem("a picture is left out: it has no room")) }
+        waiting = Waiting(frame: rest, record: record)
+    }
+
+    // MARK: Orders
+
+    private mutating func carryOut(_ order: ReaderOrder, _ serial: UInt32) {
+        switch order {
+        case .seek(let target, let precision):
+            do throws(MediaError) {
+                time = try media.seek(to: target, precision: precision)
+                goOn(serial, time)
+            } catch {
+                say(.failed(error.reason), serial: serial)
+                page.playerBell.ring(.messages)
+            }
+        case .catchUp:
+            let landed = media.catchUp()
+            if let landed { time = landed }
+            goOn(serial, landed)
+        case .select(let choice, let place):
+            let selection = media.select(audio: choice, at: place)
+            if selection == .begins { sound.restart() }
+            tell()
+            say(.selected(tracks), serial: serial)
+            land(Landing(nil, selection: selection, pictures: pictures.count, sound: sound.count), serial)
+        case .open, .preview, .listen, .close, .cancel, .grant, .refuse: break
+        }
+    }
+
+    /// What comes next is of item time `time`; nil where everything goes on.
+    private mutating func goOn(_ serial: UInt32, _ time: MediaTime?) {
+        if time != nil {
+            waiting = nil
+            pictures.restart()
+            sound.restart()
+        }
+        tell()
+        land(Landing(time, pictures: pictures.count, sound: sound.count), serial)
+    }
+
+    private mutating func land(_ landing: Landing, _ serial: UInt32) {
+        show()
+        say(.landed(landing), serial: serial)
+        page.playerBell.ring(.messages)
+    }
+
+    // MARK: What there is to say
+
+    private func say(_ message: ReaderMessage, serial: UInt32 = 0) {
+        channel.send(message, serial: serial)
+        page.countMessage()
+    }
+
+    /// Tells what has shown since it was last told.
+    private mutating func tell() {
+        var isNews = false
+        let problems = media.problems
+        for problem in problems.dropFirst(toldProblems) {
+            say(.problem(problem))
+            isNews = true
+        }
+        toldProblems = problems.count
+        let damage = media.damage
+        if damage != toldDamage {
+            say(.damage(damage))
+            (toldDamage, isNews) = (damage, true)
+        }
+        let decoder = media.decoder
+        if decoder != toldDecoder {
+            say(.note(.decoder(decoder)))
+            (toldDecoder, isNews) = (decoder, true)
+        }
+        if isNews { page.playerBell.ring(.messages) }
+    }
+
+    /// Shows how much of the source is there.
+    private func show() { Self.show(media, at: time, on: page) }
+
+    private static func show(_ media: borrowing MediaReader, at time: MediaTime, on page: ControlPage) {
+        var gauges = ReaderGauges(media.loading(from: time).loaded(at: .now))
+        (gauges.reception, gauges.soundEnd) = (media.reception, media.soundEnd)
+        page.show(gauges)
+    }
+
+    private var tracks: ReaderTracks {
+        var tracks = ReaderTracks()
+        (tracks.selected, tracks.audio) = (media.selectedTracks, media.description.audio)
+        (tracks.hasPicture, tracks.hasSound) = (media.hasPicture, media.hasSound)
+        return tracks
+    }
+}
+
+/// Where pictures lie while the player shows them.
+protocol PictureStore: Sendable {
+    /// Keeps a picture in the slot of its record, and says in that where it lies; gives it back where there is no room.
+    func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame?
+    /// The player shows it no more.
+    func free(_ slot: Int)
+}
+
+/// Those of one process: the player takes the picture itself.
+extension HandedFrames: PictureStore {
+    func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
+        record.place = .handed
+        put(frame, record.slot)
+        return nil
+    }
+
+    func free(_ slot: Int) { _ = take(slot) }
+}

@@ -1,0 +1,60 @@
+import CKioskFFmpeg
+import Glibc
+import KioskMedia
+import KioskReaderProtocol
+
+/// Pictures in the memory that a reader draws into (``SharedResults``). A frame has its planes there, and gives its place back to the reader when
+/// nobody has it any more. What is seen of it may change as long as the reader lives, and stays when that is gone.
+final class ArenaFrames: Sendable {
+    private let memory: SharedResults
+    private let held: HeldPictures
+
+    /// Those of a reader whose pictures are counted by `held`.
+    init(_ memory: SharedResults, _ held: HeldPictures) { (self.memory, self.held) = (memory, held) }
+
+    /// One place in use.
+    private final class Lease {
+        let frames: ArenaFrames, slot: Int
+
+        init(_ frames: ArenaFrames, _ slot: Int) { (self.frames, self.slot) = (frames, slot) }
+
+        deinit { frames.held.giveBack(slot) }
+    }
+
+    /// The picture of a record that has been checked; nil without memory for what describes it. The corresponding C functions are `av_frame_alloc` and
+    /// `av_buffer_create`.
+    func frame(_ record: PictureRecord, codec: AVCodecID) -> VideoFrame? {
+        let lease = Lease(self, record.slot)
+        guard let extents = PlaneExtents(format: record.format, width: record.width, height: record.height),
+            let base = memory.bytes.baseAddress, let av = av_frame_alloc()
+        else { return nil }
+        // It is read only: nobody draws into a buffer with this flag.
+        let first = UnsafeMutablePointer(mutating: (base + Int(record.offsets[0])).assumingMemoryBound(to: UInt8.self))
+        let opaque = Unmanaged.passRetained(lease).toOpaque()
+        let buffer = av_buffer_create(
+            first, extents.byteCount, { opaque, _ in opaque.map { Unmanaged<Lease>.fromOpaque($0).release() } }, opaque,
+            AV_BUFFER_FLAG_READONLY)
+        guard let buffer else {
+            Unmanaged<Lease>.fromOpaque(opaque).release()
+            var frame: UnsafeMutablePointer<AVFrame>? = av
+            av_frame_free(&frame)
+            return nil
+        }
+        av.pointee.buf.0 = buffer
+        for plane in 0..<extents.planeCount {
+            let place = UnsafeMutablePointer(mutating: (base + Int(record.offsets[plane])).assumingMemoryBound(to: UInt8.self))
+            av.setPlane(plane, place, record.strides[plane])
+        }
+        (av.pointee.format, av.pointee.width, av.pointee.height) = (record.format, Int32(record.width), Int32(record.height))
+        av.pointee.sample_aspect_ratio = AVRational(num: record.aspectNumerator, den: record.aspectDenominator)
+        av.pointee.color_range = AVColorRange(rawValue: UInt32(record.range))
+        av.pointee.color_primaries = AVColorPrimaries(rawValue: UInt32(record.primaries))
+        av.pointee.color_trc = AVColorTransferCharacteristic(rawValue: UInt32(record.transfer))
+        av.pointee.colorspace = AVColorSpace(rawValue: UInt32(record.matrix))
+        av.pointee.chroma_location = AVChromaLocation(rawValue: UInt32(record.chromaPlace))
+        if record.flags.contains(.damaged) { av.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
+        var frame = VideoFrame(adopting: av, orientation: record.orientation)
+        frame.codec = codec
+        return frame
+    }
+}

@@ -1,0 +1,361 @@
+import CKioskFFmpeg
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskReaderServer
+import KioskVocabulary
+import Logging
+import Synchronization
+
+/// A source that is being played: its pictures and its samples, each in order, from a chosen item time on, decoded by somebody else.
+///
+/// Whoever waits here waits for the player's bell, and looks four things up each time: the ring, the socket, whether it is still wanted, and how long
+/// it has been. A reader that dies, lies or makes no progress ends the source as a file does that ends too soon: what it has published is played,
+/// and ``prematureEnd`` says why there is no more.
+///
+/// One thread at a time uses it; ``interruption`` is cancelled from any.
+package final class ReaderClient: @unchecked Sendable {
+    // Sendable because one thread at a time uses it, and what others see of it is behind locks.
+
+    /// What the source holds.
+    package private(set) var description: AssetDescription
+    /// The streams that are played, by their kind.
+    package private(set) var selectedTracks: [TrackKind: Int]
+    /// Whether there is sound that can be played.
+    package private(set) var hasSound: Bool
+    /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
+    package private(set) var nominalFrameDuration: MediaTime?
+    /// What is wrong with the source, as far as it has been read. Each is there once; what shows later comes last.
+    package private(set) var problems: [String] = []
+    /// Why the source ended before its time.
+    package private(set) var prematureEnd: String?
+    /// What could not be decoded so far.
+    package private(set) var damage = MediaDamage()
+    /// What decodes its pictures: `software`, or an interface and a device.
+    package private(set) var decoder = "software"
+    /// Whether the machine has shown to be too slow for a picture of each of its fields.
+    package private(set) var isTooSlowForFields = false
+    /// Whether its interlaced pictures need a reader with libavfilter (``OpenOrder/needsFilters``).
+    package let needsFilters: Bool
+    /// Why there is no reader any more; nil while there is one.
+    package private(set) var death: ReaderDeath?
+
+    /// Ends its waiting, for good; from any thread.
+    package let interruption: Interruption
+
+    private let session: ReaderSession
+    private let page: ControlPage
+    /// Where pictures are that the reader hands over as they are.
+    private let handed: HandedFrames?
+    /// Where they are of another process.
+    private let shared: ArenaFrames?
+    private var pictures: PlayerPictures
+    private var sound: PlayerSound
+    private var sleeper: Sleeper
+    private let source: String
+    private let codec: AVCodecID
+    /// Messages that the reader claims to have sent when it was last looked.
+    private var heard: UInt32 = 0
+    /// What the last order has come to.
+    private var landing: Landing?
+    private var failure: MediaError.Reason?
+    /// Pictures that are decoded before they are asked for: one, as the reader would wait for nothing else while the player draws.
+    private var ahead = 1
+    /// Item time at which the pictures that were handed out end.
+    private var shownTo: MediaTime
+    /// What this process and the reader's take for it; nil where threads cannot be saved, or it is this process alone.
+    private var load: DecodingLoad?
+
+    /// How long the player sleeps at a time, whatever the reader does.
+    private static let slice = MediaTime.milliseconds(100)
+    /// How long a reader may decode without reading on and without a picture.
+    package static let progressLimit = MediaTime.seconds(2)
+    private let progressLimit: MediaTime
+    /// How long an order may take.
+    private static let orderLimit = openingTimeLimit * 3
+    /// Frames of sound that are decoded before they are asked for.
+    private static let soundAhead = 2048
+
+    // MARK: Opening
+
+    /// Has a reader open a source and decode its beginning; nil where a device may decode it that no reader has (``DecoderWish/elsewhere``). Blocks for as
+    /// long as that takes, or until `interruption` ends it.
+    ///
+    /// - Throws: ``MediaError`` with what is wrong with the source, or with its reader.
+    package init?(
+        _ order: OpenOrder, by readers: Readers, _ interruption: Interruption, progressWithin limit: MediaTime = ReaderClient.progressLimit
+    ) throws(MediaError) {
+        progressLimit = limit
+        var order = order
+        let handed = readers.isolation == .thread ? HandedFrames() : nil
+        order.isLogged = FFmpegLog.isSeen
+        if handed == nil {
+            (order.isLight, order.found) = (DecodingLoad.isLight(order.source), MediaReader.foundLength(of: order.source))
+        }
+        var begun = try Self.begin(order, by: readers, handed, interruption)
+        if case .asks(.deinterlacer) = begun {
+            order.needsFilters = true
+            begun = try Self.begin(order, by: readers, handed, interruption)
+        }
+        guard case .opened(let session, let opened, let landed, let found) = begun else { return nil }
+        needsFilters = order.needsFilters
+        if handed == nil {
+            MediaReader.takeFoundLength(opened.found, of: order.source)
+            if order.threads > 1 { load = DecodingLoad(order.source, and: session.reader.clock) }
+        }
+        (description, nominalFrameDuration, problems) = (opened.asset, opened.nominalFrameDuration, found)
+        (selectedTracks, hasSound) = (opened.tracks.selected, opened.tracks.hasSound)
+        codec = opened.asset.video.flatMap { avcodec_descriptor_get_by_name($0.codec)?.pointee.id } ?? AV_CODEC_ID_NONE
+        (self.interruption, self.handed, source, page) = (interruption, handed, order.source, session.page)
+        let rules = PictureRules(
+            arenaBytes: session.results.bytes.count, pictureMemory: order.pictureMemory, places: handed == nil ? [.arena] : [.handed])
+        (pictures, sound) = (PlayerPictures(session.page, rules), PlayerSound(session.page))
+        shared = handed == nil ? ArenaFrames(session.results, pictures.held) : nil
+        sleeper = Sleeper(at: session.page.playerBell, slice: Self.slice)
+        shownTo = landed.time ?? .zero
+        self.session = session
+        interruption.whenCancelled { [page, reader = self.session.reader] in
+            reader.cancel()
+            page.playerBell.ring(.messages, always: true)
+        }
+    }
+
+    private enum Beginning {
+        case opened(ReaderSession, ReaderDescription, Landing, problems: [String])
+        /// It is not for this reader, but for one that has something.
+        case asks(ReaderRequest)
+    }
+
+    /// Has a reader open a source.
+    private static func begin(
+        _ order: OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption
+    ) throws(MediaError) -> Beginning {
+        // Of all steps together, which each have their own.
+        let limit = openingTimeLimit * 12
+        interruption.allow(limit)
+        let session = try ReaderSession(order, by: readers, handed: handed, interruption)
+        let begin = HostTime.now
+        var time = FairTime(session.reader.clock, every: .seconds(2), from: begin)
+        var progress = session.page.progress
+        var opened: ReaderDescription?
+        var found: [String] = []
+        while true {
+            if interruption.cancelled { throw MediaError(order.source, .cancelled) }
+            switch session.receive(until: .now + .milliseconds(50)) {
+            case .nothing:
+                let now = HostTime.now
+                if session.page.progress != progress {
+                    progress = session.page.progress
+                    time = FairTime(session.reader.clock, every: .seconds(2), from: now)
+                }
+                guard time.total(at: now) >= openingTimeLimit || now - begin >= limit else { continue }
+                throw session.error(of: Self.death(openingTimeLimit, at: session.page))
+            case .death(let death): throw session.error(of: death)
+            case .message(.described(let description), _): opened = description
+            case .message(.landed(let landing), _):
+                guard let opened else { throw MediaError(order.source, .hasNoMedia) }
+                return .opened(session, opened, landing, problems: found)
+            case .message(.problem(let problem), _): found.append(problem)
+            case .message(.failed(let reason), _): throw MediaError(order.source, reason)
+            case .message(.request(_, let request), _): return .asks(request)
+            case .message: continue
+            }
+        }
+    }
+
+    /// Why one is given up that makes no progress: that is the disk's fault while it reads.
+    private static func death(_ limit: MediaTime, at page: ControlPage) -> ReaderDeath {
+        page.activity == .reading ? .silent(seconds: limit.seconds) : .stalled(seconds: limit.seconds)
+    }
+
+    /// Item time of the first picture and sample.
+    package var start: MediaTime { shownTo }
+
+    // MARK: Reading
+
+    /// The next picture in order, in item time; nil after the last, and when there is no reader any more. Blocks for reading and decoding.
+    package func nextFrame() -> TimedFrame? {
+        if death == nil { pictures.want(1 + ahead) }
+        let found = wait(for: .pictures) { () throws(ReaderLie) -> PictureRecord?? in
+            if let record = try pictures.take() { return .some(record) }
+            return pictures.isOver ? .some(nil) : nil
+        }
+        guard let record = found ?? nil else {
+            listen()
+            return nil
+        }
+        hear()
+        nominalFrameDuration = record.nominalDuration ?? nominalFrameDuration
+        isTooSlowForFields = record.flags.contains(.tooSlowForFields)
+        // Hardware decoders have few.
+        ahead = record.flags.contains(.pooled) ? 0 : 1
+        shownTo = record.time + record.duration
+        load?.gaveOut(record.time)
+        guard let frame = frame(of: record) else {
+            die(.lied(.slot(UInt16(clamping: record.slot))))
+            return nil
+        }
+        return TimedFrame(frame: frame, time: record.time, duration: record.duration)
+    }
+
+    /// Fills `destination` (whole frames, interleaved) with the next samples; returns the frames filled, fewer only when the sound has ended. Blocks for
+    /// reading and decoding.
+    package func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
+        guard channelCount == page.layout.channelCount else { return 0 }
+        let count = destination.count / channelCount
+        var done = 0
+        while done < count {
+            if death == nil { sound.want(count - done + Self.soundAhead) }
+            let rest = UnsafeMutableBufferPointer(rebasing: destination[(done * channelCount)...])
+            let taken = wait(for: .sound) { () throws(ReaderLie) -> Int? in
+                let taken = try sound.take(into: rest)
+                if taken > 0 { return taken }
+                return try sound.isOver() ? 0 : nil
+            }
+            guard let taken, taken > 0 else { break }
+            done += taken
+        }
+        hear()
+        return done
+    }
+
+    /// How much of the source is there without waiting for it; `time` is the item time up to which its pictures have been handed out.
+    package func loading(from time: MediaTime) -> Loading { Loading(until: time, known: { [page] in page.gauges?.loaded }) }
+    /// What has been received of a live stream and is still to be played; nil of anything else.
+    package var reception: Reception? { page.gauges?.reception }
+    /// Item time at which the sound that has been read ends; nil where none has been.
+    package var soundEnd: MediaTime? { page.gauges?.soundEnd }
+
+    // MARK: Orders
+
+    /// Goes on at item time `time`, clamped to the source; returns the item time of the next picture and sample.
+    ///
+    /// - Throws: ``MediaError`` where the source cannot be moved about in, or was cancelled.
+    package func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
+        guard let landing = carryOut(.seek(time, precision)), let landed = landing.time else {
+            throw MediaError(source, failure ?? (interruption.cancelled ? .cancelled : .failed(prematureEnd ?? "cannot be moved about in")))
+        }
+        skip(to: landing)
+        return landed
+    }
+
+    /// Leaves out what a live stream is behind; returns the item time of the next picture and sample, nil where nothing is left out.
+    package func catchUp() -> MediaTime? {
+        guard let landing = carryOut(.catchUp), let landed = landing.time else { return nil }
+        skip(to: landing)
+        return landed
+    }
+
+    /// Plays another sound track (``MediaReader/select(audio:at:)``).
+    package func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection {
+        carryOut(.select(choice, at: time))?.selection ?? .unchanged
+    }
+
+    /// Sends an order, and waits for what it leads to; nil where it has failed.
+    private func carryOut(_ order: ReaderOrder) -> Landing? {
+        guard death == nil else { return nil }
+        (landing, failure) = (nil, nil)
+        session.send(order)
+        page.readerBell.ring(.messages)
+        _ = wait(for: .messages, within: Self.orderLimit) { landing != nil || failure != nil ? true : nil }
+        return landing
+    }
+
+    private func skip(to landing: Landing) {
+        do throws(ReaderLie) {
+            try pictures.skip(to: landing.pictures)
+            try sound.skip(to: landing.sound)
+        } catch { die(.lied(error)) }
+        shownTo = landing.time ?? shownTo
+        load?.restart()
+    }
+
+    // MARK: Waiting
+
+    /// Waits until `look` finds something; nil where there is no reader any more, or nothing is wanted of it.
+    private func wait<Found>(
+        for subjects: Bell.Subjects, within limit: MediaTime? = nil, _ look: () throws(ReaderLie) -> Found?
+    ) -> Found? {
+        var (progress, moved) = (page.progress, HostTime.now)
+        var time: FairTime?
+        do throws(ReaderLie) {
+            let found = try sleeper.sleep(for: [subjects, .messages]) { () throws(ReaderLie) -> Found?? in
+                if let found = try look() { return .some(found) }
+                listen()
+                // What it had published before it died is played.
+                if let found = try look() { return .some(found) }
+                if death != nil || interruption.cancelled { return .some(nil) }
+                let now = HostTime.now
+                if page.progress != progress { (progress, moved, time) = (page.progress, now, nil) }
+                let own = page.activity == .reading ? readingTimeLimit : progressLimit
+                guard let limit = limit ?? (description.isLocal ? own : nil), now - moved >= limit.scaled(by: 0.2) else { return nil }
+                // A clock of another process costs a call of the system, which no picture that comes in time is to pay.
+                if time == nil { time = FairTime(session.reader.clock, every: limit.scaled(by: 0.2), from: now) }
+                guard let total = time?.total(at: now), total >= limit.scaled(by: 0.8) else { return nil }
+                die(Self.death(limit, at: page))
+                return .some(nil)
+            }
+            return found ?? nil
+        } catch {
+            die(.lied(error))
+            return nil
+        }
+    }
+
+    /// Takes what the reader has said so far, where it claims to have said something.
+    private func hear() {
+        let count = page.messageCount
+        if count == heard { return }
+        heard = count
+        listen()
+    }
+
+    /// Takes what the reader has said so far.
+    private func listen() {
+        while death == nil {
+            switch session.receive(until: HostTime(nanoseconds: 0)) {
+            case .nothing: return
+            case .death(let death): die(death)
+            case .message(let message, _): take(message)
+            }
+        }
+    }
+
+    private func take(_ message: ReaderMessage) {
+        switch message {
+        case .landed(let landing): self.landing = landing
+        case .failed(let reason): failure = reason
+        case .problem(let problem): if problems.count < Self.mostProblems { problems.append(problem) }
+        case .ended(let reason): prematureEnd = reason
+        case .damage(let damage): self.damage = damage
+        case .note(.decoder(let name)): decoder = name
+        case .selected(let tracks):
+            (selectedTracks, hasSound, description.audio) = (tracks.selected, tracks.hasSound, tracks.audio)
+        case .ready, .described, .log, .request, .result: break
+        }
+    }
+
+    private static let mostProblems = 64
+
+    /// There is no reader any more, or there is to be none.
+    private func die(_ death: ReaderDeath) {
+        guard self.death == nil else { return }
+        self.death = death
+        prematureEnd = session.end(for: death)
+    }
+
+    // MARK: Pictures
+
+    /// The picture of a record; nil where it is not there.
+    private func frame(of record: PictureRecord) -> VideoFrame? {
+        switch record.place {
+        case .handed:
+            let frame = handed?.take(record.slot)
+            pictures.held.giveBack(record.slot)
+            return frame
+        case .arena: return shared?.frame(record, codec: codec)
+        case .planeBuffer, .surface: return nil
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import CTestSupport
+import Foundation
+import KioskPlatform
+import KioskReaders
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import KioskPlayback
+
+/// Clips whose decoder dies, played by readers in which Tests/HostileDecoder is libavcodec's.
+@Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
+struct IsolationTests {
+    private func stage(_ sources: String...) -> Stage { Stage(sources.map { PlaylistItem(source: $0) }, readers: Hostile.readers) }
+
+    /// The pictures in runs of numbers that follow each other, as the first and the last of each.
+    private func runs(_ stage: Stage) -> [ClosedRange<Int>] {
+        var runs: [ClosedRange<Int>] = []
+        for number in stage.pictures {
+            // What a busy machine leaves out is no end.
+            if let last = runs.last, number > last.upperBound, number - last.upperBound <= 10 {
+                runs[runs.count - 1] = last.lowerBound...number
+            } else {
+                runs.append(number...number)
+            }
+        }
+        return runs
+    }
+
+    /// A decoder has some pictures before it gives the first out.
+    private let upToTheCrash = 33...45
+
+    @Test(arguments: ["crash", "abort", "exit", "trap"]) func `a clip with a bad place is seen up to that, then from there on`(
+        _ deed: String
+    ) throws {
+        let stage = stage(try Hostile.clip([(45, nil), (15, deed), (60, nil)]), try Reel.three())
+        #expect(stage.wait { runs(stage).count >= 8 }, "\(stage.numbers)")
+        let (seen, complaints) = (runs(stage).prefix(7), stage.complaints.filter { $0.index == 0 }.map(\.message))
+        for (place, run) in seen.enumerated() {
+            switch place % 4 {
+            case 0: #expect(run.lowerBound == 1 && upToTheCrash ~= run.upperBound, "\(seen)")
+            case 2: #expect(run == 61...120, "\(seen)")
+            default: #expect(run == 301...303, "\(seen)")
+            }
+        }
+        // The background is never seen, and each thing is said once.
+        #expect(!stage.pictures.contains(0))
+        #expect(complaints.count == 2 && complaints[0].contains(": ends early: its decoder "), "\(complaints)")
+        #expect(complaints.last?.contains(": begins at 2 s: its decoder ") == true, "\(complaints)")
+    }
+
+    @Test func `what dies behind the place as well is left out for a while`() throws {
+        let stage = stage(try Hostile.clip([(45, nil), (15, "crash"), (45, nil), (15, "crash"), (30, nil)]), try Reel.three())
+        #expect(
+            stage.wait { stage.complaints.contains { $0.message.contains("its decoder crashed (SIGSEGV): it is left out for 10 s") } },
+            "\(stage.complaints)")
+        let (seen, count) = (runs(stage), stage.numbers.count)
+        #expect(upToTheCrash ~= seen[0].upperBound && seen[2].lowerBound == 61 && 93...105 ~= seen[2].upperBound, "\(seen)")
+        // Meanwhile the other one is played, again and again, and then it has another try.
+        #expect(stage.wait { stage.numbers.dropFirst(count).contains(1) })
+        #expect(!stage.pictures.contains(0))
+    }
+
+    @Test func `the only clip is shown up to the place, again and again`() throws {
+        let stage = stage(try Hostile.clip([(45, nil), (15, "crash"), (15, "crash"), (90, "crash")]))
+        #expect(stage.wait { runs(stage).count >= 5 }, "\(stage.numbers)")
+        #expect(runs(stage).prefix(4).allSatisfy { $0.lowerBound == 1 && upToTheCrash ~= $0.upperBound }, "\(runs(stage))")
+        #expect(!stage.pictures.contains(0))
+    }
+
+    @Test func `a clip whose opening kills its decoder is left out, and said to be`() throws {
+        let stage = stage(try Hostile.clip([(30, "crash")]), try Reel.three())
+        stage.expectPlays([301, 302, 303], count: 12)
+        #expect(stage.complaints.map(\.index) == [0] && stage.complaints[0].message.contains("its decoder crashed (SIGSEGV)"))
+    }
+
+    @Test func `nothing is seen of the only clip that dies at once`() throws {
+        let stage = stage(try Hostile.clip([(30, "crash")]))
+        #expect(stage.wait { stage.events.contains { if case .nothingPlayable = $0 { true } else { false } } })
+        _ = stage.wait(2.5) { false }
+        #expect(stage.numbers == [0] && stage.complaints.count == 1)
+    }
+
+    @Test func `another version of the file is played from its beginning`() throws {
+        let path = Clips.folder + "/version-\(UInt32.random(in: 0 ... .max)).mp4"
+        let bad = try Hostile.clip([(45, nil), (15, "crash"), (60, nil)]), good = try Hostile.clip([(45, nil), (75, nil)])
+        func item(_ file: String, _ number: Int64) throws -> PlaylistItem {
+            try? FileManager.default.removeItem(atPath: path)
+            try FileManager.default.copyItem(atPath: file, toPath: path)
+            return PlaylistItem(source: path, version: FileVersion(device: 0, inode: 0, size: 0, modified: number))
+        }
+        let stage = Stage([try item(bad, 1)], readers: Hostile.readers)
+        #expect(stage.wait { !stage.complaints.isEmpty })
+        stage.player.setItems([try item(good, 2)], at: .now)
+        #expect(stage.wait { runs(stage).contains { $0.lowerBound == 1 && $0.upperBound == 120 } }, "\(runs(stage))")
+    }
+
+    @Test func `what is looked at before it is played may die, too`() throws {
+        let item = PlaylistItem(source: try Hostile.clip([(45, nil), (15, "crash")]))
+        let inspection = ItemInspection.inspect(item, refreshRate: 60, readers: Hostile.readers)
+        #expect(
+            inspection.failure == nil && inspection.warnings.contains { $0.contains("its decoder crashed (SIGSEGV)") },
+            "\(inspection.warnings)")
+        #expect(FileTrial.flaw(of: item, by: Hostile.readers) == "it is cut off: its decoder crashed (SIGSEGV)")
+        #expect(FileTrial.flaw(ofStick: try Hostile.clip([(30, "abort")]), by: Hostile.readers) == "its decoder crashed (SIGABRT)")
+        #expect(FileTrial.flaw(ofStick: try Reel.three(), by: Hostile.readers) == nil)
+    }
+}
