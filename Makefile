@@ -45,7 +45,7 @@ test-all:
 
 # What runs tests: a process for each suite, and once more for what has failed
 PROVE = .build/debug/kiosk-tests
-UNIT  := unit v4l2 shelf
+UNIT  := unit v4l2 shelf inside
 
 build-tests: setup
 	$(SWIFT) build $(SWIFTPM) --build-tests

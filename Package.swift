@@ -75,8 +75,8 @@ let package = Package(
         .target(
             name: "Remote",
             dependencies: [
-                "CKioskPlatform", "Cache", "Commands", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
-                log,
+                "CKioskPlatform", "Cache", "Commands", "Configuration", "KioskMedia", "KioskPlayback", "KioskReaders", "KioskVocabulary",
+                "KioskPlatform", log,
             ],
             swiftSettings: upcoming
         ),

@@ -190,7 +190,8 @@ package enum ReaderServer {
             channel.interruption.bePatient(OpenOrder.patience)
             channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
         case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
-        case .cover, .list, .inventory, .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
+        case .cover: channel.send(cover(of: order, channel, memory), serial: serial)
+        case .list, .inventory, .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
         }
     }
 
@@ -205,6 +206,17 @@ package enum ReaderServer {
         }
         let picture = thumbnail.picture.flatMap { memory?.put($0) }
         return .result(.thumbnail(thumbnail.facts, picture))
+    }
+
+    private static func cover(of order: OpenOrder, _ channel: ReaderChannel, _ memory: ResultMemory?) -> ReaderMessage {
+        do throws(MediaError) {
+            let cover = try AssetCover.read(
+                from: order.source, isKept: order.isKept, reach: order.reach, settings: order.settings, interruption: channel.interruption)
+            guard let cover, memory?.put(cover.bytes) == true else { return .result(.noCover) }
+            return .result(.cover(codec: cover.codec, byteCount: cover.bytes.count))
+        } catch {
+            return .failed(error.reason)
+        }
     }
 
     private static func servePreviews(
@@ -250,6 +262,13 @@ private final class ResultMemory {
     }
 
     deinit { munmap(bytes.baseAddress, bytes.count) }
+
+    /// Puts a file there; false where it has no room.
+    func put(_ file: [UInt8]) -> Bool {
+        guard file.count <= bytes.count else { return false }
+        bytes.copyBytes(from: file)
+        return true
+    }
 
     /// Puts a picture there: its size; nil where it has no room.
     func put(_ picture: SmallPicture) -> PixelSize? {

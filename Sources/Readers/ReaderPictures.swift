@@ -69,6 +69,21 @@ package struct PreviewSession: ~Copyable, Sendable {
     }
 }
 
+extension AssetCover {
+    /// Has a reader read the cover of a file, giving way to everything else; nil where it has none. Blocks for as long as that takes.
+    ///
+    /// - Throws: ``MediaError`` with what is wrong with the file.
+    package static func read(
+        of source: String, isKept: Bool, settings: StreamSettings, by readers: Readers, interruption: Interruption
+    ) throws(MediaError) -> AssetCover? {
+        var order = OpenOrder(.cover, source, isKept: isKept)
+        order.settings = settings
+        let session = try ReaderSession(order, priority: .givesWay, by: readers, interruption)
+        guard case (.cover(let codec, let byteCount), _) = try session.answer(within: openingLimit) else { return nil }
+        return try session.cover(codec: codec, byteCount: byteCount)
+    }
+}
+
 extension OpenOrder {
     /// For a source, which may name what one of its kind may.
     ///

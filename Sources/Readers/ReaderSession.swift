@@ -161,6 +161,17 @@ package final class ReaderSession: @unchecked Sendable {
     }
 }
 
+extension ReaderSession {
+    /// The cover of so many bytes that the reader says lies in its results.
+    ///
+    /// - Throws: ``MediaError/Reason/failed(_:)`` where it cannot lie there.
+    package func cover(codec: String, byteCount: Int) throws(MediaError) -> AssetCover {
+        do throws(ReaderLie) { return try AssetCover(codec: codec, byteCount: byteCount, in: results.bytes) } catch {
+            throw self.error(of: .lied(error))
+        }
+    }
+}
+
 /// Memory in which a reader's results lie: the reader writes there whenever it likes, and this side only reads.
 final class SharedResults: @unchecked Sendable {
     // Sendable because it is only read, and what is read is believed by nobody.

@@ -3,6 +3,7 @@ import Commands
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 
 // What is known of an item, its tracks and its chapters, over the control socket.
@@ -99,9 +100,12 @@ extension RemoteControl {
             Thread.giveWay()
             let cover: AssetCover?
             do throws(MediaError) {
-                let kept = cache?.file(for: entry.source)
-                cover = try AssetCover.read(
-                    from: kept ?? entry.source, isKept: kept != nil, settings: entry.stream, interruption: interruption)
+                let kept = cache?.file(for: entry.source), source = kept ?? entry.source
+                cover =
+                    isStream(source)
+                    ? try AssetCover.read(from: source, settings: entry.stream, interruption: interruption)
+                    : try AssetCover.read(
+                        of: source, isKept: kept != nil, settings: entry.stream, by: .shared, interruption: interruption)
             } catch { throw ControlRefusal(code: "no-picture", message: error.description) }
             if let cover { return ControlAnswer(["format": cover.codec.json], attachment: cover.bytes) }
             throw ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large")

@@ -40,6 +40,12 @@ struct TestKind {
         // Once more, with drivers that are made up: a process has them from its beginning or not at all.
         TestKind(name: "v4l2", prefixes: ["MediaTests.HardwareDecodingTests/V4L2/"], environment: ["KIOSK_TEST_V4L2": "1"]),
         TestKind(name: "shelf", prefixes: ["MediaTests.HardwareDecodingTests/Shelf/"], environment: ["KIOSK_TEST_DECODERS": "1"]),
+        // Once more, with files read in the player instead of in processes.
+        TestKind(
+            name: "inside",
+            prefixes: ["Gallery", "Player", "PlayerControl", "Seek", "SeekAfterFailure", "Sound", "Failure", "CrossFade", "Scrub"]
+                .map { "PlaybackTests.\($0)Tests/" },
+            environment: ["KIOSK_ISOLATION": "off"]),
     ]
 
     /// Of all the program's tests, those of this kind.

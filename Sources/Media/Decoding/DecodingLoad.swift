@@ -47,7 +47,8 @@ package struct DecodingLoad: Sendable {
     package static func note(_ source: Path, _ share: Double) {
         known.withLock { known in
             if share > heavy { known.remove(source) }
-            guard share < light else { return }
+            // A process that has ended takes its processor time along.
+            guard 0..<light ~= share else { return }
             if known.count >= mostSources { known.removeAll() }
             known.insert(source)
         }

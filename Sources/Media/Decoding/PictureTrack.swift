@@ -51,7 +51,7 @@ struct PictureTrack: ~Copyable, Sendable {
 
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String? { decoder.hardware }
-    var usesDevice: Bool { decoder.usesDevice }
+    var isRefusedByDevices: Bool { decoder.isRefusedByDevices }
     var wouldUseDevice: Bool { decoder.wouldUseDevice }
     var shape: String { decoder.plan.shape }
 

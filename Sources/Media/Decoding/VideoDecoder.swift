@@ -31,8 +31,8 @@ struct VideoDecoder: ~Copyable, Sendable {
     var codecID: AVCodecID { plan.codecID }
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String?
-    /// Whether that is so, or software waits for one that is in use.
-    var usesDevice: Bool { hardware != nil || place != nil }
+    /// Whether some were tried, and none takes this. Software may also be waiting for one that is in use.
+    var isRefusedByDevices: Bool { !allWays.isEmpty && hardware == nil && place == nil }
     /// Whether a device would be tried by whoever has one.
     var wouldUseDevice = false
     /// Whether that is one of V4L2, which libavcodec can neither begin anew nor ask what went wrong.

@@ -197,11 +197,13 @@ package struct AssetCover: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - isKept: as of ``MediaReader/open``.
+    ///   - reach: what it may name; nil for what its kind may.
     ///   - settings: how it is fetched where it comes over the network.
     package static func read(
-        from source: String, isKept: Bool = false, settings: StreamSettings = StreamSettings(), interruption: Interruption = Interruption()
+        from source: String, isKept: Bool = false, reach: SourceReach? = nil, settings: StreamSettings = StreamSettings(),
+        interruption: Interruption = Interruption()
     ) throws(MediaError) -> AssetCover? {
-        let format = try FormatContext.open(source, settings: settings, isKept: isKept, interruption: interruption)
+        let format = try FormatContext.open(source, settings: settings, isKept: isKept, reach: reach, interruption: interruption)
         guard let stream = format.cover, let data = stream.pointee.attached_pic.data else { return nil }
         let count = Int(stream.pointee.attached_pic.size)
         guard 1...longest ~= count else { return nil }

@@ -191,8 +191,10 @@ extension DecoderChoice.Nodes {
 }
 
 extension DecoderChoice.Nodes {
-    /// Those of this machine whose drivers decode anything: each is asked once, and in a thread that may hang. Blocks for that, at most some seconds.
+    /// Those of this machine whose drivers decode anything: each is asked once, and in a thread that may hang. None where the display cannot show what they give
+    /// out. Blocks for that, at most some seconds.
     package static func working(device: String?) -> Self {
+        if SurfaceUse.isPointless { return Self() }
         var nodes = Self(device: device)
         nodes.hasVideo = Folder.numbers(of: "video", in: "/dev").contains { converts("/dev/video\($0)") }
         // Its decoders share their pictures by way of a graphics processor that may decode nothing itself.

@@ -59,8 +59,8 @@ package struct MediaReader: ~Copyable, Sendable {
 
     /// What decodes its pictures: `software`, or an interface and a device.
     package var decoder: String { mutating get { pictures?.hardware ?? "software" } }
-    /// Whether a device decodes its pictures, or is waited for.
-    package var usesDevice: Bool { mutating get { pictures?.usesDevice ?? false } }
+    /// Whether devices were tried for its pictures, and none takes them.
+    package var isRefusedByDevices: Bool { mutating get { pictures?.isRefusedByDevices ?? false } }
     /// Whether a device would be tried where there is one (``DecoderWish/elsewhere``).
     package var wouldUseDevice: Bool { mutating get { pictures?.wouldUseDevice ?? false } }
     /// What its pictures are to a device, which takes all that are alike, or none; nil where there are none.

@@ -77,7 +77,7 @@ struct SourceOpener: Sendable {
             item, at: location, samples: samples, decoderThreads: decoderThreads, decoder: DecoderWish(item.decoder, device: decoderDevice),
             interruption: interruption, fields: fields(of: item), displaySize: displaySize())
         Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made")
-        if readers != nil, !media.usesDevice, let shape = media.shape { refuse(shape, item.path) }
+        if media.isRefusedByDevices, let shape = media.shape { refuse(shape, item.path) }
         if item.isMuted { media.leaveOutSound() }
         if takesTime { media.takeTime() }
         var time = MediaTime.zero
@@ -154,7 +154,8 @@ struct SourceOpener: Sendable {
         if case .leftOut(let pause, let reason) = turn {
             throw MediaError(item.source, .failed("\(reason): it is left out for \(decimal(pause.seconds)) s"))
         }
-        if case .behind(let place, let reason) = turn, request.time <= place {
+        // A viewer who moves goes where he wants.
+        if case .behind(let place, let reason) = turn, request.time <= item.start {
             if let client = try pass(place, order, by: readers, interruption) {
                 let problem = "begins at \(decimal(client.start.seconds)) s: \(reason) at \(decimal(place.seconds)) s"
                 return opened(client, for: item, [problem])
