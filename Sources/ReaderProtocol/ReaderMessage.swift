@@ -104,16 +104,10 @@ package enum ReaderResult: Hashable, Sendable {
     /// A file of this codec, and how many bytes it has; nil where there is none.
     case cover(codec: String, byteCount: Int)
     case noCover
-    /// FFmpeg's name of the list that the file is; nil where it is none.
-    case list(String?)
     /// The file has been opened; its descriptor comes with it.
     case file
     /// Why it cannot be.
     case noFile(FileFailure)
-    /// Codecs that cannot be decoded.
-    case missing([String])
-
-    static let mostNames = 256
 }
 
 /// A key frame (``PreviewReader/Preview``).
@@ -261,12 +255,8 @@ extension ReaderResult: WireValue {
         case .thumbnail(let facts, let picture): wire.put(2 as UInt8, facts, picture)
         case .cover(let codec, let byteCount): wire.put(3 as UInt8, WireText(codec, .name), byteCount)
         case .noCover: wire.put(4 as UInt8)
-        case .list(let name): wire.put(5 as UInt8, WireText(name, .names))
-        case .missing(let codecs):
-            wire.put(6 as UInt8)
-            wire.put(list: codecs.map { WireText($0, .name) })
-        case .file: wire.put(7 as UInt8)
-        case .noFile(let failure): wire.put(8 as UInt8, failure)
+        case .file: wire.put(5 as UInt8)
+        case .noFile(let failure): wire.put(6 as UInt8, failure)
         }
     }
 
@@ -278,10 +268,8 @@ extension ReaderResult: WireValue {
         case 2: self = .thumbnail(try wire.take(), try wire.take())
         case 3: self = .cover(codec: try wire.words(.name) ?? "", byteCount: try wire.take(in: 0...1 << 40))
         case 4: self = .noCover
-        case 5: self = .list(try wire.words(.names))
-        case 6: self = .missing(try wire.texts(atMost: Self.mostNames, .name).map(\.printable))
-        case 7: self = .file
-        case 8: self = .noFile(try wire.take())
+        case 5: self = .file
+        case 6: self = .noFile(try wire.take())
         default: throw .unknown("result", Int(number))
         }
     }

@@ -2,8 +2,8 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What a player tells its reader to do. One order at a time is under way, but for ``cancel``, ``listen(_:)``, ``grant(_:)`` and
-/// ``refuse(_:_:)``, which may be sent at any time.
+/// What a player tells its reader to do. One order at a time is under way, but for ``cancel``, ``grant(_:)`` and ``refuse(_:_:)``, which may
+/// be sent at any time.
 package enum ReaderOrder: Hashable, Sendable {
     /// Opens a source; the first order, and the only one of its kind. Answered by `described` and `landed`, or by a `result`, with which a
     /// descriptor may come.
@@ -16,8 +16,6 @@ package enum ReaderOrder: Hashable, Sendable {
     case select(TrackChoice, at: MediaTime)
     /// Draws the key frame nearest to an item time. Answered by a `result`.
     case preview(MediaTime)
-    /// Sends log lines of this level and of those above from now on.
-    case listen(LogLevel)
     /// Ends, after so long at most: a stream takes leave of its server.
     case close(grace: MediaTime)
     /// Ends what is under way with ``MediaError/Reason/cancelled``, and all that is ordered later.
@@ -42,12 +40,8 @@ package struct OpenOrder: Hashable, Sendable {
         case thumbnail(PixelSize)
         /// The picture that belongs to it, as a file.
         case cover
-        /// FFmpeg's name of the list that it is.
-        case list
         /// Its descriptor: nothing of it is read. The path is one beneath a folder that it must not lead out of, where there is one.
         case file(folder: String?)
-        /// Nothing is opened: which of these codecs the installed FFmpeg cannot decode.
-        case inventory([String])
 
         fileprivate static let longestSide = 4096
     }
@@ -89,7 +83,7 @@ package struct OpenOrder: Hashable, Sendable {
     /// Bytes of the memory that its results lie in, the pictures that are played among them. It takes only as much of the machine's as is written to.
     package var memoryCapacity: Int {
         switch role {
-        case .list, .file, .inventory: 0
+        case .file: 0
         // Twice what a source's pictures are thought to take: decoders keep more of them than is told.
         case .play: min(max(2 * pictureMemory, 128 << 20), 1 << 30) & ~4095
         case .previews(let size), .thumbnail(let size):
@@ -103,9 +97,6 @@ package struct OpenOrder: Hashable, Sendable {
     }
 }
 
-/// How much a log line matters.
-package enum LogLevel: WireChoice { case trace, debug, info, notice }
-
 // MARK: As bytes
 
 extension ReaderOrder: WireMessage {
@@ -118,11 +109,10 @@ extension ReaderOrder: WireMessage {
         case .catchUp: return 3
         case .select(let choice, let time): return wire.message(4, choice, time)
         case .preview(let time): return wire.message(5, time)
-        case .listen(let level): return wire.message(6, level)
-        case .close(let grace): return wire.message(7, grace)
-        case .cancel: return 8
-        case .grant(let request): return wire.message(9, request)
-        case .refuse(let request, let refusal): return wire.message(10, request, refusal)
+        case .close(let grace): return wire.message(6, grace)
+        case .cancel: return 7
+        case .grant(let request): return wire.message(8, request)
+        case .refuse(let request, let refusal): return wire.message(9, request, refusal)
         }
     }
 
@@ -133,11 +123,10 @@ extension ReaderOrder: WireMessage {
         case 3: self = .catchUp
         case 4: self = .select(try wire.take(), at: try wire.take())
         case 5: self = .preview(try wire.take())
-        case 6: self = .listen(try wire.take())
-        case 7: self = .close(grace: try wire.take())
-        case 8: self = .cancel
-        case 9: self = .grant(try wire.take())
-        case 10: self = .refuse(try wire.take(), try wire.take())
+        case 6: self = .close(grace: try wire.take())
+        case 7: self = .cancel
+        case 8: self = .grant(try wire.take())
+        case 9: self = .refuse(try wire.take(), try wire.take())
         default: throw .unknown("order", Int(kind))
         }
     }
@@ -150,11 +139,7 @@ extension OpenOrder.Role: WireValue {
         case .previews(let size): wire.put(1 as UInt8, size)
         case .thumbnail(let size): wire.put(2 as UInt8, size)
         case .cover: wire.put(3 as UInt8)
-        case .list: wire.put(4 as UInt8)
-        case .inventory(let codecs):
-            wire.put(5 as UInt8)
-            wire.put(list: codecs.map { WireText(exactly: $0, .name) })
-        case .file(let folder): wire.put(6 as UInt8, WireText(exactly: folder, .location))
+        case .file(let folder): wire.put(4 as UInt8, WireText(exactly: folder, .location))
         }
     }
 
@@ -165,9 +150,7 @@ extension OpenOrder.Role: WireValue {
         case 1: self = .previews(try wire.take())
         case 2: self = .thumbnail(try wire.take())
         case 3: self = .cover
-        case 4: self = .list
-        case 5: self = .inventory(try wire.texts(atMost: ReaderResult.mostNames, .name))
-        case 6: self = .file(folder: try wire.text(.location))
+        case 4: self = .file(folder: try wire.text(.location))
         default: throw .unknown("role", Int(number))
         }
     }

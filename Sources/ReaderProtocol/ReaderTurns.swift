@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 
 /// Which messages a reader may send now. The player tells it of each order that it sends, and shows it each message that comes.
@@ -9,6 +10,8 @@ package struct ReaderTurns: Sendable {
     private var isReady = false, isDescribed = false
     /// Requests without an answer.
     private var requests: Set<UInt32> = []
+    /// Whether the source may be left to a device of the player's, or to a reader with libavfilter, by the order that it is opened with.
+    private var mayLeave = (toDevice: false, toDeinterlacer: false)
 
     static let mostRequests = 4
 
@@ -20,13 +23,15 @@ package struct ReaderTurns: Sendable {
     /// An order is sent.
     package mutating func sent(_ order: ReaderOrder, serial: UInt32) {
         switch order {
-        case .open(let order): question = (serial, .opening(order.role))
+        case .open(let order):
+            question = (serial, .opening(order.role))
+            mayLeave = (order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off)
         case .seek: question = (serial, .seeking)
         case .catchUp: question = (serial, .catchingUp)
         case .select: question = (serial, .selecting)
         case .preview: question = (serial, .previewing)
         case .grant(let request), .refuse(let request, _): requests.remove(request)
-        case .listen, .close, .cancel: break
+        case .close, .cancel: break
         }
     }
 
@@ -48,7 +53,9 @@ package struct ReaderTurns: Sendable {
         guard isReady else { return false }
         switch (message, question?.serial == serial ? question?.what : nil) {
         case (.problem, _), (.ended, _), (.damage, _), (.note, _): return true
-        case (.request(let number, _), _): return requests.count < Self.mostRequests && !requests.contains(number)
+        case (.request(let number, .file), _): return requests.count < Self.mostRequests && !requests.contains(number)
+        case (.request(_, .device), .opening(.play)): return mayLeave.toDevice && !isDescribed
+        case (.request(_, .deinterlacer), .opening(.play)): return mayLeave.toDeinterlacer && !isDescribed
         case (.failed, .some): return true
         case (.described, .opening(.play)): return !isDescribed
         case (.landed(let landing), .opening(.play)): return isDescribed && landing.time != nil
@@ -56,8 +63,8 @@ package struct ReaderTurns: Sendable {
         case (.landed, .catchingUp), (.selected, .selecting): return true
         case (.landed(let landing), .selecting): return landing.selection != nil
         case (.result(.previews), .opening(.previews)), (.result(.preview), .previewing), (.result(.thumbnail), .opening(.thumbnail)),
-            (.result(.cover), .opening(.cover)), (.result(.noCover), .opening(.cover)), (.result(.list), .opening(.list)),
-            (.result(.file), .opening(.file)), (.result(.noFile), .opening(.file)), (.result(.missing), .opening(.inventory)):
+            (.result(.cover), .opening(.cover)), (.result(.noCover), .opening(.cover)), (.result(.file), .opening(.file)),
+            (.result(.noFile), .opening(.file)):
             return true
         default: return false
         }
@@ -80,31 +87,4 @@ extension ReaderMessage {
         case .result: "a result"
         }
     }
-}
-
-/// How often something may happen: so many times a second, and some more at once. What is over that is slowed, or left out and counted.
-package struct Allowance: Sendable {
-    private let interval: MediaTime
-    private let burst: Int
-    /// When all of the burst is there again.
-    private var isFullAt = HostTime(nanoseconds: 0)
-    /// How often there was none.
-    package private(set) var excess = 0
-
-    package init(aSecond rate: Int, burst: Int) {
-        (interval, self.burst) = (MediaTime(nanoseconds: 1_000_000_000 / Int64(max(rate, 1))), max(burst, 1))
-    }
-
-    /// Whether it may happen at `now`; it has then.
-    package mutating func take(at now: HostTime) -> Bool {
-        guard now >= next else {
-            excess += 1
-            return false
-        }
-        isFullAt = max(isFullAt, now) + interval
-        return true
-    }
-
-    /// When it may happen next.
-    package var next: HostTime { isFullAt - interval * Int64(burst - 1) }
 }

@@ -192,7 +192,8 @@ extension MediaError.Reason: WireValue {
         case .codecNotPlayed(let text): put(36, text)
         case .namesWhatItMayNot(let text): put(37, text)
         case .redirected(let text): put(38, text)
-        case .failed(let text): put(39, text)
+        // A reader says it of nobody: to whoever reads this it is a failure like others.
+        case .failed(let text), .readerFailed(let text): put(39, text)
         case .unreadableImage(let kind): wire.put(64 as UInt8, kind)
         case .pictureTooLarge(let width, let height, let megabytes): wire.put(65 as UInt8, width, height, megabytes)
         case .soundOutOfRange(let sampleRate, let channelCount): wire.put(66 as UInt8, sampleRate, channelCount)

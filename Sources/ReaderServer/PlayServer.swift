@@ -10,6 +10,14 @@ import KioskVocabulary
 ///
 /// One thread. It sleeps at the reader's bell while nothing is wanted.
 struct PlayServer: ~Copyable {
+    /// A picture, and what is known of it.
+    private struct Waiting: ~Copyable {
+        let frame: VideoFrame
+        var record: PictureRecord
+
+        consuming func intoFrame() -> VideoFrame { frame }
+    }
+
     private var media: MediaReader
     private let channel: ReaderChannel
     private let page: ControlPage
@@ -17,7 +25,7 @@ struct PlayServer: ~Copyable {
     private var pictures: ReaderPictures
     private var sound: ReaderSound
     private var sleeper: Sleeper
-    /// A picture that has no room before the player has given another one back, and what is known of it.
+    /// What has no room before the player has given another one back.
     private var waiting: Waiting?
     /// Whether one has been given back since it was tried.
     private var hasRoom = false
@@ -27,12 +35,6 @@ struct PlayServer: ~Copyable {
     private var toldDecoder = "software"
     /// Item time up to which pictures have been handed out.
     private var time: MediaTime
-    private struct Waiting: ~Copyable {
-        let frame: VideoFrame
-        var record: PictureRecord
-
-        consuming func intoFrame() -> VideoFrame { frame }
-    }
 
     /// How long one that waits for a live stream's receiver leaves what it shows of it as it is.
     private static let refresh = MediaTime.milliseconds(50)
@@ -52,9 +54,9 @@ struct PlayServer: ~Copyable {
                 audio: order.audio, video: order.video, interruption: channel.interruption, deinterlacing: order.deinterlacing,
                 pictureMemory: order.pictureMemory, settings: order.settings,
                 displaySize: order.displaySize.map { ($0.width, $0.height) })
-            if media.wouldUseDevice { return channel.send(.request(1, .device)) }
+            if media.wouldUseDevice { return channel.send(.request(1, .device), serial: serial) }
             if !hasFilters, order.deinterlacing != .off, media.description.video?.isInterlaced == true {
-                return channel.send(.request(1, .deinterlacer))
+                return channel.send(.request(1, .deinterlacer), serial: serial)
             }
             if order.isMuted { media.leaveOutSound() }
             if order.takesTime { media.takeTime() }
@@ -180,7 +182,7 @@ struct PlayServer: ~Copyable {
             tell()
             say(.selected(tracks), serial: serial)
             land(Landing(nil, selection: selection, pictures: pictures.count, sound: sound.count), serial)
-        case .open, .preview, .listen, .close, .cancel, .grant, .refuse: break
+        case .open, .preview, .close, .cancel, .grant, .refuse: break
         }
     }
 

@@ -191,7 +191,7 @@ package enum ReaderServer {
             channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
         case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
         case .cover: channel.send(cover(of: order, channel, memory), serial: serial)
-        case .list, .inventory, .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
+        case .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
         }
     }
 

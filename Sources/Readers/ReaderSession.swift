@@ -34,12 +34,12 @@ package final class ReaderSession: @unchecked Sendable {
 
     /// Has a reader open a source, and do with it what its role says. Blocks until the reader is there, some milliseconds as a rule.
     ///
-    /// - Throws: ``MediaError/Reason/failed(_:)`` where there can be no reader.
+    /// - Throws: ``MediaError/Reason/readerFailed(_:)`` where there can be no reader.
     package init(
         _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers, handed: HandedFrames? = nil,
         _ interruption: Interruption
     ) throws(MediaError) {
-        func failed(_ reason: String) -> MediaError { MediaError(order.source, .failed(reason)) }
+        func failed(_ reason: String) -> MediaError { MediaError(order.source, .readerFailed(reason)) }
         (self.order, self.readers, self.interruption) = (order, readers, interruption)
         guard let file = ControlPage.makeFile(ControlLayout(channelCount: order.samples?.channelCount ?? 1)),
             let page = ControlPage(mapping: file), let results = SharedResults(capacity: handed == nil ? order.memoryCapacity : 0)
@@ -90,7 +90,7 @@ package final class ReaderSession: @unchecked Sendable {
     /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit` of the reader's ``FairTime``, and
     /// ``OpenOrder/patience`` times as long in all.
     ///
-    /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/failed(_:)`` with the words of
+    /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/readerFailed(_:)`` with the words of
     ///   ``ReaderDeath``.
     package func answer(within limit: MediaTime) throws(MediaError) -> (ReaderResult, SharedDescriptor?) {
         let begin = HostTime.now
@@ -131,7 +131,7 @@ package final class ReaderSession: @unchecked Sendable {
     package func error(of death: ReaderDeath) -> MediaError {
         let words = end(for: death)
         if case .silent(let seconds) = death { return MediaError(order.source, .timedOut(seconds: seconds)) }
-        return MediaError(order.source, .failed(words))
+        return MediaError(order.source, .readerFailed(words))
     }
 
     // MARK: What it asks for
@@ -164,7 +164,7 @@ package final class ReaderSession: @unchecked Sendable {
 extension ReaderSession {
     /// The cover of so many bytes that the reader says lies in its results.
     ///
-    /// - Throws: ``MediaError/Reason/failed(_:)`` where it cannot lie there.
+    /// - Throws: ``MediaError/Reason/readerFailed(_:)`` where it cannot lie there.
     package func cover(codec: String, byteCount: Int) throws(MediaError) -> AssetCover {
         do throws(ReaderLie) { return try AssetCover(codec: codec, byteCount: byteCount, in: results.bytes) } catch {
             throw self.error(of: .lied(error))

@@ -3,9 +3,11 @@ import Foundation
 import KioskPlatform
 import KioskReaders
 import KioskVocabulary
+import Synchronization
 import TestSupport
 import Testing
 
+@testable import KioskMedia
 @testable import KioskPlayback
 
 /// Clips whose decoder dies, played by readers in which Tests/HostileDecoder is libavcodec's.
@@ -93,6 +95,36 @@ struct IsolationTests {
         #expect(stage.wait { !stage.complaints.isEmpty })
         stage.player.setItems([try item(good, 2)], at: .now)
         #expect(stage.wait { runs(stage).contains { $0.lowerBound == 1 && $0.upperBound == 120 } }, "\(runs(stage))")
+    }
+
+    /// Copies of what comes from a server, of which some are thrown away.
+    private final class Copies: AssetFiles {
+        private let file: String
+        private let thrownAway = Mutex<[String]>([])
+        var rejected: [String] { thrownAway.withLock { $0 } }
+
+        init(_ file: String) { self.file = file }
+
+        func file(for source: String) -> String? { file }
+        func reject(_ source: String) { thrownAway.withLock { $0.append(source) } }
+    }
+
+    @Test(arguments: [true, false]) func `what kills its decoder is not fetched to be decoded by the player`(_ kills: Bool) throws {
+        let copies = Copies(kills ? try Hostile.clip([(30, "crash")]) : try Clips.file("no-media.mp4", Array("no media".utf8)))
+        var opener = SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: Hostile.readers)
+        opener.files = copies
+        let request = ItemOpener.Request(
+            serial: 1, item: PlaylistItem(source: "http://127.0.0.1:9/a.mp4"), time: .zero, precision: .exact)
+        for _ in 0..<2 {
+            let error = #expect(throws: MediaError.self) { _ = try opener.open(request, Interruption()) }
+            if case .readerFailed(let reason)? = error?.reason {
+                #expect(kills && reason.hasPrefix("its decoder crashed (SIGSEGV)"))
+            } else {
+                // Nobody listens there.
+                #expect(!kills && error?.description.contains("refused") == true, "\(error as Any)")
+            }
+        }
+        #expect(copies.rejected.count == (kills ? 0 : 2))
     }
 
     @Test func `what is looked at before it is played may die, too`() throws {

@@ -282,8 +282,8 @@ enum Samples {
 
     static let orders: [ReaderOrder] =
         ([
-            .play, .previews(PixelSize(width: 320, height: 180)), .thumbnail(PixelSize(width: 1, height: 2)), .cover, .list,
-            .inventory(["h264", "av1"]), .file(folder: nil), .file(folder: "/srv"),
+            .play, .previews(PixelSize(width: 320, height: 180)), .thumbnail(PixelSize(width: 1, height: 2)), .cover,
+            .file(folder: nil), .file(folder: "/srv"),
         ] as [OpenOrder.Role]).map { role in
             var order = open
             order.role = role
@@ -293,7 +293,7 @@ enum Samples {
             .open(OpenOrder(.play, "/srv/a.mp4", reach: SourceReach("/srv/a.mp4", StreamSettings()), pictureMemory: 1)),
             .seek(.seconds(1), .exact), .seek(.zero, .keyFrame()), .seek(.seconds(5), .keyFrame(after: .seconds(4))), .catchUp,
             .select(.automatic, at: .zero), .select(.off, at: .seconds(1)), .select(.number(3), at: .zero), .preview(.seconds(7)),
-            .listen(.debug), .close(grace: .seconds(1)), .cancel, .grant(4), .refuse(5, .refused(.certificate)), .refuse(5, .system(13)),
+            .close(grace: .seconds(1)), .cancel, .grant(4), .refuse(5, .refused(.certificate)), .refuse(5, .system(13)),
         ] + ([.isDirectory, .notARegularFile, .isEmpty, .notReadable, .leadsOutside, .interrupted] as [FileFailure]).map { .refuse(6, $0) }
 
     static let messages: [ReaderMessage] = {
@@ -319,8 +319,8 @@ enum Samples {
             .request(2, .file(path: "b.ts", folder: "/srv")), .request(3, .deinterlacer), .request(4, .device), .result(.previews(true)),
             .result(.preview(nil)),
             .result(.preview(preview)), .result(.thumbnail(facts, PixelSize(width: 3, height: 2))), .result(.thumbnail(broken, nil)),
-            .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover), .result(.list("hls")), .result(.list(nil)),
-            .result(.missing(["av1"])), .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),
+            .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover),
+            .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),
         ]
     }()
 }

@@ -69,8 +69,7 @@ import Testing
         let size = PixelSize(width: 1, height: 1)
         let results: [(OpenOrder.Role, ReaderResult)] = [
             (.previews(size), .previews(true)), (.thumbnail(size), .thumbnail(ClipFacts(), nil)), (.cover, .noCover),
-            (.cover, .cover(codec: "png", byteCount: 1)), (.list, .list(nil)), (.inventory([]), .missing([])),
-            (.file(folder: nil), .file), (.file(folder: nil), .noFile(.isEmpty)),
+            (.cover, .cover(codec: "png", byteCount: 1)), (.file(folder: nil), .file), (.file(folder: nil), .noFile(.isEmpty)),
         ]
         for (role, _) in results {
             for (other, result) in results {
@@ -91,16 +90,21 @@ import Testing
         #expect(mayCome(opened + [request(1), .send(.refuse(1, .isEmpty), 0), request(1)]))
     }
 
-    @Test func anAllowanceIsUsedUpAndGrowsAgain() {
-        var allowance = Allowance(aSecond: 20, burst: 200)
-        var now = HostTime(nanoseconds: 1_000_000_000_000)
-        func taken(_ tries: Int) -> Int { (0..<tries).filter { _ in allowance.take(at: now) }.count }
-        #expect(taken(500) == 200 && allowance.excess == 300)
-        now += .seconds(1)
-        #expect(allowance.next < now && taken(500) == 20)
-        now += .milliseconds(49)
-        #expect(taken(1) == 0 && allowance.next == now + .milliseconds(1))
-        now += .seconds(1000)
-        #expect(taken(500) == 200)
+    @Test func aSourceIsLeftToTheDeviceOfAPlayerThatHasOne() {
+        func open(_ role: OpenOrder.Role = .play, device: Bool = false, filters: Bool = false) -> Step {
+            var order = OpenOrder(role, "/a", reach: SourceReach(), pictureMemory: 0)
+            if device { order.decoder.elsewhere = DecoderChoice.Nodes(hasVideo: true) }
+            order.needsFilters = filters
+            return .send(.open(order), 1)
+        }
+        let device = Step.hear(.request(1, .device), 1), deinterlacer = Step.hear(.request(1, .deinterlacer), 1)
+        #expect(mayCome([ready, open(device: true), device]) && !mayCome([ready, open(), device]))
+        #expect(mayCome([ready, open(), deinterlacer]) && !mayCome([ready, open(filters: true), deinterlacer]))
+        // Not where nothing is played, and not once it is.
+        #expect(!mayCome([ready, open(.cover, device: true), device]) && !mayCome([ready, open(.cover), deinterlacer]))
+        #expect(!mayCome([ready, open(device: true), described, device]) && !mayCome([ready, open(), described, deinterlacer]))
+        var empty = OpenOrder(.play, "/a", reach: SourceReach(), pictureMemory: 0)
+        empty.decoder.elsewhere = DecoderChoice.Nodes()
+        #expect(!mayCome([ready, .send(.open(empty), 1), device]))
     }
 }

@@ -51,6 +51,8 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case redirected(String)
         /// Its server's certificate cannot be verified.
         case certificate
+        /// Nobody reads it: the process that did has died, there can be none, or it is left out for that. Says nothing of the source's bytes.
+        case readerFailed(String)
         /// FFmpeg's text, or the system's.
         case failed(String)
     }
@@ -114,7 +116,7 @@ extension MediaError.Reason {
         case .certificate:
             "its server’s certificate cannot be verified: it has expired, is for another name, or nobody known has signed it; name its "
                 + "authority in ca-file"
-        case .failed(let detail): detail
+        case .readerFailed(let detail), .failed(let detail): detail
         }
     }
 }

@@ -28,20 +28,27 @@ struct SourceOpener: Sendable {
     var readers: Readers?
     private let memory = Monitor(Memory())
 
+    /// What is at a path as long as it stays as it is.
+    private struct Source: Hashable {
+        let path: Path, version: FileVersion?
+
+        init(_ item: PlaylistItem) { (path, version) = (item.path, item.version) }
+    }
+
     private struct Memory {
         var crashes = CrashRecord()
         /// Of each frame of these one picture is made, from their next playthrough's beginning on.
-        var slow: Set<Path> = []
-        var filtered: Set<Path> = []
+        var slow: Set<Source> = []
+        var filtered: Set<Source> = []
         /// A device may decode these.
-        var forDevice: Set<Path> = []
+        var forDevice: Set<Source> = []
         /// What the devices do not take (``MediaReader/shape``), until when that is believed.
         var refused: [String: HostTime] = [:]
 
         /// So many sources are remembered of each kind.
         static let mostSources = 1000
 
-        mutating func note(_ source: Path, in sources: WritableKeyPath<Self, Set<Path>>) {
+        mutating func note(_ source: Source, in sources: WritableKeyPath<Self, Set<Source>>) {
             if self[keyPath: sources].count >= Self.mostSources { self[keyPath: sources].removeAll() }
             self[keyPath: sources].insert(source)
         }
@@ -57,8 +64,11 @@ struct SourceOpener: Sendable {
         let location = files?.file(for: source)
         if let location {
             do throws(MediaError) { return try open(request, at: location, interruption) } catch {
-                if error.reason == .cancelled { throw error }
-                files?.reject(source)
+                switch error.reason {
+                // It says nothing of the copy; and what kills a decoder is not to be had from the server either, to be read in this process.
+                case .cancelled, .readerFailed: throw error
+                default: files?.reject(source)
+                }
             }
         }
         return try open(request, at: takesNoLists ? source : nil, interruption)
@@ -71,13 +81,13 @@ struct SourceOpener: Sendable {
         let item = request.item
         if let readers, let order = order(for: request, at: location) {
             if let opened = try open(request, order, by: readers, interruption) { return opened }
-            memory.withLock { $0.note(item.path, in: \.forDevice) }
+            memory.withLock { $0.note(Source(item), in: \.forDevice) }
         }
         var media = try MediaReader.open(
             item, at: location, samples: samples, decoderThreads: decoderThreads, decoder: DecoderWish(item.decoder, device: decoderDevice),
             interruption: interruption, fields: fields(of: item), displaySize: displaySize())
         Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made")
-        if media.isRefusedByDevices, let shape = media.shape { refuse(shape, item.path) }
+        if media.isRefusedByDevices, let shape = media.shape { refuse(shape, Source(item)) }
         if item.isMuted { media.leaveOutSound() }
         if takesTime { media.takeTime() }
         var time = MediaTime.zero
@@ -88,7 +98,7 @@ struct SourceOpener: Sendable {
             media.report(problem)
         }
         let reader = MediaItemReader(
-            media, interruption: interruption, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item.path))
+            media, interruption: interruption, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item))
         return .init(reader: reader, time: time)
     }
 
@@ -102,15 +112,16 @@ struct SourceOpener: Sendable {
     }
 
     private func fields(of item: PlaylistItem) -> MediaReader.Deinterlacing {
-        memory.withLock { $0.slow.contains(item.path) } ? .frames : .fields
+        memory.withLock { $0.slow.contains(Source(item)) } ? .frames : .fields
     }
 
-    private func noteSlow(_ source: Path) -> @Sendable () -> Void {
-        { [memory] in memory.withLock { $0.note(source, in: \.slow) } }
+    private func noteSlow(_ item: PlaylistItem) -> @Sendable () -> Void {
+        let source = Source(item)
+        return { [memory] in memory.withLock { $0.note(source, in: \.slow) } }
     }
 
     /// Devices do not decode an item, or not now.
-    private func refuse(_ shape: String, _ source: Path) {
+    private func refuse(_ shape: String, _ source: Source) {
         memory.withLock { memory in
             memory.forDevice.remove(source)
             if memory.refused.count >= Self.mostRefused { memory.refused = [:] }
@@ -128,7 +139,7 @@ struct SourceOpener: Sendable {
     /// a device is to decode.
     private func order(for request: ItemOpener.Request, at location: String?) -> OpenOrder? {
         let item = request.item, source = location ?? item.source
-        let isForDevice = memory.withLock { $0.forDevice.contains(item.path) }
+        let isForDevice = memory.withLock { $0.forDevice.contains(Source(item)) }
         guard !isStream(source), !item.stream.mayNameNetwork, item.decoder != .hardware, !isForDevice else { return nil }
         var order = OpenOrder(.play, source, isKept: location != nil)
         (order.settings, order.samples, order.threads) = (item.stream, samples, decoderThreads)
@@ -136,7 +147,7 @@ struct SourceOpener: Sendable {
         (order.start, order.precision) = (request.time, request.precision)
         (order.takesTime, order.deinterlacing) = (takesTime, item.deinterlace == .off ? .off : fields(of: item))
         order.displaySize = displaySize().map { PixelSize(width: $0.width, height: $0.height) }
-        order.needsFilters = memory.withLock { $0.filtered.contains(item.path) }
+        order.needsFilters = memory.withLock { $0.filtered.contains(Source(item)) }
         if item.decoder == .automatic {
             order.decoder.elsewhere = .working(device: decoderDevice)
             let now = HostTime.now
@@ -152,7 +163,7 @@ struct SourceOpener: Sendable {
         let (item, path) = (request.item, request.item.path)
         let turn = memory.withLock { $0.crashes.turn(of: path, item.version, isAlone: request.isAlone, now: .now) }
         if case .leftOut(let pause, let reason) = turn {
-            throw MediaError(item.source, .failed("\(reason): it is left out for \(decimal(pause.seconds)) s"))
+            throw MediaError(item.source, .readerFailed("\(reason): it is left out for \(decimal(pause.seconds)) s"))
         }
         // A viewer who moves goes where he wants.
         if case .behind(let place, let reason) = turn, request.time <= item.start {
@@ -169,10 +180,10 @@ struct SourceOpener: Sendable {
     private func opened(_ client: ReaderClient, for item: PlaylistItem, _ problems: [String]) -> ItemOpener.Opened {
         Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made, by a process")
         let path = item.path
-        if client.needsFilters { memory.withLock { $0.note(path, in: \.filtered) } }
+        if client.needsFilters { memory.withLock { $0.note(Source(item), in: \.filtered) } }
         let length = client.description.video?.duration ?? client.description.duration
         let reader = IsolatedItemReader(
-            client, problems: problems, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(path)
+            client, problems: problems, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item)
         ) { [memory] ending in
             memory.withLock { memory in
                 switch ending {
