@@ -54,7 +54,8 @@ let package = Package(
             swiftSettings: upcoming),
         // Reads media where there is nothing to lose: docs/architecture.md.
         .executableTarget(
-            name: "kiosk-reader", dependencies: ["CReader", "CReaderMemory", "CSandbox", "KioskReaderServer", "CKioskPlatform"],
+            name: "kiosk-reader",
+            dependencies: ["CReader", "CReaderMemory", "CSandbox", "KioskReaderServer", "CFFmpegLibraries", "CKioskPlatform"],
             swiftSettings: upcoming),
         // What applications have of the engine: docs are Sources/Library/Player/KioskPlayer.docc.
         .target(
@@ -143,7 +144,8 @@ let package = Package(
             name: "KioskReaderProtocol", dependencies: ["CKioskPlatform", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
             path: "Sources/ReaderProtocol", swiftSettings: pure),
         .target(
-            name: "KioskMedia", dependencies: ["CKioskFFmpeg", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
+            name: "KioskMedia",
+            dependencies: ["CKioskFFmpeg", "CFFmpegStubs", "CKioskMedia", "KioskVocabulary", "KioskPlatform", log, deque],
             path: "Sources/Media", swiftSettings: upcoming),
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(
@@ -171,8 +173,12 @@ let package = Package(
         .target(name: "CSandbox", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
+        // libavformat and libavcodec, which are loaded when they are first called.
+        .target(name: "CFFmpegStubs", dependencies: ["CKioskFFmpeg"], cSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
-            name: "CKioskFFmpeg", path: "Sources/CFFmpeg", pkgConfig: "libavformat libavcodec libswscale libswresample libavutil libva",
+            name: "CFFmpegLibraries", pkgConfig: "libavformat libavcodec", providers: [.apt(["libavformat-dev", "libavcodec-dev"])]),
+        .systemLibrary(
+            name: "CKioskFFmpeg", path: "Sources/CFFmpeg", pkgConfig: "libswscale libswresample libavutil libva",
             providers: [
                 .apt([
                     "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev", "libva-dev",
@@ -191,9 +197,13 @@ let package = Package(
             name: "HostileDecoder", dependencies: ["CKioskFFmpeg"], path: "Tests/HostileDecoder", cSettings: [.treatAllWarnings(as: .error)]
         ),
         // Decodes H.264 for tests: a driver of libva without a device.
-        .target(name: "VADriver", dependencies: ["CKioskFFmpeg"], path: "Tests/VADriver", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "VADriver", dependencies: ["CKioskFFmpeg", "CFFmpegLibraries"], path: "Tests/VADriver",
+            cSettings: [.treatAllWarnings(as: .error)]),
         // The same behind the system calls of V4L2.
-        .target(name: "V4L2Driver", dependencies: ["CKioskFFmpeg"], path: "Tests/V4L2Driver", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(
+            name: "V4L2Driver", dependencies: ["CKioskFFmpeg", "CFFmpegLibraries"], path: "Tests/V4L2Driver",
+            cSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
             name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
@@ -302,7 +312,8 @@ let package = Package(
             name: "CTestSupport", dependencies: ["CSandbox"], path: "Tests/CTestSupport", cSettings: [.treatAllWarnings(as: .error)]),
         // Clips and other material that several test targets use.
         .target(
-            name: "TestSupport", dependencies: ["CKioskFFmpeg", "KioskReaders", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
+            name: "TestSupport",
+            dependencies: ["CKioskFFmpeg", "CFFmpegLibraries", "KioskReaders", "KioskMedia", "KioskPlatform", "KioskVocabulary"],
             path: "Tests/TestSupport",
             swiftSettings: upcoming + [.unsafeFlags(["-O"])]),
         // The User Mode Linux bed, and the player judged on it; docs/testing-runs.md. Optimized in debug builds, too: half a run's time was its analysis.
