@@ -55,6 +55,8 @@ package struct ReaderTracks: Hashable, Sendable {
 package struct ReaderDescription: Hashable, Sendable {
     package var asset: AssetDescription
     package var tracks = ReaderTracks()
+    /// The number of its pictures' codec, an AVCodecID; 0 where there are none.
+    package var codec: Int32 = 0
     /// ``MediaReader/nominalFrameDuration`` until pictures say another one.
     package var nominalFrameDuration: MediaTime?
     /// What would be searched for again by the next reader of this version; nobody else understands it.
@@ -81,6 +83,8 @@ package struct Landing: Hashable, Sendable {
 package enum ReaderNote: Hashable, Sendable {
     /// What decodes its pictures now: `software`, or an interface and a device.
     case decoder(String)
+    /// What its server's line has carried, in bits a second (``Throughput``).
+    case lineSpeed(Double)
 }
 
 /// What a reader cannot get itself.
@@ -199,7 +203,8 @@ extension ReaderTracks: WireRecord {
 extension ReaderDescription: WireRecord {
     package static var blank: ReaderDescription { ReaderDescription(.blank) }
     package static let fields: [WireField<Self>] = [
-        .value(\.asset), .value(\.tracks), .value(\.nominalFrameDuration), .list(\.found, atMost: OpenOrder.mostFound),
+        .value(\.asset), .value(\.tracks), .number(\.codec, 0...1 << 24), .value(\.nominalFrameDuration),
+        .list(\.found, atMost: OpenOrder.mostFound),
     ]
 }
 
@@ -212,13 +217,17 @@ extension ReaderNote: WireValue {
     package func write(to wire: inout WireWriter) {
         switch self {
         case .decoder(let name): wire.put(0 as UInt8, WireText(name, .names))
+        case .lineSpeed(let rate): wire.put(1 as UInt8, rate)
         }
     }
 
     package init(from wire: inout WireReader) throws(WireError) {
         let number = try wire.take() as UInt8
-        guard number == 0 else { throw .unknown("note", Int(number)) }
-        self = .decoder(try wire.words(.names) ?? "")
+        switch number {
+        case 0: self = .decoder(try wire.words(.names) ?? "")
+        case 1: self = .lineSpeed(try wire.take(in: Throughput.plausible))
+        default: throw .unknown("note", Int(number))
+        }
     }
 }
 

@@ -70,6 +70,8 @@ package struct OpenOrder: Hashable, Sendable {
     package var needsFilters = false
     /// Whether its sound is left out where there is a picture.
     package var isMuted = false
+    /// What the line to its server was seen to carry, in bits a second.
+    package var lineSpeed: Double?
     /// Whether somebody reads what the libraries log.
     package var isLogged = false
     /// Where it begins, and how exactly.
@@ -79,6 +81,13 @@ package struct OpenOrder: Hashable, Sendable {
     package var pictureMemory: Int
     /// What an earlier reader has found in this version of the file (``ReaderDescription/found``).
     package var found: [Int] = []
+
+    /// Whether it comes over the network, or may name what does.
+    package var needsNetwork: Bool { !isKept && (isStream(source) || settings.mayNameNetwork) }
+    /// How long a step of opening it may take.
+    package var stepLimit: MediaTime { needsNetwork ? settings.timeout + openingTimeLimit : openingTimeLimit }
+    /// How long it may give nothing: it is asked for again where it breaks off, and the next part of a list comes when it is made.
+    package var silenceLimit: MediaTime { needsNetwork ? settings.timeout + settings.reconnect + openingTimeLimit : readingTimeLimit }
 
     /// Bytes of the memory that its results lie in, the pictures that are played among them. It takes only as much of the machine's as is written to.
     package var memoryCapacity: Int {
@@ -164,7 +173,8 @@ extension OpenOrder: WireRecord {
     package static let fields: [WireField<Self>] = [
         .value(\.role), .exact(\.source, .location), .value(\.isKept), .value(\.reach), .value(\.settings), .value(\.samples),
         .number(\.threads, 1...64), .value(\.isLight), .value(\.decoder), .value(\.audio), .value(\.video),
-        .value(\.deinterlacing), .value(\.takesTime), .value(\.needsFilters), .value(\.isMuted), .value(\.isLogged), .value(\.start),
+        .value(\.deinterlacing), .value(\.takesTime), .value(\.needsFilters), .value(\.isMuted), .number(\.lineSpeed, Throughput.plausible),
+        .value(\.isLogged), .value(\.start),
         .value(\.precision), .value(\.displaySize),
         .number(\.pictureMemory, 0...1 << 40), .list(\.found, atMost: mostFound),
     ]

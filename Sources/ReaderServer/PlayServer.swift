@@ -4,6 +4,7 @@ import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
+import Synchronization
 
 /// Plays a source for the player: decodes as many pictures, and as much sound, as it wants, and no more. What there is to say of them is sent before they
 /// are published.
@@ -32,7 +33,10 @@ struct PlayServer: ~Copyable {
     /// What has been told.
     private var toldProblems = 0
     private var toldDamage = MediaDamage()
-    private var toldDecoder = "software"
+    private var toldDecoder = "software", toldSpeed: Double?
+    /// Of a stream: shows how much of it is there while this thread waits for it.
+    private let reception: ReceptionGauges?
+    private let source: String
     /// Item time up to which pictures have been handed out.
     private var time: MediaTime
 
@@ -65,8 +69,8 @@ struct PlayServer: ~Copyable {
             if order.start > .zero, !media.description.isStill, media.description.isSeekable {
                 time = try media.seek(to: order.start, precision: order.precision)
             }
-            var server = PlayServer(media, from: time, channel, page, store)
-            server.describe(serial, order.source)
+            var server = PlayServer(media, from: time, order, channel, page, store)
+            server.describe(serial)
             server.run()
         } catch {
             channel.send(.failed(error.reason), serial: serial)
@@ -76,18 +80,25 @@ struct PlayServer: ~Copyable {
     }
 
     private init(
-        _ media: consuming MediaReader, from time: MediaTime, _ channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore
+        _ media: consuming MediaReader, from time: MediaTime, _ order: OpenOrder, _ channel: ReaderChannel, _ page: ControlPage,
+        _ store: any PictureStore
     ) {
         self.media = media
+        (source, toldSpeed) = (order.source, order.lineSpeed)
+        reception = order.needsNetwork ? ReceptionGauges(page, channel) : nil
         (self.time, self.channel, self.page, self.store) = (time, channel, page, store)
         (pictures, sound) = (ReaderPictures(page), ReaderSound(page))
         sleeper = Sleeper(at: page.readerBell)
     }
 
     /// Says what has been opened.
-    private mutating func describe(_ serial: UInt32, _ source: String) {
+    private mutating func describe(_ serial: UInt32) {
         var description = ReaderDescription(media.description)
         (description.tracks, description.nominalFrameDuration) = (tracks, media.nominalFrameDuration)
+        // The player does without libavcodec.
+        if let codec = media.description.video?.codec, let descriptor = avcodec_descriptor_get_by_name(codec) {
+            description.codec = Int32(clamping: descriptor.pointee.id.rawValue)
+        }
         description.found = MediaReader.foundLength(of: source)
         say(.described(description), serial: serial)
         tell()
@@ -104,7 +115,7 @@ struct PlayServer: ~Copyable {
                 carryOut(order, serial)
             } else if sound.isWanted {
                 sound.write { samples in
-                    defer { Self.show(media, at: time, on: page) }
+                    defer { Self.show(media, at: time, on: page, reception) }
                     return media.readSamples(into: samples, channelCount: page.layout.channelCount)
                 }
                 tell()
@@ -229,16 +240,21 @@ struct PlayServer: ~Copyable {
             say(.note(.decoder(decoder)))
             (toldDecoder, isNews) = (decoder, true)
         }
+        if reception != nil, let speed = Throughput.seen(of: source), speed != toldSpeed {
+            say(.note(.lineSpeed(speed)))
+            toldSpeed = speed
+        }
         if isNews { page.playerBell.ring(.messages) }
     }
 
     /// Shows how much of the source is there.
-    private func show() { Self.show(media, at: time, on: page) }
+    private func show() { Self.show(media, at: time, on: page, reception) }
 
-    private static func show(_ media: borrowing MediaReader, at time: MediaTime, on page: ControlPage) {
-        var gauges = ReaderGauges(media.loading(from: time).loaded(at: .now))
+    private static func show(_ media: borrowing MediaReader, at time: MediaTime, on page: ControlPage, _ reception: ReceptionGauges?) {
+        let loading = media.loading(from: time)
+        var gauges = ReaderGauges(loading.loaded(at: .now))
         (gauges.reception, gauges.soundEnd) = (media.reception, media.soundEnd)
-        page.show(gauges)
+        if let reception { reception.show(gauges, loading) } else { page.show(gauges) }
     }
 
     private var tracks: ReaderTracks {
@@ -246,6 +262,39 @@ struct PlayServer: ~Copyable {
         (tracks.selected, tracks.audio) = (media.selectedTracks, media.description.audio)
         (tracks.hasPicture, tracks.hasSound) = (media.hasPicture, media.hasSound)
         return tracks
+    }
+}
+
+/// What a page shows of a stream while the thread that plays it waits for more: a thread of its own looks at how much has come.
+private final class ReceptionGauges: Sendable {
+    private let page: ControlPage
+    private let last = Mutex<(gauges: ReaderGauges, loading: Loading)?>(nil)
+
+    /// Shows it on `page` until the player has gone.
+    init(_ page: ControlPage, _ channel: ReaderChannel) {
+        self.page = page
+        Thread("gauges") { [weak self] in
+            while !channel.isClosed, let self {
+                self.refresh()
+                usleep(100_000)
+            }
+        }.detach()
+    }
+
+    /// Shows what is known by the thread that plays it.
+    func show(_ gauges: ReaderGauges, _ loading: Loading) {
+        last.withLock { last in
+            last = (gauges, loading)
+            page.show(gauges)
+        }
+    }
+
+    private func refresh() {
+        last.withLock { last in
+            guard var gauges = last?.gauges, let loading = last?.loading else { return }
+            gauges.loaded = loading.loaded(at: .now)
+            page.show(gauges)
+        }
     }
 }
 

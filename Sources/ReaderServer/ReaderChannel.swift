@@ -104,7 +104,8 @@ final class ReaderChannel: Sendable {
 
     private func take(_ order: ReaderOrder, _ serial: UInt32, _ descriptor: SharedDescriptor?) {
         switch order {
-        case .cancel, .close: interruption.cancel()
+        case .cancel: interruption.cancel()
+        case .close: close()
         case .grant(let number):
             var answer = Result<OpenedFile, FileFailure>.failure(.system(EBADF))
             var status = stat()

@@ -6,6 +6,7 @@ import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
+import Synchronization
 
 /// What reads a source for the player: carries out its orders, one after the other, and does not know where it runs. That is a process forked from
 /// the zygote, which opens the source's file, gives up everything else (csandbox.h), and then looks at its first byte; or a thread of the
@@ -46,20 +47,28 @@ package enum ReaderServer {
         let pictures = order.role == .play ? gifts.memory.flatMap { ArenaPictures($0) } : nil
         if order.needsFilters { _ = MediaReader.Deinterlacing.load() }
         let path = withoutFileScheme(order.source)
-        let source = open(path)
+        let source: Result<OpenedFile, FileFailure> = isURL(path) ? .failure(.notARegularFile) : open(path)
         guard lockIn(order, gifts, channel) else { exit(70) }
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
+        // One thread receives while another one waits for that.
+        let waits = Atomic(0)
         FileAccess.leave(
             to: { name, folder in folder == nil && name == path ? source : channel.ask(for: name, in: folder) },
             watch: { isReading in
-                page?.activity = isReading ? .reading : .decoding
+                let count = waits.wrappingAdd(isReading ? 1 : -1, ordering: .relaxed).newValue
+                page?.activity = count > 0 ? .reading : .decoding
                 if !isReading { page?.advance() }
             })
-        page?.activity = .decoding
+        page?.activity = order.needsNetwork ? .reading : .decoding
+        if order.needsNetwork, let page {
+            channel.interruption.whenAllowed { page.advance() }
+            if let speed = order.lineSpeed { Throughput.note(speed, of: order.source) }
+        }
         if order.isLogged, let page { sendLog(on: channel, page) }
         if let pictures, let page {
             channel.listen { page.readerBell.ring(.messages) }
             PlayServer.serve(order, serial, on: channel, page, pictures, hasFilters: order.needsFilters)
+            ClosingSource.waitForAll()
             exit(0)
         }
         channel.listen()
@@ -134,12 +143,22 @@ package enum ReaderServer {
         // Libraries, stacks and tables; and pictures twice, as a decoder's and as libswscale's.
         limits.address_space = (1 << 30) + 2 * memory + UInt64(clamping: order.memoryCapacity)
         limits.data = (512 << 20) + memory
-        // Files that the source names.
-        limits.grants = 32
+        // Files that the source names; and connections.
+        limits.grants = order.needsNetwork ? 128 : 32
         var state = kiosk_sandbox_state()
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
         let report = page?.sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self)
-        guard kiosk_enter_sandbox(KIOSK_SANDBOX_FILE, &limits, report, &state) else { return false }
+        let profile = order.needsNetwork ? KIOSK_SANDBOX_NETWORK : KIOSK_SANDBOX_FILE
+        let authorities = order.settings.certificateAuthorities ?? "/dev/null"
+        let isEntered = authorities.withCString { path in
+            withUnsafePointer(to: (path, nil as UnsafePointer<CChar>?)) { paths in
+                paths.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) { paths in
+                    limits.readable = UnsafePointer(paths)
+                    return kiosk_enter_sandbox(profile, &limits, report, &state)
+                }
+            }
+        }
+        guard isEntered else { return false }
         // The handler of refused calls writes there as long as there is a process.
         if let page { _ = Unmanaged.passRetained(page) }
         var readiness = ReaderReadiness()

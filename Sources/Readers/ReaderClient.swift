@@ -72,8 +72,10 @@ package final class ReaderClient: @unchecked Sendable {
     /// How long a reader may decode without reading on and without a picture.
     package static let progressLimit = MediaTime.seconds(2)
     private let progressLimit: MediaTime
-    /// How long an order may take.
-    private static let orderLimit = openingTimeLimit * 3
+    /// How long it may give nothing, and how long an order may take.
+    private let silenceLimit: MediaTime, orderLimit: MediaTime
+    /// Of what is sent as it is made: told when the reader has closed it.
+    private let closing: ClosingSource?
     /// Frames of sound that are decoded before they are asked for.
     private static let soundAhead = 2048
 
@@ -89,8 +91,13 @@ package final class ReaderClient: @unchecked Sendable {
         progressLimit = limit
         var order = order
         let handed = readers.isolation == .thread ? HandedFrames() : nil
+        (silenceLimit, orderLimit) = (order.silenceLimit, order.stepLimit * 3)
+        // A thread of this process waits for it itself.
+        var closing = handed == nil ? ClosingSource.of(order.source, interruption) : nil
+        defer { closing?.hasClosed() }
         order.isLogged = FFmpegLog.isSeen
         if handed == nil {
+            order.lineSpeed = order.needsNetwork ? Throughput.seen(of: order.source) : nil
             (order.isLight, order.found) = (DecodingLoad.isLight(order.source), MediaReader.foundLength(of: order.source))
         }
         var begun = try Self.begin(order, by: readers, handed, interruption)
@@ -99,6 +106,7 @@ package final class ReaderClient: @unchecked Sendable {
             begun = try Self.begin(order, by: readers, handed, interruption)
         }
         guard case .opened(let session, let opened, let landed, let found) = begun else { return nil }
+        self.closing = closing.take()
         needsFilters = order.needsFilters
         if handed == nil {
             MediaReader.takeFoundLength(opened.found, of: order.source)
@@ -106,7 +114,7 @@ package final class ReaderClient: @unchecked Sendable {
         }
         (description, nominalFrameDuration, problems) = (opened.asset, opened.nominalFrameDuration, found)
         (selectedTracks, hasSound) = (opened.tracks.selected, opened.tracks.hasSound)
-        codec = opened.asset.video.flatMap { avcodec_descriptor_get_by_name($0.codec)?.pointee.id } ?? AV_CODEC_ID_NONE
+        codec = AVCodecID(rawValue: UInt32(clamping: opened.codec))
         (self.interruption, self.handed, source, page) = (interruption, handed, order.source, session.page)
         let rules = PictureRules(
             arenaBytes: session.results.bytes.count, pictureMemory: order.pictureMemory, places: handed == nil ? [.arena] : [.handed])
@@ -121,6 +129,22 @@ package final class ReaderClient: @unchecked Sendable {
         }
     }
 
+    deinit {
+        guard let closing else { return }
+        Self.leave(session, closing)
+    }
+
+    /// A camera is told that its session is over before another one is begun; nobody waits for that but who opens it again.
+    private static func leave(_ session: ReaderSession, _ closing: ClosingSource) {
+        session.send(.close(grace: leaveLimit))
+        Thread("leaving") {
+            session.waitForEnd(until: .now + leaveLimit)
+            closing.hasClosed()
+        }.detach()
+    }
+
+    private static let leaveLimit = MediaTime.seconds(2)
+
     private enum Beginning {
         case opened(ReaderSession, ReaderDescription, Landing, problems: [String])
         /// It is not for this reader, but for one that has something.
@@ -132,7 +156,7 @@ package final class ReaderClient: @unchecked Sendable {
         _ order: OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption
     ) throws(MediaError) -> Beginning {
         // Of all steps together, which each have their own.
-        let limit = openingTimeLimit * 12
+        let limit = order.stepLimit * 12
         interruption.allow(limit)
         let session = try ReaderSession(order, by: readers, handed: handed, interruption)
         let begin = HostTime.now
@@ -149,8 +173,8 @@ package final class ReaderClient: @unchecked Sendable {
                     progress = session.page.progress
                     time = FairTime(session.reader.clock, every: .seconds(2), from: now)
                 }
-                guard time.total(at: now) >= openingTimeLimit || now - begin >= limit else { continue }
-                throw session.error(of: Self.death(openingTimeLimit, at: session.page))
+                guard time.total(at: now) >= order.stepLimit || now - begin >= limit else { continue }
+                throw session.error(of: Self.death(order.stepLimit, at: session.page))
             case .death(let death): throw session.error(of: death)
             case .message(.described(let description), _): opened = description
             case .message(.landed(let landing), _):
@@ -158,7 +182,10 @@ package final class ReaderClient: @unchecked Sendable {
                 return .opened(session, opened, landing, problems: found)
             case .message(.problem(let problem), _): found.append(problem)
             case .message(.failed(let reason), _): throw MediaError(order.source, reason)
-            case .message(.request(_, let request), _): return .asks(request)
+            case .message(.request(_, let request), _):
+                // It closes its source and ends.
+                session.waitForEnd(until: .now + leaveLimit)
+                return .asks(request)
             case .message: continue
             }
         }
@@ -258,7 +285,7 @@ package final class ReaderClient: @unchecked Sendable {
         (landing, failure) = (nil, nil)
         session.send(order)
         page.readerBell.ring(.messages)
-        _ = wait(for: .messages, within: Self.orderLimit) { landing != nil || failure != nil ? true : nil }
+        _ = wait(for: .messages, within: orderLimit) { landing != nil || failure != nil ? true : nil }
         return landing
     }
 
@@ -288,8 +315,8 @@ package final class ReaderClient: @unchecked Sendable {
                 if death != nil || interruption.cancelled { return .some(nil) }
                 let now = HostTime.now
                 if page.progress != progress { (progress, moved, time) = (page.progress, now, nil) }
-                let own = page.activity == .reading ? readingTimeLimit : progressLimit
-                guard let limit = limit ?? (description.isLocal ? own : nil), now - moved >= limit.scaled(by: 0.2) else { return nil }
+                let limit = limit ?? (page.activity == .reading ? silenceLimit : progressLimit)
+                guard now - moved >= limit.scaled(by: 0.2) else { return nil }
                 // A clock of another process costs a call of the system, which no picture that comes in time is to pay.
                 if time == nil { time = FairTime(session.reader.clock, every: limit.scaled(by: 0.2), from: now) }
                 guard let total = time?.total(at: now), total >= limit.scaled(by: 0.8) else { return nil }
@@ -330,6 +357,7 @@ package final class ReaderClient: @unchecked Sendable {
         case .ended(let reason): prematureEnd = reason
         case .damage(let damage): self.damage = damage
         case .note(.decoder(let name)): decoder = name
+        case .note(.lineSpeed(let rate)): if handed == nil { Throughput.note(rate, of: source) }
         case .selected(let tracks):
             (selectedTracks, hasSound, description.audio) = (tracks.selected, tracks.hasSound, tracks.audio)
         case .ready, .described, .log, .request, .result: break

@@ -70,16 +70,17 @@ package struct PreviewSession: ~Copyable, Sendable {
 }
 
 extension AssetCover {
-    /// Has a reader read the cover of a file, giving way to everything else; nil where it has none. Blocks for as long as that takes.
+    /// Has a reader read the cover of a source, giving way to everything else; nil where it has none. Blocks for as long as that takes.
     ///
-    /// - Throws: ``MediaError`` with what is wrong with the file.
+    /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func read(
         of source: String, isKept: Bool, settings: StreamSettings, by readers: Readers, interruption: Interruption
     ) throws(MediaError) -> AssetCover? {
-        var order = OpenOrder(.cover, source, isKept: isKept)
-        order.settings = settings
+        let order = OpenOrder(.cover, source, settings, isKept: isKept)
         let session = try ReaderSession(order, priority: .givesWay, by: readers, interruption)
-        guard case (.cover(let codec, let byteCount), _) = try session.answer(within: openingLimit) else { return nil }
+        guard case (.cover(let codec, let byteCount), _) = try session.answer(within: max(openingLimit, order.stepLimit)) else {
+            return nil
+        }
         return try session.cover(codec: codec, byteCount: byteCount)
     }
 }
@@ -87,10 +88,12 @@ extension AssetCover {
 extension OpenOrder {
     /// For a source, which may name what one of its kind may.
     ///
-    /// - Parameter isKept: whether it is a file with somebody else's bytes, which may be no list.
-    package init(_ role: Role, _ source: String, isKept: Bool = false) {
+    /// - Parameters:
+    ///   - settings: how it is fetched, and what else it may name.
+    ///   - isKept: whether it is a file with somebody else's bytes, which may be no list.
+    package init(_ role: Role, _ source: String, _ settings: StreamSettings = StreamSettings(), isKept: Bool = false) {
         let source = withoutFileScheme(source)
-        self.init(role, source, reach: SourceReach(source, StreamSettings(), isKept: isKept), pictureMemory: MemoryLimit.ofItem)
-        self.isKept = isKept
+        self.init(role, source, reach: SourceReach(source, settings, isKept: isKept), pictureMemory: MemoryLimit.ofItem)
+        (self.settings, self.isKept) = (settings, isKept)
     }
 }

@@ -120,6 +120,12 @@ package final class ReaderSession: @unchecked Sendable {
         return whole.message
     }
 
+    /// Waits until the reader has ended by itself; at `deadline` it is ended. What it has sent before is not taken.
+    package func waitForEnd(until deadline: HostTime) {
+        _ = reader.exit(until: deadline)
+        reader.end()
+    }
+
     /// Ends the reader for good, for what it has done or left undone; the words for that.
     package func end(for death: ReaderDeath) -> String {
         reader.end()

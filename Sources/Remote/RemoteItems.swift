@@ -101,11 +101,8 @@ extension RemoteControl {
             let cover: AssetCover?
             do throws(MediaError) {
                 let kept = cache?.file(for: entry.source), source = kept ?? entry.source
-                cover =
-                    isStream(source)
-                    ? try AssetCover.read(from: source, settings: entry.stream, interruption: interruption)
-                    : try AssetCover.read(
-                        of: source, isKept: kept != nil, settings: entry.stream, by: .shared, interruption: interruption)
+                cover = try AssetCover.read(
+                    of: source, isKept: kept != nil, settings: entry.stream, by: .shared, interruption: interruption)
             } catch { throw ControlRefusal(code: "no-picture", message: error.description) }
             if let cover { return ControlAnswer(["format": cover.codec.json], attachment: cover.bytes) }
             throw ControlRefusal(code: "no-picture", message: "its cover cannot be read, or is too large")

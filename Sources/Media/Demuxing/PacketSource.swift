@@ -104,6 +104,9 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     /// not return at all.
     private mutating func take(from receiver: PacketReceiver) -> Packet? {
         var giveUp = HostTime.now + readingLimit + Self.margin
+        let watch = FileAccess.left?.watch
+        watch?(true)
+        defer { watch?(false) }
         while !interruption.cancelled {
             switch receiver.take(until: .now + .milliseconds(100)) {
             case .packet(let packet):

@@ -47,7 +47,7 @@ package enum FileAccess {
     /// Opens a file as ``OpenedFile/init(_:in:)`` does.
     package typealias Open = @Sendable (_ path: String, _ folder: String?) -> Result<OpenedFile, FileFailure>
 
-    /// Told before each call of the system that reads from a file, and after it.
+    /// Told before each call of the system that reads from a file, and after it; and of each wait for what comes over the network.
     package typealias Watch = @Sendable (_ isReading: Bool) -> Void
 
     private static let other = Mutex<(open: Open, watch: Watch)?>(nil)

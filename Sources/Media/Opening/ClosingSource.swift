@@ -3,7 +3,9 @@ import KioskPlatform
 /// A stream that is open, until it has been closed: who opens the same one again waits for that, because a camera often allows one session.
 ///
 /// libavformat asks a camera to end a session and does not wait for its answer; so a new one is begun some time after that.
-final class ClosingSource: Sendable {
+///
+/// Whoever has it opened by another process waits here for that, too.
+package final class ClosingSource: Sendable {
     private struct Source {
         var count = 0
         var closedAt: HostTime?
@@ -33,7 +35,18 @@ final class ClosingSource: Sendable {
         Self.sources.withLock { $0[source, default: Source()].count += 1 }
     }
 
-    func hasClosed() {
+    /// That of a source that is sent as it is made; nil of any other. Waits as ``init(waitingFor:interruption:)`` does.
+    package static func of(_ source: String, _ interruption: Interruption) -> ClosingSource? {
+        SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
+    }
+
+    /// Waits until nothing is open any more, for as long as connections take to be closed.
+    package static func waitForAll() {
+        _ = sources.wait(until: .now + patience) { sources in sources.values.allSatisfy { $0.count <= 0 } ? true : nil }
+    }
+
+    /// It is open no more. From any thread.
+    package func hasClosed() {
         let (source, now) = (source, HostTime.now)
         Self.sources.signal { sources in
             sources = sources.filter { !$0.value.isFree(at: now) }

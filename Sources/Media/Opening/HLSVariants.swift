@@ -171,7 +171,7 @@ enum HLSFault: Hashable, Sendable {
 }
 
 /// How many bits a second the lines to servers have carried, as far as that has been seen. A pure value.
-struct Throughput: Hashable, Sendable {
+package struct Throughput: Hashable, Sendable {
     /// Bits a second by server.
     private var servers: [String: Double] = [:]
 
@@ -196,4 +196,13 @@ struct Throughput: Hashable, Sendable {
     }
 
     static let seen = Mutex(Throughput())
+
+    /// What has been seen of the server that a source is named by.
+    package static func seen(of source: String) -> Double? { seen.withLock { $0.of(server(source)) } }
+
+    /// Somebody else has seen so much of it.
+    package static func note(_ rate: Double, of source: String) { seen.withLock { $0.servers[server(source)] = rate } }
+
+    /// Bits a second that any line carries.
+    package static let plausible = 1.0...1e12
 }

@@ -11,7 +11,9 @@ package final class Interruption: Sendable {
     private let deadlineNanoseconds = Atomic<Int64>(.max / 2)
     private let isCancelled = Atomic<Bool>(false)
     private let patience = Atomic<Int64>(1)
-    /// What is to be done once it is.
+    /// Called when an operation begins.
+    private let beginning = Mutex<(@Sendable () -> Void)?>(nil)
+    /// What is to be done once it is cancelled.
     private let reaction = Mutex<(@Sendable () -> Void)?>(nil)
     /// Counts calls of ``wake()`` and ``cancel()``. The value is not used; ``wait(for:)`` waits on its monitor.
     private let changes = Monitor(UInt64(0))
@@ -45,7 +47,13 @@ package final class Interruption: Sendable {
     package var deadline: HostTime { HostTime(nanoseconds: deadlineNanoseconds.load(ordering: .relaxed)) }
 
     /// Begins an operation that may take `time`.
-    package func allow(_ time: MediaTime) { deadlineNanoseconds.store(limit(time).nanoseconds, ordering: .relaxed) }
+    package func allow(_ time: MediaTime) {
+        deadlineNanoseconds.store(limit(time).nanoseconds, ordering: .relaxed)
+        beginning.withLock { $0 }?()
+    }
+
+    /// Calls `body` whenever an operation begins, on the thread that begins it.
+    package func whenAllowed(_ body: @escaping @Sendable () -> Void) { beginning.withLock { $0 = body } }
 
     /// When something that begins now and may take `time` is to be over.
     func limit(_ time: MediaTime) -> HostTime { .now + time * patience.load(ordering: .relaxed) }

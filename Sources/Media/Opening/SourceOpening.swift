@@ -20,7 +20,7 @@ extension FormatContext {
         let reach = reach ?? SourceReach(source, settings, isKept: isKept)
         if let scheme = reach.refusedScheme { throw MediaError(source, .protocolNotPlayed(scheme)) }
         TLSTerms.prepare()
-        let closing = SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
+        let closing = ClosingSource.of(source, interruption)
         let limit = isStream(source) ? settings.timeout : openingTimeLimit
         interruption.allow(limit)
         let input = FileInput(interruption: interruption, settings: settings, source: source, reach: reach)

@@ -49,6 +49,8 @@ final class IsolatedItemReader: ItemReader, @unchecked Sendable {
     var interruption: Interruption { client.interruption }
     var selectedTracks: [TrackKind: Int] { client.selectedTracks }
     func loading(from time: MediaTime) -> Loading { client.loading(from: time) }
+    var reception: Reception? { client.reception }
+    func catchUp() -> MediaTime? { client.catchUp() }
     func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { client.select(audio: choice, at: time) }
 
     func nextFrame() -> TimedFrame? {
@@ -59,6 +61,8 @@ final class IsolatedItemReader: ItemReader, @unchecked Sendable {
                 hasDied = true
                 switch death {
                 case .lost: break
+                // A server that gives nothing is asked again, as the item says.
+                case .silent where !client.description.isLocal: break
                 case .silent: onEnding(.fellSilent(death.description))
                 default: onEnding(.died(death.description, at: turn.end, start: turn.start))
                 }

@@ -5,7 +5,7 @@ import KioskReaders
 import KioskVocabulary
 import Logging
 
-/// Opens what a playlist names, for whoever plays, exports or looks at it: files whose pictures are decoded in software in processes of their own
+/// Opens what a playlist names, for whoever plays, exports or looks at it: what is decoded in software in processes of their own
 /// (``IsolatedItemReader``) where there are ``readers``, all else in this one (``MediaItemReader``). Remembers what has shown of a source for the
 /// next time: its decoder has died (``CrashRecord``), it has more fields than the machine can make pictures of, it needs libavfilter.
 struct SourceOpener: Sendable {
@@ -135,14 +135,13 @@ struct SourceOpener: Sendable {
 
     // MARK: In a process
 
-    /// What a process is to read of an item; nil where it has to be read in this one: what comes over the network or may name what lies there, and what
-    /// a device is to decode.
+    /// What a process is to read of an item; nil where it has to be read in this one, as a device is to decode it.
     private func order(for request: ItemOpener.Request, at location: String?) -> OpenOrder? {
         let item = request.item, source = location ?? item.source
         let isForDevice = memory.withLock { $0.forDevice.contains(Source(item)) }
-        guard !isStream(source), !item.stream.mayNameNetwork, item.decoder != .hardware, !isForDevice else { return nil }
-        var order = OpenOrder(.play, source, isKept: location != nil)
-        (order.settings, order.samples, order.threads) = (item.stream, samples, decoderThreads)
+        guard item.decoder != .hardware, !isForDevice else { return nil }
+        var order = OpenOrder(.play, source, item.stream, isKept: location != nil)
+        (order.samples, order.threads) = (samples, decoderThreads)
         (order.audio, order.video, order.isMuted) = (item.audioTrack, item.videoTrack, item.isMuted)
         (order.start, order.precision) = (request.time, request.precision)
         (order.takesTime, order.deinterlacing) = (takesTime, item.deinterlace == .off ? .off : fields(of: item))
@@ -192,7 +191,7 @@ struct SourceOpener: Sendable {
                 case .died(let reason, let place, let start):
                     memory.crashes.died(
                         path, item.version, of: reason, at: place, from: start,
-                        isLast: length.map { $0 - place < Self.gap } ?? false, now: .now)
+                        isLast: length.map { $0 - place < Self.gap } ?? !client.description.isLocal, now: .now)
                 }
             }
         }
