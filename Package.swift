@@ -59,7 +59,8 @@ let package = Package(
             swiftSettings: upcoming),
         // What applications have of the engine: docs are Sources/Library/Player/KioskPlayer.docc.
         .target(
-            name: "KioskPlayer", dependencies: ["KioskPlayback", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
+            name: "KioskPlayer",
+            dependencies: ["KioskPlayback", "KioskReaders", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
             path: "Sources/Library/Player", swiftSettings: pure),
         .target(
             name: "KioskDisplay", dependencies: ["KioskPlayer", "KioskDisplayCore", "KioskVocabulary"], path: "Sources/Library/Display",

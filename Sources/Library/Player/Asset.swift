@@ -1,5 +1,7 @@
 internal import KioskMedia
 internal import KioskPlatform
+internal import KioskReaderProtocol
+internal import KioskReaders
 public import KioskVocabulary
 
 /// What a file or a URL holds: a movie, a sound, a picture.
@@ -116,8 +118,16 @@ public struct Asset: Hashable, Sendable {
     ///
     /// - Throws: ``PlaybackError`` with why it cannot be opened.
     public func load() async throws -> Properties {
-        try await read { source, settings throws(MediaError) in
-            let reader = try MediaReader.open(source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), settings: settings)
+        try await read { [readers = Player.readers] source, settings throws(MediaError) in
+            let samples = AudioFormat(sampleRate: 48000, channelCount: 2)
+            if let readers {
+                var order = OpenOrder(.play, source, settings)
+                order.samples = samples
+                if let client = try ReaderClient(order, by: readers, Interruption()) {
+                    return Properties(client.description, played: client.selectedTracks[.video])
+                }
+            }
+            let reader = try MediaReader.open(source, samples: samples, settings: settings)
             return Properties(reader.description, played: reader.selectedTracks[.video])
         }
     }
@@ -126,8 +136,12 @@ public struct Asset: Hashable, Sendable {
     ///
     /// - Throws: ``PlaybackError`` with why the asset cannot be opened.
     public func loadArtwork() async throws -> Artwork? {
-        try await read { source, settings throws(MediaError) in
-            try AssetCover.read(from: source, settings: settings).map { Artwork(codec: $0.codec, data: $0.bytes) }
+        try await read { [readers = Player.readers] source, settings throws(MediaError) in
+            let cover =
+                if let readers {
+                    try AssetCover.read(of: source, isKept: false, settings: settings, by: readers, interruption: Interruption())
+                } else { try AssetCover.read(from: source, settings: settings) }
+            return cover.map { Artwork(codec: $0.codec, data: $0.bytes) }
         }
     }
 

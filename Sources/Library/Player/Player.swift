@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KioskPlatform
 internal import KioskPlayback
+internal import KioskReaders
 public import KioskVocabulary
 internal import Synchronization
 
@@ -45,7 +46,9 @@ public class Player: @unchecked Sendable {
         self.options = Mutex(options)
         let connection = video.connect()
         self.connection = connection
-        engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect())
+        let readers = Self.readers
+        readers?.prepare()
+        engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect(), readers: readers)
         let items = items
         engine.addObserver { items.note($0) }
         append(first)

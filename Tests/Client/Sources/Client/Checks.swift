@@ -1,3 +1,4 @@
+import Glibc
 import KioskAudio
 import KioskDisplay
 import KioskInput
@@ -254,4 +255,30 @@ func checkInput() {
         _ = try InputDevices(keys: ["spcae"])
         Check.expect(false, "a key that there is not is refused")
     } catch { Check.expect("\(error)".contains("SPACE"), "a key that there is not is refused: \(error)") }
+}
+
+/// Media are read by processes if `kiosk-reader` lies beside this program, and by this one if that is wanted. Before all else: what is loaded stays.
+func checkIsolation(_ clips: [String]) async {
+    Check.expect(Player.isolation == .automatic, "processes read media, where there is a program for that")
+    let display = VideoOutput.offscreen(width: 320, height: 180)
+    for isolation in [Player.Isolation.automatic, .off] {
+        Player.isolation = isolation
+        let player = Player(PlayerItem(clips[0]), video: display)
+        player.play()
+        Check.expect(await eventually { player.statistics.framesShown >= 5 }, "\(isolation): it plays")
+        Check.expect(hasLoaded("libavcodec") == (isolation == .off), "\(isolation): no decoder is loaded here but where it is to be")
+        player.stop()
+    }
+    Player.isolation = .automatic
+    display.close()
+}
+
+/// Whether this process has a library in its memory.
+private func hasLoaded(_ name: String) -> Bool {
+    guard let file = fopen("/proc/self/maps", "r") else { return false }
+    defer { fclose(file) }
+    var (line, capacity): (UnsafeMutablePointer<CChar>?, Int) = (nil, 0)
+    defer { free(line) }
+    while getline(&line, &capacity, file) > 0 { if let line, strstr(line, name) != nil { return true } }
+    return false
 }

@@ -18,6 +18,7 @@ Check.expect(own.count == 7, "modules of the application's own beside those of t
 let clips = CommandLine.arguments.dropFirst().map { String($0) }
 guard clips.count == 2 else { fatalError("usage: Client CLIP OTHER") }
 
+await checkIsolation(clips)
 try await checkAssets(clips)
 try await checkItem(clips)
 await checkErrors()

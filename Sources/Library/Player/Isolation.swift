@@ -1,0 +1,43 @@
+internal import Glibc
+internal import KioskPlatform
+internal import KioskReaders
+internal import Synchronization
+
+extension Player {
+    /// Where media are read. Their bytes come from strangers, and a fault of a decoder ends the process that it is in.
+    public enum Isolation: Hashable, Sendable {
+        /// In processes without rights, if `kiosk-reader` lies beside the application's program, or in `../lib/kiosk`; else in the application. It is a
+        /// product of the package: build it together with the application.
+        case automatic
+        /// In processes without rights, by the `kiosk-reader` at this path. Where it cannot be started, nothing can be played.
+        case reader(path: String)
+        /// In the application.
+        case off
+    }
+
+    /// Where players and assets that are made from now on read media. What a device decodes is read in the application.
+    public static var isolation: Isolation {
+        get { choice.withLock { $0.isolation } }
+        set { choice.withLock { $0 = Choice(newValue) } }
+    }
+
+    /// Has the processes; nil where there are to be none.
+    static var readers: Readers? { choice.withLock { $0.readers } }
+
+    private struct Choice {
+        let isolation: Isolation
+        let readers: Readers?
+
+        init(_ isolation: Isolation) {
+            self.isolation = isolation
+            readers =
+                switch isolation {
+                case .automatic: unsafe access(Readers.shared.executable, X_OK) == 0 ? .shared : nil
+                case .reader(let path): Readers(executable: path)
+                case .off: nil
+                }
+        }
+    }
+
+    private static let choice = Mutex(Choice(.automatic))
+}
