@@ -93,7 +93,7 @@ struct StreamTests {
         let before = latency(stage)
         relay.tell("cut")
         #expect(stage.wait { stage.player.timeControlStatus == .waitingToPlay })
-        _ = stage.wait { false }
+        _ = stage.wait(10) { false }
         let count = stage.numbers.count
         #expect(stage.waitUntilStill())
         relay.tell("join")
