@@ -180,7 +180,7 @@ package enum ReaderServer {
                 return allowance.lines > 0
             }
             if !isAllowed { return }
-            channel.send(.log(line))
+            channel.send(.log(line.split(whereSeparator: \.isNewline).joined(separator: " ")))
             page.countMessage()
         }
     }

@@ -71,6 +71,18 @@ struct NetworkReaderTests {
         #expect(times { client.nextFrame() } == times { alone.nextFrame() })
     }
 
+    /// In a list of HLS the demuxer goes to the key frame behind a time: what lies before the second one is come to from the beginning.
+    @Test(arguments: [true, false]) func `a list is moved about in before its second key frame`(_ isLocal: Bool) throws {
+        let server = try server()
+        let client = try open(isLocal ? Clips.folder + "/parts.m3u8" : server.url("parts.m3u8"))
+        let all = times { client.nextFrame() }
+        for seconds in [1.5, 0.5, 4.2, 0, 2.1] {
+            let wanted = MediaTime.seconds(seconds)
+            #expect(try client.seek(to: wanted, precision: .exact) == wanted)
+            #expect(times { client.nextFrame() } == all.filter { $0 + .milliseconds(33) > wanted }, "\(seconds) s")
+        }
+    }
+
     @Test func `how fast a line is stays known when its reader has gone`() throws {
         let server = try server()
         #expect(Throughput.seen(of: server.url("parts.m3u8")) == nil)

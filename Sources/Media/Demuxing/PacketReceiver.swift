@@ -263,7 +263,7 @@ final class PacketReceiver: @unchecked Sendable {
         interruption.allow(limit)
         var status: Int32 = -1
         if !seek.mayJump { status = avformat_seek_file(format.raw, seek.index, .min, seek.timestamp, seek.timestamp, 0) }
-        if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
+        if status < 0 { status = format.seekToBeginning(StreamIndices(video: video, audio: heard)) }
         state.signal { state in
             state.packets.removeAll()
             state.end = nil

@@ -167,7 +167,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
             let (index, timestamp) = soundPreroll(before: time) ?? (index, timestamp)
             status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
         }
-        if status < 0 { status = avformat_seek_file(format.raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
+        if status < 0 { status = format.seekToBeginning(streams) }
         if interruption.cancelled { throw MediaError(name, .cancelled) }
         if status < 0 { throw MediaError(name, .notSeekable(averrorText(status))) }
     }
@@ -240,9 +240,21 @@ extension FormatContext {
             if status != kAVERROR_EAGAIN || interruption.isOver { break }
             usleep(Self.retryPause)
         }
+        if status >= 0, firstStamps[packet.raw.pointee.stream_index] == nil {
+            firstStamps[packet.raw.pointee.stream_index] =
+                packet.raw.pointee.dts == kAV_NOPTS_VALUE ? packet.raw.pointee.pts : packet.raw.pointee.dts
+        }
         // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
         if status == kAVERROR_EOF, let io = raw.pointee.pb, io.pointee.error < 0 { return io.pointee.error }
         return status
+    }
+
+    /// Moves to the first byte, or the first packet of a list, which has no first byte: its demuxer leaves out what is decoded before a time, and
+    /// then all up to a key frame. Returns libavformat's status.
+    func seekToBeginning(_ streams: StreamIndices) -> Int32 {
+        let index = streams.video >= 0 ? streams.video : streams.audio
+        guard isList, let first = firstStamps[index] else { return avformat_seek_file(raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
+        return avformat_seek_file(raw, index, .min, first, first, 0)
     }
 
     /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.

@@ -20,6 +20,9 @@ final class FormatContext: @unchecked Sendable {
     /// Where files were joined, by the times before that: behind it a time of the container stands for another one. nil where nobody knows of any.
     var firstJoint: MediaTime?
 
+    /// The decoding time stamp of the first packet of each stream that has been read.
+    var firstStamps: [Int32: Int64] = [:]
+
     /// As what it was opened with.
     let settings: StreamSettings
     /// Told when it has been closed.
