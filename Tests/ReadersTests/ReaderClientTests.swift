@@ -76,8 +76,6 @@ import Testing
     @Test(arguments: clips, kinds) func `a source is the same as without a reader`(
         _ clip: GalleryClip, _ isolation: Readers.Isolation
     ) throws {
-        // Nothing makes pictures of fields in a process yet.
-        if isolation == .process, clip.isInterlaced { return }
         let path = try Clips.named(clip.name)
         var alone = try MediaReader.open(path, samples: Self.stereo, decoderThreads: 2)
         alone.takeTime()
