@@ -30,6 +30,8 @@ struct BenchCase: Sendable {
 
     enum Player: String, Sendable {
         case kiosk, mpv
+        /// Reads its files in the player.
+        case inside = "kiosk, isolation off"
         /// Decodes and converts the same frames, and shows nothing.
         case ffmpeg
         /// Decodes them only.
@@ -64,9 +66,11 @@ struct BenchCase: Sendable {
 
     private static let main = [
         BenchCase(
-            name: "720p30@60", clips: [.hd(30)], mode: hd(60), isMain: true, seconds: 12, players: [.kiosk, .mpv, .ffmpeg],
+            name: "720p30@60", clips: [.hd(30)], mode: hd(60), isMain: true, seconds: 12, players: [.kiosk, .inside, .mpv, .ffmpeg],
             counted: [.kiosk, .mpv, .ffmpeg, .decoding]),
-        BenchCase(name: "720p30@60-two-items", clips: [.hd(30), .other], mode: hd(60), isMain: true, seconds: 12),
+        BenchCase(
+            name: "720p30@60-two-items", clips: [.hd(30), .other], mode: hd(60), isMain: true, seconds: 12,
+            players: [.kiosk, .inside, .mpv]),
     ]
 
     private static let cadences = [60, 50].flatMap { refresh in
@@ -78,9 +82,9 @@ struct BenchCase: Sendable {
     private static let sizes = [
         BenchCase(name: "1080p25@50", clips: [.fullHD(25)], mode: fullHD(50)),
         BenchCase(
-            name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg],
+            name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .inside, .mpv, .ffmpeg],
             counted: [.kiosk, .mpv, .ffmpeg]),
-        BenchCase(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60)),
+        BenchCase(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60), players: [.kiosk, .inside, .mpv]),
         BenchCase(name: "1080p30@60-two-items", clips: [.fullHD(30), .fullHD(30)], mode: fullHD(60)),
         BenchCase(
             name: "720p30@60-on-1080p", clips: [.hd(30)], mode: fullHD(60), players: [.kiosk, .mpv, .ffmpeg], counted: [.kiosk, .mpv]),
@@ -123,6 +127,7 @@ struct BenchCase: Sendable {
     func program(_ player: Player, _ files: [String], modeName: String, frames: Int) -> Program {
         switch player {
         case .kiosk: .kiosk(KioskConfiguration(display: display))
+        case .inside: .kiosk(KioskConfiguration(display: display, playback: "isolation = \"off\""))
         case .mpv:
             .command(
                 [

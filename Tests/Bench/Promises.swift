@@ -12,7 +12,8 @@ extension Findings {
     /// Those that something was measured of.
     var promises: [Promise] {
         [
-            seams, hole, cadence, firstPicture, comparison, conversion, calls, instructions, conversionInstructions, copyInstructions,
+            seams, hole, cadence, firstPicture, isolation, comparison, conversion, calls, instructions, conversionInstructions,
+            copyInstructions,
             directInstructions,
             memory, offset, answer(.touch), answer(.key),
         ].compactMap { $0 }
@@ -68,6 +69,7 @@ extension Findings {
         return nil
     }
 
+    private var isolation: Promise? { ratio("CPU", .cpu, to: .inside, atMost: 1.03, in: Self.main) }
     private var comparison: Promise? { ratio("CPU", .cpu, to: .mpv, atMost: 0.4, in: Self.main) }
     private var conversion: Promise? { ratio("CPU", .cpu, to: .ffmpeg, atMost: 1.25, in: Self.main) }
     private var memory: Promise? { ratio("peak memory of all processes", .peakShare, to: .mpv, atMost: 0.8, in: Self.playlist) }
