@@ -85,7 +85,8 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "CKioskPlatform", "KioskAudioCore", "KioskDisplayCore", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
+                "CKioskPlatform", "KioskAudioCore", "KioskDisplayCore", "KioskMedia", "KioskPlayback", "KioskReaders", "KioskVocabulary",
+                "KioskPlatform",
             ],
             swiftSettings: upcoming),
         .target(

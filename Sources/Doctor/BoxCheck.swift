@@ -19,7 +19,7 @@ package struct BoxCheck: Sendable {
     package static let all: [BoxCheck] =
         BoxFacts.Node.Use.allCases.map(permission) + [
             displayDevice, displayConnected, displayHolder, consoleBlanking, commandLine, displayManager, getty, service, servicePath, keys,
-            clock, decoders, soundCard, soundMuted, storage, freeSpace, temperature, power,
+            clock, decoders, isolation, soundCard, soundMuted, storage, freeSpace, temperature, power,
         ]
 
     /// What is wrong with the box, and one line for each check that found nothing.

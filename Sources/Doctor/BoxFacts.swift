@@ -95,6 +95,19 @@ package struct BoxFacts: Hashable, Sendable {
         package var silencers: [String] = []
     }
 
+    /// How media are read.
+    package struct Reading: Hashable, Sendable {
+        /// Whether processes of their own are to read them.
+        package var isWanted = true
+        /// Why none can be started; nil where one can.
+        package var failure: String?
+        /// What the kernel lacks to keep their rights from them; empty where it lacks nothing.
+        package var lack = ""
+
+        package init() {}
+    }
+
+    package var reading: Reading?
     package var player = Player(name: "root", user: 0, groups: [])
     package var nodes: [Node] = []
     /// The names of groups, by number.

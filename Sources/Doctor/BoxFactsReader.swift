@@ -3,6 +3,7 @@ import KioskAudioCore
 import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 
 extension BoxFacts {
     /// What only its caller knows.
@@ -10,8 +11,12 @@ extension BoxFacts {
         /// The first file that is played, if it is a file: how fast it can be read.
         package var file: String?
         package var wantsSound: Bool
+        /// Whether media are to be read by processes of their own.
+        package var wantsReaders: Bool
 
-        package init(file: String? = nil, wantsSound: Bool = true) { (self.file, self.wantsSound) = (file, wantsSound) }
+        package init(file: String? = nil, wantsSound: Bool = true, wantsReaders: Bool = true) {
+            (self.file, self.wantsSound, self.wantsReaders) = (file, wantsSound, wantsReaders)
+        }
     }
 
     /// Longest time for something that a driver, a disk or systemd may not answer.
@@ -35,7 +40,10 @@ extension BoxFacts {
         facts.readBoot(box)
         facts.readLoad(box)
         facts.missingDecoders = DecoderInventory.missing(of: BoxCheck.codecs)
-        if box.isMachine { facts.cards = answer(within: limit, soundCards) }
+        if box.isMachine {
+            facts.cards = answer(within: limit, soundCards)
+            facts.reading = answer(within: limit) { reading(question) }
+        }
         facts.storage = question.file.map { ReadSpeedTrial.run($0) }
         return facts
     }
@@ -49,6 +57,14 @@ extension BoxFacts {
         }
         thread.detach()
         return answer.wait(until: .now + limit) { $0 }
+    }
+
+    private static func reading(_ question: Question) -> Reading {
+        var reading = Reading()
+        reading.isWanted = question.wantsReaders
+        if !reading.isWanted { return reading }
+        do throws(ReaderStartError) { reading.lack = try Readers.shared.trial() } catch { reading.failure = "\(error)" }
+        return reading
     }
 
     private static func soundCards() -> [Card] {

@@ -17,6 +17,24 @@ extension BoxCheck {
             advice: ["sudo apt install --reinstall libavcodec59; with FFMPEG=lean build the package again"])
     }
 
+    /// Whether processes without rights read what strangers have made.
+    static let isolation = BoxCheck("isolation", "media are read by processes without rights", unknown: "kiosk-reader does not answer") {
+        facts in
+        guard let reading = facts.reading else { return nil }
+        if !reading.isWanted {
+            return .found(
+                .warning, "media are read in the player: one that crashes a decoder ends it",
+                advice: ["[playback] isolation = \"auto\", and no picture-path = \"direct\""])
+        }
+        if let failure = reading.failure {
+            return .found(.error, "\(failure): nothing is played", advice: ["install kiosk again: kiosk-reader belongs to it"])
+        }
+        if reading.lack.isEmpty { return [] }
+        return .found(
+            .warning, "the processes that read media keep rights, as the kernel lacks \(reading.lack)",
+            advice: ["a kernel with CONFIG_SECCOMP_FILTER and CONFIG_SECURITY_LANDLOCK, and landlock in its list of security modules"])
+    }
+
     /// Bytes a second below which a medium is slow, where the rate of the clip on it is not known.
     private static let slowest = 3e6
 

@@ -1,5 +1,6 @@
 import CKioskPlatform
 import CReader
+import CSandbox
 import Glibc
 import KioskPlatform
 import KioskReaderServer
@@ -137,6 +138,17 @@ package final class Readers: Sendable {
             ReaderServer.serveThread(its, handed)
         }.detach()
         return Reader(clock.wait { $0 }, thread: own)
+    }
+
+    /// Starts a process and ends it. Blocks for that.
+    ///
+    /// - Returns: what this kernel lacks to keep its rights from it; empty where it lacks nothing. The corresponding C function is
+    ///   `kiosk_sandbox_offer`.
+    /// - Throws: ``ReaderStartError`` where none can be started.
+    package func trial() throws(ReaderStartError) -> String {
+        _ = try reader(priority: .normal)
+        var offer = kiosk_sandbox_offer()
+        return withUnsafeBytes(of: &offer.lack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 
     private func socketPair() throws(ReaderStartError) -> (SharedDescriptor, SharedDescriptor) {

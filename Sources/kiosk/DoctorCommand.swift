@@ -72,7 +72,9 @@ struct DoctorCommand: ParsableCommand {
             return (BoxFacts.Question(), [finding])
         }
         let file = configuration.expandPlaylist(limit: .seconds(3)).items.first { !isURL($0.source) }?.source
-        return (BoxFacts.Question(file: file, wantsSound: configuration.audio.device != .off), [])
+        return (
+            BoxFacts.Question(file: file, wantsSound: configuration.audio.device != .off, wantsReaders: configuration.readers != nil), []
+        )
     }
 
     private func show(_ findings: [Finding], _ deeds: [Repair.Deed]) {

@@ -23,6 +23,7 @@ import Testing
         (facts.sysrq, facts.startsLogins) = (0, false)
         facts.time = .init(year: 2026, isServed: true, isSynchronized: true)
         facts.missingDecoders = []
+        facts.reading = .init()
         facts.cards = [.init(name: "vc4-hdmi-0")]
         facts.storage = .read(path: "/srv/kiosk/a.mp4", bytes: 16 << 20, seconds: 0.4, rate: 1e6)
         (facts.freeBytes, facts.allBytes) = (4e9, 16e9)
@@ -149,6 +150,13 @@ import Testing
     static let loads = [
         Case("codecs", .error, "no decoder for hevc:", types: "libavcodec") { $0.missingDecoders = ["hevc"] },
         Case("codecs", .warning, "no decoder for av1, opus:", types: "libavcodec") { $0.missingDecoders = ["av1", "opus"] },
+        Case("isolation", .warning, "media are read in the player", types: "isolation = \"auto\"") { $0.reading?.isWanted = false },
+        Case("isolation", .error, "it ended while it was loaded: nothing is played", types: "install kiosk again") {
+            $0.reading?.failure = "it ended while it was loaded"
+        },
+        Case("isolation", .warning, "as the kernel lacks Landlock: Function not implemented", types: "CONFIG_SECURITY_LANDLOCK") {
+            $0.reading?.lack = "Landlock: Function not implemented"
+        },
         Case("storage", .error, "is read at 0.5 MB/s and played at 1 MB/s: too slow", types: "a faster medium") {
             $0.storage = .read(path: "/srv/a.mp4", bytes: 1_000_000, seconds: 2, rate: 1e6)
         },
