@@ -124,6 +124,59 @@ import Testing
         #expect(1...1000 ~= remembered)
     }
 
+    /// A clip of a list: the item times at which its decoder dies, each with how often it does.
+    private struct Clip {
+        var path: Path
+        var length: Double
+        var badPlaces: [(time: Double, share: Double)] = []
+        /// Seconds of it that were seen, in the turn before and in this one, and how often it was opened.
+        var seen: [Set<Int>] = []
+        var openings = 0, deaths = 0, turnsLeftOut = 0
+    }
+
+    /// A list in which a decoder dies every few minutes, for a week: what is whole is played in each turn, what has one bad place is seen but for that
+    /// within two, and what dies at once costs an opening an hour.
+    @Test(arguments: UInt64(1)...5) func aWeekOfDeaths(_ seed: UInt64) {
+        var (record, random, now) = (CrashRecord(), SeededRandom(seed: seed), 0.0)
+        var clips = [
+            Clip(path: "/whole.mp4", length: 60), Clip(path: "/one.mp4", length: 90, badPlaces: [(40, 1)]),
+            Clip(path: "/sometimes.mp4", length: 120, badPlaces: [(20, 0.3), (70, 0.3)]),
+            Clip(path: "/two.mp4", length: 60, badPlaces: [(10, 1), (13, 1)]),
+            Clip(path: "/at-once.mp4", length: 30, badPlaces: (0..<30).map { (Double($0), 1) }),
+        ]
+        func play(_ clip: inout Clip, from start: Double) {
+            clip.openings += 1
+            let bad = clip.badPlaces.first { $0.time >= start && abs(random.unit()) < $0.share }
+            let end = bad?.time ?? clip.length
+            clip.seen = clip.seen.suffix(1) + [Set(Int(start)..<max(Int(start), Int(end)))]
+            now += end - start + 0.1
+            guard let bad else { return record.ended(clip.path) }
+            clip.deaths += 1
+            record.died(
+                clip.path, version, of: "SIGSEGV", at: .seconds(bad.time), from: .seconds(start), isLast: clip.length - bad.time < 2,
+                now: time(now))
+        }
+        while now < 7 * 86_400 {
+            for index in clips.indices {
+                switch record.turn(of: clips[index].path, version, isAlone: false, now: time(now)) {
+                case .fromBeginning: play(&clips[index], from: 0)
+                case .behind(let place, _): play(&clips[index], from: place.seconds + 2)
+                case .leftOut: clips[index].turnsLeftOut += 1
+                }
+                let clip = clips[index]
+                if index == 0 { #expect(clip.turnsLeftOut == 0 && clip.seen.last?.count == 60) }
+                if index == 1 {
+                    #expect(clip.turnsLeftOut == 0)
+                    if clip.seen.count == 2 { #expect(clip.seen[0].union(clip.seen[1]).count == 88) }
+                }
+            }
+        }
+        #expect(clips[1].deaths * 2 - clips[1].openings <= 1 && clips[1].deaths > 500, "\(clips[1].deaths) of \(clips[1].openings)")
+        #expect(clips[2].openings > 10 * clips[2].turnsLeftOut / 9, "\(clips[2].openings), \(clips[2].turnsLeftOut)")
+        // 10 s, twice as long each time, then once an hour.
+        for clip in clips[3...] { #expect((168...185).contains(clip.openings), "\(clip.path): \(clip.openings)") }
+    }
+
     @Test func whatGivesNothingIsLeftOutForAMinuteAtMost() {
         var record = CrashRecord()
         var (now, pauses) = (0.0, [Double]())
