@@ -121,9 +121,12 @@ define sanitized
 		$(foreach suite,$(SIMULATED) $(2),--skip $(suite))
 endef
 
-# Damaged files, lines for the control socket and hostile lists by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
+# Damaged files as a player has them read, by processes; then the same files, lines for the control socket and hostile lists by the thousand, under AddressSanitizer: docs/testing.md. make fuzz FILES=1000 SEED=1
 FILES ?= 20000
 fuzz: setup
+	$(SWIFT) build $(SWIFTPM) --product kiosk-reader
+	$(SWIFT) build $(SWIFTPM) --product kiosk-fuzz
+	.build/debug/kiosk-fuzz --readers --files $(FILES) $(if $(SEED),--seed $(SEED))
 	$(SWIFT) build $(SWIFTPM) --product kiosk-fuzz --scratch-path .build/address --sanitize=address
 	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.txt:print_suppressions=0 \
 		.build/address/debug/kiosk-fuzz --files $(FILES) $(if $(SEED),--seed $(SEED))

@@ -293,7 +293,8 @@ let package = Package(
         .executableTarget(
             name: "Fuzz",
             dependencies: [
-                "KioskAudioCore", "CKioskFFmpeg", "KioskDisplayCore", "KioskMedia", "KioskPlatform", "KioskPlayback", "Commands", "Remote",
+                "KioskAudioCore", "CKioskFFmpeg", "KioskDisplayCore", "KioskMedia", "KioskPlatform", "KioskPlayback", "KioskReaders",
+                "KioskReaderProtocol", "Commands", "Remote",
                 log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), "KioskVocabulary",
             ],

@@ -3,6 +3,7 @@ import CKioskFFmpeg
 import Foundation
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import Logging
 
 /// `make fuzz`: opens, reads, seeks and plays damaged files by the thousand, in processes of their own, so that what crashes or hangs is
@@ -17,6 +18,7 @@ import Logging
     @Option(help: "Play every so manieth row of files; the others are read only.") var playEvery = 1
     @Option(help: "Send so many lines to a player's control socket, instead of trying files.") var lines = 0
     @Option(help: "Open so many lists that name what they may not, instead of trying files.") var lists = 0
+    @Flag(help: "Have kiosk-reader read the files, as a player does; for a build without sanitizers.") var readers = false
     @Flag(help: .hidden) var worker = false
 
     /// Files that are played in a row.
@@ -67,7 +69,11 @@ import Logging
                 tell("read", number, path)
                 Trial.resetPeak()
                 let before = Trial.peakMemory
-                if let problem = Trial.read(path, threads: 1 + number % 2) {
+                let problem =
+                    readers
+                    ? Trial.readByProcess(path, threads: 1 + number % 2) { tell("died", number, path, $0) }
+                    : Trial.read(path, threads: 1 + number % 2)
+                if let problem {
                     failing.insert(paths.count)
                     if !problem.contains(path) { tell("wrong", number, path, "an error that does not name it: \(problem)") }
                     tell("refused", number, path)
@@ -78,7 +84,9 @@ import Logging
             }
             if first / Self.batch % max(1, playEvery) == 0 {
                 tell("play", first, paths.joined(separator: " "))
-                for problem in Trial.play(paths, failing: failing) { tell("wrong", first, paths.joined(separator: " "), problem) }
+                for problem in Trial.play(paths, failing: failing, by: readers ? .shared : nil) {
+                    tell("wrong", first, paths.joined(separator: " "), problem)
+                }
             }
             tell("done", min(files, first + Self.batch))
             for path in paths { try FileManager.default.removeItem(atPath: path) }
@@ -92,15 +100,16 @@ import Logging
             "seed \(seed), files \(from) to \(files - 1), in \(originals.count) containers: \(originals.map(\.name).joined(separator: " "))"
         )
         var next = from
-        var (findings, refused) = (0, 0)
+        var (findings, refused, deaths) = (0, 0, 0)
         while next < files {
             let process = Process()
             let output = Pipe()
             process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-            process.arguments = [
-                "--worker", "--seed", "\(seed)", "--from", "\(next)", "--files", "\(files)", "--folder", folder, "--play-every",
-                "\(playEvery)",
-            ]
+            process.arguments =
+                [
+                    "--worker", "--seed", "\(seed)", "--from", "\(next)", "--files", "\(files)", "--folder", folder, "--play-every",
+                    "\(playEvery)",
+                ] + (readers ? ["--readers"] : [])
             process.standardOutput = output
             try process.run()
             var last = "nothing yet"
@@ -129,6 +138,11 @@ import Logging
                         tell(line)
                         keep(words)
                     case "refused": refused += 1
+                    // What a decoder does to its process is no fault of a player that goes on.
+                    case "died":
+                        deaths += 1
+                        tell(line)
+                        keep(words)
                     case "done":
                         next = Int(words[1]) ?? files
                         if next % 1000 < Self.batch { tell("\(next) files, \(refused) of them refused, \(findings) findings") }
@@ -148,7 +162,9 @@ import Logging
         var count: [String: Int] = [:]
         for number in from..<files { count[originals[number % originals.count].name, default: 0] += 1 }
         tell(count.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
-        tell("seed \(seed): \(files - from) files, \(refused) refused with a line that names them, \(findings) findings")
+        tell(
+            "seed \(seed): \(files - from) files, \(refused) refused with a line that names them, \(findings) findings"
+                + (readers ? ", \(deaths) deaths of decoders" : ""))
         if findings > 0 { throw ExitCode(1) }
     }
 

@@ -4,6 +4,8 @@ import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaderProtocol
+import KioskReaders
 import KioskVocabulary
 
 /// What is done with a damaged file: it is opened, read, moved about in and read again; and played, several in a row, offscreen.
@@ -35,9 +37,33 @@ package enum Trial {
         }
     }
 
+    /// The same by a process of its own; `onDeath` is told what becomes of that where it ends before its file.
+    package static func readByProcess(_ path: String, threads: Int, onDeath: (String) -> Void) -> String? {
+        do throws(MediaError) {
+            var order = OpenOrder(.play, path)
+            (order.samples, order.threads) = (AudioFormat(sampleRate: 48_000, channelCount: 2), threads)
+            guard let client = try ReaderClient(order, by: .shared, Interruption()) else { return nil }
+            var samples = [Float](repeating: 0, count: 2 * 2048)
+            for target in [nil, MediaTime.seconds(0.5), .seconds(1e10), .zero] {
+                if let target { _ = try? client.seek(to: target, precision: target == .zero ? .keyFrame() : .exact) }
+                for _ in 0..<40 {
+                    let hasFrame = client.nextFrame() != nil
+                    let count = samples.withUnsafeMutableBufferPointer { client.readSamples(into: $0, channelCount: 2) }
+                    if !hasFrame, count == 0 { break }
+                }
+            }
+            if let death = client.death { onDeath(death.description) }
+            _ = Thumbnail.read(of: path, fitting: 64, 64, by: .shared)
+            return nil
+        } catch {
+            if case .readerFailed(let reason) = error.reason { onDeath(reason) }
+            return error.description
+        }
+    }
+
     /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how
     /// they were played. `failing` are those that cannot be opened: each must be complained about, by its name.
-    package static func play(_ paths: [String], failing: Set<Int>) -> [String] {
+    package static func play(_ paths: [String], failing: Set<Int>, by readers: Readers? = nil) -> [String] {
         struct Seen {
             var started: Set<Int> = []
             var failed: [Int: String] = [:]
@@ -51,7 +77,7 @@ package enum Trial {
         options.imageDuration = .milliseconds(80)
         options.decoderThreads = 2
         let items = paths.map { PlaylistItem(source: $0, duration: .milliseconds(80)) }
-        let player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput())
+        let player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput(), readers: readers)
         player.addObserver { [weak player] event in
             let isNew = seen.signal { seen in
                 let before = seen.started
