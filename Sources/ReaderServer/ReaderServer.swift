@@ -44,6 +44,7 @@ package enum ReaderServer {
             exit(0)
         }
         // Before there is a second thread.
+        if !order.needsNetwork { forgetProxy() }
         let pictures = order.role == .play ? gifts.memory.flatMap { ArenaPictures($0) } : nil
         if order.needsFilters { _ = MediaReader.Deinterlacing.load() }
         let path = withoutFileScheme(order.source)
@@ -136,6 +137,14 @@ package enum ReaderServer {
         }
     }
 
+    /// What fetches nothing knows no way to, and no password on it.
+    private static func forgetProxy() {
+        for name in ["http_proxy", "no_proxy"] {
+            if let text = getenv(name) { memset(text, 0, strlen(text)) }
+            unsetenv(name)
+        }
+    }
+
     /// Gives up everything that a reader does not need, and says so.
     private static func lockIn(_ order: OpenOrder, _ gifts: Gifts, _ channel: ReaderChannel) -> Bool {
         var limits = kiosk_sandbox_limits()
@@ -149,14 +158,11 @@ package enum ReaderServer {
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
         let report = page?.sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self)
         let profile = order.needsNetwork ? KIOSK_SANDBOX_NETWORK : KIOSK_SANDBOX_FILE
-        let authorities = order.settings.certificateAuthorities ?? "/dev/null"
-        let isEntered = authorities.withCString { path in
-            withUnsafePointer(to: (path, nil as UnsafePointer<CChar>?)) { paths in
-                paths.withMemoryRebound(to: UnsafePointer<CChar>?.self, capacity: 2) { paths in
-                    limits.readable = UnsafePointer(paths)
-                    return kiosk_enter_sandbox(profile, &limits, report, &state)
-                }
-            }
+        // As long as the process.
+        let authorities = order.settings.certificateAuthorities.flatMap { UnsafePointer<CChar>(strdup($0)) }
+        let isEntered = [authorities, nil].withUnsafeBufferPointer { readable in
+            limits.readable = readable.baseAddress
+            return kiosk_enter_sandbox(profile, &limits, report, &state)
         }
         guard isEntered else { return false }
         // The handler of refused calls writes there as long as there is a process.

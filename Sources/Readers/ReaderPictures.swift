@@ -95,5 +95,7 @@ extension OpenOrder {
         let source = withoutFileScheme(source)
         self.init(role, source, reach: SourceReach(source, settings, isKept: isKept), pictureMemory: MemoryLimit.ofItem)
         (self.settings, self.isKept) = (settings, isKept)
+        // Nobody else is told what a server is told.
+        if !needsNetwork { (self.settings.headers, self.settings.certificateAuthorities) = ([], nil) }
     }
 }

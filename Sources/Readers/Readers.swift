@@ -105,8 +105,9 @@ package final class Readers: Sendable {
     /// What a reader keeps of the environment. Names that end in `_` mean all that begin so.
     private static let environment = [
         "LD_PRELOAD", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LIBVA_DRIVERS_PATH", "LIBVA_DRIVER_NAME",
-        "FAULTY_",
-        "KIOSK_TEST_", "TZ",
+        "FAULTY_", "KIOSK_TEST_", "TZ",
+        // What libavformat and the C library go by where they connect.
+        "http_proxy", "no_proxy", "LOCALDOMAIN", "RES_OPTIONS",
     ]
 
     /// `kiosk-reader` in the folder of the running program, or in `../lib/kiosk`, where it is installed.

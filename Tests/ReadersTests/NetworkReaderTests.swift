@@ -91,6 +91,27 @@ struct NetworkReaderTests {
         #expect(Throughput.seen(of: server.url("parts.m3u8")) ?? 0 > 0)
     }
 
+    @Test func `a proxy is asked, and known to what fetches`() throws {
+        let clip = try Clips.bytes(Clips.numbered("network.mp4", frames: 150, extra: ["-g", "30", "-qp", "10"]))
+        let proxy = try FileServer(.init(clip))
+        // Who forks takes what the environment is at its start.
+        let readers = Readers(executable: Readers.shared.executable)
+        setenv("http_proxy", "http://127.0.0.1:\(proxy.port)/", 1)
+        defer { unsetenv("http_proxy") }
+        #expect(hasPicture(try open("http://kiosk.invalid/clip.mp4", by: readers)))
+        #expect(proxy.requests.first?.path.hasPrefix("http://kiosk.invalid") == true, "\(proxy.requests)")
+    }
+
+    @Test func `what is read of a file knows nothing of servers`() {
+        var settings = StreamSettings()
+        (settings.headers, settings.certificateAuthorities) = (["Authorization: Bearer 1"], "/etc/ssl/own.pem")
+        #expect(OpenOrder(.play, "/clip.mp4", settings).settings.headers == [])
+        #expect(OpenOrder(.play, "http://localhost/clip.mp4", settings, isKept: true).settings.certificateAuthorities == nil)
+        #expect(OpenOrder(.play, "http://localhost/clip.mp4", settings).settings == settings)
+        settings.mayNameNetwork = true
+        #expect(OpenOrder(.play, "/list.m3u8", settings).settings == settings)
+    }
+
     @Test func `names are looked up`() throws {
         let server = try server()
         #expect(hasPicture(try open("http://localhost:\(server.port)/clip.mp4")))
