@@ -28,12 +28,15 @@ extension KioskBench {
 
     /// A copy of the player without debugging information: Swift's makes valgrind 3.19 give up, and nothing loads it.
     func strippedPlayer(_ folder: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["strip", "--strip-debug", "-o", folder + "/kiosk", try Bed.player()]
-        try process.run()
-        process.waitUntilExit()
-        guard process.terminationStatus == 0 else { throw BedError.failed("strip: status \(process.terminationStatus)") }
+        let player = try Bed.player(), reader = URL(fileURLWithPath: player).deletingLastPathComponent().path + "/kiosk-reader"
+        for (name, program) in [("kiosk", player), ("kiosk-reader", reader)] {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["strip", "--strip-debug", "-o", folder + "/" + name, program]
+            try process.run()
+            process.waitUntilExit()
+            guard process.terminationStatus == 0 else { throw BedError.failed("strip \(program): status \(process.terminationStatus)") }
+        }
         return folder + "/kiosk"
     }
 
