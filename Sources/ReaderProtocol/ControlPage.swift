@@ -10,7 +10,7 @@ import Synchronization
 //     0, 64    both         the bells of the player and of the reader (Bell.swift)
 //     128      the reader   how many pictures and frames of sound it has published, what it does, what it waits for
 //     192      the player   how many it has taken and wants, how many pictures it has given back, what it waits for
-//     256      the reader   gauges, behind a sequence number
+//     256      the reader   how often its gauges have changed, and twice room for them: it changes those that are not shown
 //     512      the reader   what its sandbox reports, which is that's own
 //     4096     the reader   64 records of pictures, 128 bytes each
 //     12288    the player   64 numbers of pictures that it gives back
@@ -143,24 +143,27 @@ package struct ControlLayout: Hashable, Sendable {
 
     // MARK: Gauges
 
-    private static let gaugePlace = Word.gauges.rawValue + 8
+    private static func placeOfGauges(_ count: UInt32) -> Int { Word.gauges.rawValue + 8 + Int(count & 1) * 8 * GaugeWords.count }
 
-    /// The numbers of a gauge, as they were at one moment; nil where the reader is changing them.
+    /// The numbers of a gauge, as they were at one moment; nil where the reader has shown others meanwhile.
     func gaugeWords() -> GaugeWords? {
-        let before = load(.gauges)
-        if !before.isMultiple(of: 2) { return nil }
+        let count = load(.gauges)
         var words = GaugeWords(repeating: 0)
-        for index in words.indices { words[index] = unsafe wide(at: Self.gaugePlace + index * 8).pointee.load(ordering: .relaxed) }
+        for index in words.indices {
+            words[index] = unsafe wide(at: Self.placeOfGauges(count) + index * 8).pointee.load(ordering: .relaxed)
+        }
         atomicMemoryFence(ordering: .acquiring)
-        return load(.gauges) == before ? words : nil
+        return load(.gauges) == count ? words : nil
     }
 
-    func setGaugeWords(_ words: GaugeWords) {
-        let before = load(.gauges)
-        store(.gauges, before | 1)
+    /// Shows others, which have been written.
+    func showGaugeWords() { store(.gauges, load(.gauges) &+ 1) }
+
+    /// Writes those that ``showGaugeWords()`` is to show. The others stand until then, also where the reader sleeps or ends in the middle of this.
+    func writeGaugeWords(_ words: GaugeWords) {
         atomicMemoryFence(ordering: .releasing)
-        for index in words.indices { unsafe wide(at: Self.gaugePlace + index * 8).pointee.store(words[index], ordering: .relaxed) }
-        store(.gauges, (before | 1) &+ 1)
+        let place = Self.placeOfGauges(load(.gauges) &+ 1)
+        for index in words.indices { unsafe wide(at: place + index * 8).pointee.store(words[index], ordering: .relaxed) }
     }
 
     // MARK: Sound

@@ -54,12 +54,15 @@ package struct ReaderGauges: Hashable, Sendable {
 }
 
 extension ControlPage {
-    /// What the reader shows; nil where it is changing that. Three tries, as a reader that is ended may have been in the middle of it.
+    /// What the reader shows; nil where it shows something else all the time, as none does that means well.
     package var gauges: ReaderGauges? {
-        for _ in 0..<3 { if let words = gaugeWords() { return ReaderGauges(words) } }
+        for _ in 0..<16 { if let words = gaugeWords() { return ReaderGauges(words) } }
         return nil
     }
 
     /// Shows something else. For one thread of the reader.
-    package func show(_ gauges: ReaderGauges) { setGaugeWords(gauges.words) }
+    package func show(_ gauges: ReaderGauges) {
+        writeGaugeWords(gauges.words)
+        showGaugeWords()
+    }
 }

@@ -68,9 +68,9 @@ struct Pair {
         let few = ReaderGauges(LoadedMedia(until: .seconds(1)))
         pair.reader.show(few)
         #expect(pair.player.gauges == few)
-        // A reader that ends while it changes them.
-        pair.reader.store(.gauges, 77)
-        #expect(pair.player.gauges == nil)
+        // A reader that sleeps or ends while it changes them.
+        pair.reader.writeGaugeWords(GaugeWords(repeating: .max))
+        #expect(pair.player.gauges == few)
         pair.reader.show(gauges)
         #expect(pair.player.gauges == gauges)
         // Whatever else stands there.
@@ -78,7 +78,8 @@ struct Pair {
         for _ in 0..<10_000 {
             var words = GaugeWords(repeating: 0)
             for index in words.indices { words[index] = random.next() }
-            pair.reader.setGaugeWords(words)
+            pair.reader.writeGaugeWords(words)
+            pair.reader.showGaugeWords()
             let read = try #require(pair.player.gauges)
             #expect(read.loaded.until.nanoseconds.magnitude <= MediaTime.longestPlausible.nanoseconds.magnitude)
             #expect(read.loaded.speed.map { 0...1e6 ~= $0 } ?? true && read.reception.map { $0.gaps >= 0 && $0.goal >= .zero } ?? true)
