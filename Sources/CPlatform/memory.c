@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 // Linux 5.14; glibc's header has it from 2.35 on.
-enum { POPULATE_WRITE = 23 };
+enum { POPULATE_READ = 22, POPULATE_WRITE = 23 };
 
 // From so many bytes on malloc takes memory from the system and gives it back: it is new each time.
 enum { LARGE = 256 * 1024 };
@@ -44,6 +44,8 @@ void kiosk_populate(void *base, size_t count) {
     }
     close(zeros);
 }
+
+void kiosk_populate_read(const void *base, size_t count) { (void)madvise((void *)base, count, POPULATE_READ); }
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

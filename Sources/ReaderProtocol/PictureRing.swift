@@ -73,11 +73,9 @@ package struct PlayerPictures: Sendable {
         page.store(.picturesTaken, count)
     }
 
-    /// Has the reader decode so many pictures beyond those that were taken: as many as that, and not one more.
-    package func want(_ count: Int) { if wantSilently(count) { page.readerBell.ring(.pictures) } }
-
-    /// Whether the reader has something to do for it.
-    func wantSilently(_ count: Int) -> Bool {
+    /// Has the reader decode so many pictures beyond those that were taken: as many as that, and not one more; whether it has something to do for that. It
+    /// learns of it when its bell is rung for pictures.
+    @discardableResult package func want(_ count: Int) -> Bool {
         let wanted = taken &+ UInt32(min(max(count, 0), ControlLayout.pictureCount))
         page.store(.picturesWanted, wanted)
         return wanted.distance(ahead: page.load(.pictures)) > 0

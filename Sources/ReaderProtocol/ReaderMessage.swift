@@ -55,8 +55,6 @@ package struct ReaderTracks: Hashable, Sendable {
 package struct ReaderDescription: Hashable, Sendable {
     package var asset: AssetDescription
     package var tracks = ReaderTracks()
-    /// The number of its pictures' codec, an AVCodecID; 0 where there are none.
-    package var codec: Int32 = 0
     /// ``MediaReader/nominalFrameDuration`` until pictures say another one.
     package var nominalFrameDuration: MediaTime?
     /// What would be searched for again by the next reader of this version; nobody else understands it.
@@ -203,7 +201,7 @@ extension ReaderTracks: WireRecord {
 extension ReaderDescription: WireRecord {
     package static var blank: ReaderDescription { ReaderDescription(.blank) }
     package static let fields: [WireField<Self>] = [
-        .value(\.asset), .value(\.tracks), .number(\.codec, 0...1 << 24), .value(\.nominalFrameDuration),
+        .value(\.asset), .value(\.tracks), .value(\.nominalFrameDuration),
         .list(\.found, atMost: OpenOrder.mostFound),
     ]
 }

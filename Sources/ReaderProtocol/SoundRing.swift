@@ -10,10 +10,8 @@ package struct PlayerSound: Sendable {
 
     package init(_ page: ControlPage) { self.page = page }
 
-    /// Has the reader go on until so many frames lie ready.
-    package func want(_ frames: Int) { if wantSilently(frames) { page.readerBell.ring(.sound) } }
-
-    func wantSilently(_ frames: Int) -> Bool {
+    /// Has the reader go on until so many frames lie ready; whether it has something to do for that. It learns of it when its bell is rung for sound.
+    @discardableResult package func want(_ frames: Int) -> Bool {
         let wanted = taken &+ UInt32(min(max(frames, 0), ControlLayout.soundFrames))
         page.store(.soundWanted, wanted)
         return wanted.distance(ahead: page.load(.sound)) > 0

@@ -95,10 +95,6 @@ struct PlayServer: ~Copyable {
     private mutating func describe(_ serial: UInt32) {
         var description = ReaderDescription(media.description)
         (description.tracks, description.nominalFrameDuration) = (tracks, media.nominalFrameDuration)
-        // The player does without libavcodec.
-        if let codec = media.description.video?.codec, let descriptor = avcodec_descriptor_get_by_name(codec) {
-            description.codec = Int32(clamping: descriptor.pointee.id.rawValue)
-        }
         description.found = MediaReader.foundLength(of: source)
         say(.described(description), serial: serial)
         tell()
@@ -132,8 +128,11 @@ struct PlayServer: ~Copyable {
     /// Sleeps until something is wanted. What is received meanwhile of a stream shows.
     private mutating func sleep() {
         let isReceived = media.reception != nil
-        _ = sleeper.sleep(for: [.pictures, .sound, .messages, .returns], until: isReceived ? .now + Self.refresh : nil) {
-            waiting == nil && pictures.isWanted || sound.isWanted || channel.hasOrder || channel.isClosed || pictures.hasReturn ? true : nil
+        // What is given back is freed before the next picture is decoded: nobody wakes up for that alone.
+        let returns: Bell.Subjects = waiting != nil || pictures.freeSlot == nil ? .returns : []
+        _ = sleeper.sleep(for: [.pictures, .sound, .messages, returns], until: isReceived ? .now + Self.refresh : nil) {
+            waiting == nil && pictures.isWanted || sound.isWanted || channel.hasOrder || channel.isClosed
+                || !returns.isEmpty && pictures.hasReturn ? true : nil
         }
         if isReceived { show() }
     }

@@ -23,7 +23,7 @@ final class ArenaFrames: Sendable {
 
     /// The picture of a record that has been checked; nil without memory for what describes it. The corresponding C functions are `av_frame_alloc` and
     /// `av_buffer_create`.
-    func frame(_ record: PictureRecord, codec: AVCodecID) -> VideoFrame? {
+    func frame(_ record: PictureRecord, codec: String) -> VideoFrame? {
         let lease = Lease(self, record.slot)
         guard let extents = PlaneExtents(format: record.format, width: record.width, height: record.height),
             let base = memory.bytes.baseAddress, let av = av_frame_alloc()
@@ -42,6 +42,8 @@ final class ArenaFrames: Sendable {
         }
         av.pointee.buf.0 = buffer
         for plane in 0..<extents.planeCount {
+            let begin = Int(record.offsets[plane])
+            memory.find(begin..<begin + Int(record.strides[plane]) * (extents.rows[plane] - 1) + extents.rowBytes[plane])
             let place = UnsafeMutablePointer(mutating: (base + Int(record.offsets[plane])).assumingMemoryBound(to: UInt8.self))
             av.setPlane(plane, place, record.strides[plane])
         }

@@ -10,6 +10,9 @@ import Synchronization
 
 /// A source that is being played: its pictures and its samples, each in order, from a chosen item time on, decoded by somebody else.
 ///
+/// The reader is woken for all that is wanted at once: when the player would wait for something, or says that it will want nothing for a while (``rest()``).
+/// It works ahead for what the player takes between two of these, some pictures as a rule.
+///
 /// Whoever waits here waits for the player's bell, and looks four things up each time: the ring, the socket, whether it is still wanted, and how long
 /// it has been. A reader that dies, lies or makes no progress ends the source as a file does that ends too soon: what it has published is played,
 /// and ``prematureEnd`` says why there is no more.
@@ -54,14 +57,25 @@ package final class ReaderClient: @unchecked Sendable {
     private var sound: PlayerSound
     private var sleeper: Sleeper
     private let source: String
-    private let codec: AVCodecID
     /// Messages that the reader claims to have sent when it was last looked.
     private var heard: UInt32 = 0
     /// What the last order has come to.
     private var landing: Landing?
     private var failure: MediaError.Reason?
-    /// Pictures that are decoded before they are asked for: one, as the reader would wait for nothing else while the player draws.
+    /// Pictures that are decoded before they are asked for: as many as were last taken at a time, as the reader would wait for nothing else while the player
+    /// draws.
     private var ahead = 1
+    /// No more bytes of pictures than this are decoded ahead beyond the first one: one of 1080p, two of 720p.
+    private static let aheadBytes = 4 << 20
+    private static let mostAhead = 8
+    /// What the last one takes.
+    private var pictureBytes = 1
+    /// Pictures and frames of sound that have been taken since the last ``rest()``.
+    private var taken = 0, heardFrames = 0
+    /// Frames of sound that are decoded before they are asked for: as many as were last taken at a time, too. A live stream's do not come sooner.
+    private var soundAhead = leastSoundAhead
+    /// What the reader has to do, and does not know yet.
+    private var due: Bell.Subjects = []
     /// Item time at which the pictures that were handed out end.
     private var shownTo: MediaTime
     /// What this process and the reader's take for it; nil where threads cannot be saved, or it is this process alone.
@@ -76,8 +90,7 @@ package final class ReaderClient: @unchecked Sendable {
     private let silenceLimit: MediaTime, orderLimit: MediaTime
     /// Of what is sent as it is made: told when the reader has closed it.
     private let closing: ClosingSource?
-    /// Frames of sound that are decoded before they are asked for.
-    private static let soundAhead = 2048
+    private static let leastSoundAhead = 2048, mostSoundAhead = 8192
 
     // MARK: Opening
 
@@ -114,7 +127,6 @@ package final class ReaderClient: @unchecked Sendable {
         }
         (description, nominalFrameDuration, problems) = (opened.asset, opened.nominalFrameDuration, found)
         (selectedTracks, hasSound) = (opened.tracks.selected, opened.tracks.hasSound)
-        codec = AVCodecID(rawValue: UInt32(clamping: opened.codec))
         (self.interruption, self.handed, source, page) = (interruption, handed, order.source, session.page)
         let rules = PictureRules(
             arenaBytes: session.results.bytes.count, pictureMemory: order.pictureMemory, places: handed == nil ? [.arena] : [.handed])
@@ -203,7 +215,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     /// The next picture in order, in item time; nil after the last, and when there is no reader any more. Blocks for reading and decoding.
     package func nextFrame() -> TimedFrame? {
-        if death == nil { pictures.want(1 + ahead) }
+        if death == nil, pictures.want(1 + ahead) { due.insert(.pictures) }
         let found = wait(for: .pictures) { () throws(ReaderLie) -> PictureRecord?? in
             if let record = try pictures.take() { return .some(record) }
             return pictures.isOver ? .some(nil) : nil
@@ -215,14 +227,16 @@ package final class ReaderClient: @unchecked Sendable {
         hear()
         nominalFrameDuration = record.nominalDuration ?? nominalFrameDuration
         isTooSlowForFields = record.flags.contains(.tooSlowForFields)
+        taken += 1
         // Hardware decoders have few.
-        ahead = record.flags.contains(.pooled) ? 0 : 1
+        if record.flags.contains(.pooled) { (ahead, taken) = (0, 0) }
         shownTo = record.time + record.duration
         load?.gaveOut(record.time)
         guard let frame = frame(of: record) else {
             die(.lied(.slot(UInt16(clamping: record.slot))))
             return nil
         }
+        pictureBytes = max(frame.byteCount, 1)
         return TimedFrame(frame: frame, time: record.time, duration: record.duration)
     }
 
@@ -233,7 +247,7 @@ package final class ReaderClient: @unchecked Sendable {
         let count = destination.count / channelCount
         var done = 0
         while done < count {
-            if death == nil { sound.want(count - done + Self.soundAhead) }
+            if death == nil, sound.want(count - done + soundAhead) { due.insert(.sound) }
             let rest = UnsafeMutableBufferPointer(rebasing: destination[(done * channelCount)...])
             let taken = wait(for: .sound) { () throws(ReaderLie) -> Int? in
                 let taken = try sound.take(into: rest)
@@ -243,8 +257,30 @@ package final class ReaderClient: @unchecked Sendable {
             guard let taken, taken > 0 else { break }
             done += taken
         }
+        heardFrames += done
         hear()
         return done
+    }
+
+    /// Nothing is wanted for a while: the reader works ahead.
+    package func rest() {
+        if taken > 0, death == nil {
+            ahead = min(taken, max(Self.aheadBytes / pictureBytes, 1), Self.mostAhead)
+            if pictures.want(ahead) { due.insert(.pictures) }
+        }
+        if heardFrames > 0, death == nil, description.isLocal {
+            soundAhead = min(max(heardFrames, Self.leastSoundAhead), Self.mostSoundAhead)
+            if sound.want(soundAhead) { due.insert(.sound) }
+        }
+        (taken, heardFrames) = (0, 0)
+        ringDue()
+    }
+
+    /// Wakes the reader for what is due.
+    private func ringDue() {
+        if due.isEmpty { return }
+        page.readerBell.ring(due)
+        due = []
     }
 
     /// How much of the source is there without waiting for it; `time` is the item time up to which its pictures have been handed out.
@@ -309,6 +345,7 @@ package final class ReaderClient: @unchecked Sendable {
         do throws(ReaderLie) {
             let found = try sleeper.sleep(for: [subjects, .messages]) { () throws(ReaderLie) -> Found?? in
                 if let found = try look() { return .some(found) }
+                ringDue()
                 listen()
                 // What it had published before it died is played.
                 if let found = try look() { return .some(found) }
@@ -382,7 +419,7 @@ package final class ReaderClient: @unchecked Sendable {
             let frame = handed?.take(record.slot)
             pictures.held.giveBack(record.slot)
             return frame
-        case .arena: return shared?.frame(record, codec: codec)
+        case .arena: return shared?.frame(record, codec: description.video?.codec ?? "")
         case .planeBuffer, .surface: return nil
         }
     }

@@ -1,4 +1,5 @@
 import Bed
+import Foundation
 import TestSupport
 import Testing
 
@@ -26,6 +27,21 @@ extension BedTests {
             #expect(told.stalls.count == 0 && told.late == 0 && told.dropped == 0, "\(told)")
             let holds = record.frames.dropFirst().dropLast().map(\.vblanks)
             #expect(holds.count > 100 && holds.allSatisfy { $0 == 1 }, "\(holds)")
+        }
+
+        /// libavcodec with all that it needs takes a tenth of a second to be loaded here, before the first picture.
+        @Test func `the player shows what others have decoded, and loads no decoder itself`() async throws {
+            let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
+            let holders = NSTemporaryDirectory() + "kiosk-holders-\(UUID().uuidString)"
+            defer { try? FileManager.default.removeItem(atPath: holders) }
+            let machine = Machine { $0.time = .free }
+            _ = try await Bed.run("no decoder", for: .seconds(3), playing: [clip], .kiosk(), on: machine) { at in
+                at(1, .tap(640, 360))
+                at(1.5, .tap(640, 360))
+                at(2.5, .shell("for process in /proc/[0-9]*; do grep -q libavcodec $process/maps && cat $process/comm; done > \(holders)"))
+            }
+            let names = try String(contentsOfFile: holders, encoding: .utf8).split(separator: "\n")
+            #expect(Set(names) == ["kiosk-reader"])
         }
 
         /// With a touch screen, whose controls have fonts to look up. In virtual time in which computing takes what it takes the processor.

@@ -46,20 +46,20 @@ import Testing
     @Test func saysTheWay() {
         let video = MemoryVideo(primary: ["NV12"])
         let planes = VideoPlanes(video, .automatic, isSilent: true)
-        func line(_ codec: AVCodecID, _ width: Int, _ height: Int, rotation: Rotation = .none) -> String? {
+        func line(_ codec: String, _ width: Int, _ height: Int, rotation: Rotation = .none) -> String? {
             var frame = Pictures.solid(126, 128, 128, width, height, AV_PIX_FMT_YUV420P)
             frame.codec = codec
             return planes.describe(frame, gravity: .resize, rotation: rotation)
         }
-        #expect(line(AV_CODEC_ID_H264, 64, 36) == "h264 64×36 YU12 → the primary plane as NV12, copied once")
-        #expect(line(AV_CODEC_ID_HEVC, 64, 36) == "hevc 64×36 YU12 → the primary plane as NV12, copied once")
+        #expect(line("h264", 64, 36) == "h264 64×36 YU12 → the primary plane as NV12, copied once")
+        #expect(line("hevc", 64, 36) == "hevc 64×36 YU12 → the primary plane as NV12, copied once")
         #expect(video.asked == 1 && video.shown.isEmpty)
         let turned = "vp9 32×18 YU12 → the primary plane as NV12, scaled by the display, rotated by the display, copied once"
-        #expect(line(AV_CODEC_ID_VP9, 32, 18, rotation: .clockwise180) == turned)
+        #expect(line("vp9", 32, 18, rotation: .clockwise180) == turned)
         video.refuses = { $0.arrangement.path == .copy }
         let why = "copy: no plane for layer 0: plane 31 lacks its format"
         let scaled = "h264 30×16 YU12 → the primary plane as NV12, scaled in software (\(why))"
-        #expect(line(AV_CODEC_ID_H264, 30, 16) == scaled)
+        #expect(line("h264", 30, 16) == scaled)
         let none = VideoPlanes(video, .convert, isSilent: true).describe(
             Pictures.solid(126, 128, 128, 64, 36), gravity: .resize, rotation: .none)
         #expect(none == "64×36 YU12 → converted in software (picture-path is convert)")

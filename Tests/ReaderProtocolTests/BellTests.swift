@@ -125,7 +125,7 @@ private struct Interleaving {
             if wantsSound {
                 let ready = try my.sound.player.ready().frames
                 guard ready >= Self.chunk else {
-                    if my.sound.player.wantSilently(Self.chunk) {
+                    if my.sound.player.want(Self.chunk) {
                         my.player.rings.append(Ring(bell: my.pair.player.readerBell, subjects: .sound))
                     }
                     return false
@@ -144,7 +144,7 @@ private struct Interleaving {
             }
             my.isOver = my.pictures.player.isOver
             if my.isOver { return true }
-            if my.pictures.player.wantSilently(Int.random(in: 1...3, using: &my.random)) {
+            if my.pictures.player.want(Int.random(in: 1...3, using: &my.random)) {
                 my.player.rings.append(Ring(bell: my.pair.player.readerBell, subjects: .pictures))
             }
             return false
@@ -239,7 +239,7 @@ private struct Interleaving {
             var samples = [Float](repeating: 0, count: 2 * frames)
             do throws(ReaderLie) {
                 while !pictures.isOver {
-                    pictures.want(2)
+                    if pictures.want(2) { pair.player.readerBell.ring(.pictures) }
                     let picture = try sleeper.sleep(for: .pictures) { () throws(ReaderLie) -> PictureRecord?? in
                         if let picture = try pictures.take() { return .some(picture) }
                         return pictures.isOver ? .some(nil) : nil
@@ -248,7 +248,7 @@ private struct Interleaving {
                     if picture.time.nanoseconds != Int64(taken) { wrong += 1 }
                     taken += 1
                     pictures.held.giveBack(picture.slot)
-                    sound.want(frames)
+                    if sound.want(frames) { pair.player.readerBell.ring(.sound) }
                     _ = try sleeper.sleep(for: .sound) { () throws(ReaderLie) -> Bool? in try sound.ready().frames >= frames ? true : nil }
                     var lie: ReaderLie?
                     samples.withUnsafeMutableBufferPointer { buffer in

@@ -303,7 +303,7 @@ enum Samples {
         var description = ReaderDescription(asset)
         description.tracks.selected = [.video: 0, .audio: 3]
         (description.tracks.audio, description.tracks.hasPicture, description.tracks.hasSound) = (asset.audio, true, true)
-        (description.codec, description.nominalFrameDuration, description.found) = (27, .milliseconds(40), Array(0...99))
+        (description.nominalFrameDuration, description.found) = (.milliseconds(40), Array(0...99))
         var facts = ClipFacts()
         (facts.title, facts.duration, facts.isPortrait, facts.hasSound) = ("Film", .seconds(3), true, true)
         var broken = ClipFacts()

@@ -31,7 +31,7 @@ import Testing
         var time: MediaTime, duration: MediaTime
         var format: Int32, width: Int, height: Int, aspect: Double
         var colours: [UInt32]
-        var orientation: Orientation, codec: AVCodecID
+        var orientation: Orientation, codec: String
         var bytes: UInt64
 
         init?(_ frame: consuming TimedFrame?) {

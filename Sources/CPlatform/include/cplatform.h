@@ -42,6 +42,8 @@ bool kiosk_is_sanitized(void);
 
 /// Finds the pages of new memory, which is still all zero: one call instead of a page fault for each. `base` is the beginning of a mapping.
 void kiosk_populate(void *_Nonnull base, size_t count);
+/// Finds the pages of memory that is to be read, and that somebody else has written; nothing before Linux 5.14. `base` is the beginning of a page.
+void kiosk_populate_read(const void *_Nonnull base, size_t count);
 
 /// Has large blocks be taken from `size` bytes at `base` from now on, and makes them the memory of the functions below; once in a process, before it has a second thread. False
 /// where there is one already, or `base` is no page. arena.c explains it.

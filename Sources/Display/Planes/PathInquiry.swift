@@ -73,7 +73,7 @@ package final class PathInquiry {
     package func line(_ video: AssetDescription.Video, gravity: VideoGravity) -> String? {
         let format = av_get_pix_fmt(video.pixelFormat)
         guard var frame = VideoFrame.blank(format, width: video.width, height: video.height) else { return nil }
-        frame.codec = avcodec_descriptor_get_by_name(video.codec).map { $0.pointee.id } ?? AV_CODEC_ID_NONE
+        frame.codec = video.codec
         frame.orientation = video.orientation
         frame.av.pointee.sample_aspect_ratio = av_d2q(video.pixelAspectRatio, 1000)
         let matrix = video.colorMatrix.map { av_color_space_from_name($0) } ?? -1

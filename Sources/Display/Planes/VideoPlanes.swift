@@ -59,7 +59,7 @@ final class VideoPlanes: @unchecked Sendable {
     }
 
     private var findings: [Request: Finding] = [:]
-    private var last: (request: Request, codec: AVCodecID, arrangement: VideoArrangement?)?
+    private var last: (request: Request, codec: String, arrangement: VideoArrangement?)?
     private static let mostFindings = 64
     /// What has failed since.
     private var failed: [Request: Set<PicturePath>] = [:]
@@ -170,7 +170,7 @@ final class VideoPlanes: @unchecked Sendable {
             finding = find(request, frame, slot)
             findings[request] = finding
         }
-        let codec = frame.codec == AV_CODEC_ID_NONE ? "" : "\(String(cString: avcodec_get_name(frame.codec))) "
+        let codec = frame.codec.isEmpty ? "" : "\(frame.codec) "
         line = "\(codec)\(request.shape.name) → \(finding.text)"
         if !isSilent, said.count < 100, said.insert(line).inserted { log.info("\(line)") }
         last = (request, frame.codec, finding.arrangement)

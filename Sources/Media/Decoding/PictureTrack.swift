@@ -150,7 +150,7 @@ struct PictureTrack: ~Copyable, Sendable {
     private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         while !demuxer.source.interruption.cancelled {
             if var picture = deinterlacer.receive() {
-                picture.frame.codec = decoder.codecID
+                picture.frame.codec = decoder.codecName
                 return picture
             }
             if let reason = deinterlacer.takeSurfaceProblem() { decoder.fail(reason) }

@@ -29,6 +29,8 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     /// libavcodec's number of the codec.
     var codecID: AVCodecID { plan.codecID }
+    /// FFmpeg's name of it.
+    var codecName: String { plan.codec }
     /// What to call the hardware decoder in use; nil where it is software.
     var hardware: String?
     /// Whether some were tried, and none takes this. Software may also be waiting for one that is in use.

@@ -13,8 +13,8 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// How the stored picture must be rotated to be upright.
     package var orientation: Orientation
 
-    /// What it was encoded with, for messages; AV_CODEC_ID_NONE where nobody decoded it.
-    package var codec = AV_CODEC_ID_NONE
+    /// FFmpeg's name of the codec it was encoded with, for messages; empty where nobody decoded it.
+    package var codec = ""
 
     /// Whether it is shown as a decoder has drawn it that would draw into memory of a plane, too (``PlanePool``).
     package var takesPlaneMemory = false

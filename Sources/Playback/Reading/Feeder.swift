@@ -351,6 +351,9 @@ struct Feeder: ~Copyable {
     }
 
     private func waitForWork() -> Work? {
+        if let work = nextWork { return work }
+        current?.reader.rest()
+        fades.fade?.outgoing.reader.rest()
         let wishes = wishes
         return pipeline.wait(as: .feeder, until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
     }

@@ -82,6 +82,8 @@ final class IsolatedItemReader: ItemReader, @unchecked Sendable {
         return unsafe client.readSamples(into: destination, channelCount: channelCount)
     }
 
+    func rest() { client.rest() }
+
     private func tellDamage() {
         if let damages, !client.damage.isEmpty { damages.log.add(client.damage, of: damages.source) }
     }

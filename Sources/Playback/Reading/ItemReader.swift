@@ -40,6 +40,8 @@ protocol ItemReader: AnyObject, Sendable {
     func nextFrame() -> TimedFrame?
     /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended.
     func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int
+    /// Nothing is wanted for a while.
+    func rest()
     /// Plays another sound track (``MediaReader/select(audio:at:)``), which begins at item time `time` where there is no sound before it.
     func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection
     /// The streams of the source that are played, by their kind.
@@ -56,6 +58,7 @@ protocol ItemReader: AnyObject, Sendable {
 extension ItemReader {
     var reception: Reception? { nil }
     func catchUp() -> MediaTime? { nil }
+    func rest() {}
 }
 
 /// Reads a file or a stream: a ``MediaReader`` and what ends its waiting.
