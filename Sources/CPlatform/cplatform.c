@@ -194,3 +194,7 @@ static int remove_one(const char *path, const struct stat *status, int type, str
 void kiosk_remove_tree(const char *path) {
     (void)nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
+
+kiosk_name_lookup *kiosk_name_asker;
+
+void kiosk_ask_for_names(kiosk_name_lookup *asker) { kiosk_name_asker = asker; }

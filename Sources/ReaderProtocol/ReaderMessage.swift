@@ -93,6 +93,8 @@ package enum ReaderRequest: Hashable, Sendable {
     case deinterlacer
     /// Nothing more: a device may decode this, which only the player has.
     case device
+    /// The addresses of a host in `.local`, which only a service of the machine knows.
+    case name(String)
 }
 
 /// What becomes of a source that is not played. A picture is known by its size here: its pixels lie in the memory for results, row by row without
@@ -235,6 +237,7 @@ extension ReaderRequest: WireValue {
         case .file(let path, let folder): wire.put(0 as UInt8, WireText(exactly: path, .location), WireText(exactly: folder, .location))
         case .deinterlacer: wire.put(1 as UInt8)
         case .device: wire.put(2 as UInt8)
+        case .name(let name): wire.put(3 as UInt8, WireText(exactly: name, .names))
         }
     }
 
@@ -244,6 +247,7 @@ extension ReaderRequest: WireValue {
         case 0: self = .file(path: try wire.text(.location) ?? "", folder: try wire.text(.location))
         case 1: self = .deinterlacer
         case 2: self = .device
+        case 3: self = .name(try wire.text(.names) ?? "")
         default: throw .unknown("request", Int(number))
         }
     }

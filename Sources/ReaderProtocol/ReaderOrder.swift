@@ -2,8 +2,8 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What a player tells its reader to do. One order at a time is under way, but for ``cancel``, ``grant(_:)`` and ``refuse(_:_:)``, which may
-/// be sent at any time.
+/// What a player tells its reader to do. One order at a time is under way, but for ``cancel`` and the answers to requests, which may be sent at any
+/// time.
 package enum ReaderOrder: Hashable, Sendable {
     /// Opens a source; the first order, and the only one of its kind. Answered by `described` and `landed`, or by a `result`, with which a
     /// descriptor may come.
@@ -16,13 +16,18 @@ package enum ReaderOrder: Hashable, Sendable {
     case select(TrackChoice, at: MediaTime)
     /// Draws the key frame nearest to an item time. Answered by a `result`.
     case preview(MediaTime)
-    /// Ends, after so long at most: a stream takes leave of its server.
-    case close(grace: MediaTime)
+    /// Ends, and takes leave of its server where it is a stream.
+    case close
     /// Ends what is under way with ``MediaError/Reason/cancelled``, and all that is ordered later.
     case cancel
     /// The answer to a request; the descriptor of the file comes with it.
     case grant(UInt32)
     case refuse(UInt32, FileFailure)
+    /// Those of a host, as numbers; none where nobody knows it.
+    case addresses(UInt32, [String])
+
+    /// So many addresses of a host are told.
+    package static let mostAddresses = 8
 }
 
 /// What is to be opened, and for what.
@@ -118,10 +123,14 @@ extension ReaderOrder: WireMessage {
         case .catchUp: return 3
         case .select(let choice, let time): return wire.message(4, choice, time)
         case .preview(let time): return wire.message(5, time)
-        case .close(let grace): return wire.message(6, grace)
+        case .close: return 6
         case .cancel: return 7
         case .grant(let request): return wire.message(8, request)
         case .refuse(let request, let refusal): return wire.message(9, request, refusal)
+        case .addresses(let request, let addresses):
+            wire.put(request)
+            wire.put(list: addresses.prefix(Self.mostAddresses).map { WireText(exactly: $0, .name) })
+            return 10
         }
     }
 
@@ -132,10 +141,11 @@ extension ReaderOrder: WireMessage {
         case 3: self = .catchUp
         case 4: self = .select(try wire.take(), at: try wire.take())
         case 5: self = .preview(try wire.take())
-        case 6: self = .close(grace: try wire.take())
+        case 6: self = .close
         case 7: self = .cancel
         case 8: self = .grant(try wire.take())
         case 9: self = .refuse(try wire.take(), try wire.take())
+        case 10: self = .addresses(try wire.take(), try wire.texts(atMost: Self.mostAddresses, .name))
         default: throw .unknown("order", Int(kind))
         }
     }

@@ -12,6 +12,8 @@ package struct ReaderTurns: Sendable {
     private var requests: Set<UInt32> = []
     /// Whether the source may be left to a device of the player's, or to a reader with libavfilter, by the order that it is opened with.
     private var mayLeave = (toDevice: false, toDeinterlacer: false)
+    /// Whether it may ask for hosts.
+    private var mayAskForNames = false
 
     static let mostRequests = 4
 
@@ -25,13 +27,14 @@ package struct ReaderTurns: Sendable {
         switch order {
         case .open(let order):
             question = (serial, .opening(order.role))
+            mayAskForNames = order.needsNetwork
             mayLeave = (order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off)
         case .seek: question = (serial, .seeking)
         case .catchUp: question = (serial, .catchingUp)
         case .select: question = (serial, .selecting)
         case .preview: question = (serial, .previewing)
         case .grant(let request), .refuse(let request, _): requests.remove(request)
-        case .close, .cancel: break
+        case .close, .cancel, .addresses: break
         }
     }
 
@@ -42,6 +45,7 @@ package struct ReaderTurns: Sendable {
         case .ready: isReady = true
         case .described: isDescribed = true
         case .landed, .failed, .result: question = nil
+        case .request(_, .name): break
         case .request(let number, _): requests.insert(number)
         default: break
         }
@@ -54,6 +58,7 @@ package struct ReaderTurns: Sendable {
         switch (message, question?.serial == serial ? question?.what : nil) {
         case (.problem, _), (.ended, _), (.damage, _), (.note, _): return true
         case (.request(let number, .file), _): return requests.count < Self.mostRequests && !requests.contains(number)
+        case (.request(_, .name), _): return mayAskForNames
         case (.request(_, .device), .opening(.play)): return mayLeave.toDevice && !isDescribed
         case (.request(_, .deinterlacer), .opening(.play)): return mayLeave.toDeinterlacer && !isDescribed
         case (.failed, .some): return true

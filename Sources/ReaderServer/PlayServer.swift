@@ -192,7 +192,7 @@ struct PlayServer: ~Copyable {
             tell()
             say(.selected(tracks), serial: serial)
             land(Landing(nil, selection: selection, pictures: pictures.count, sound: sound.count), serial)
-        case .open, .preview, .close, .cancel, .grant, .refuse: break
+        case .open, .preview, .close, .cancel, .grant, .refuse, .addresses: break
         }
     }
 

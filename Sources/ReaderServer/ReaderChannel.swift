@@ -14,6 +14,7 @@ final class ReaderChannel: Sendable {
     private struct State {
         var orders: [(order: ReaderOrder, serial: UInt32)] = []
         var answers: [UInt32: Result<OpenedFile, FileFailure>] = [:]
+        var addresses: [UInt32: [String]] = [:]
         var lastRequest: UInt32 = 0
         /// Whether there is nobody at the other end any more.
         var isClosed = false
@@ -53,6 +54,19 @@ final class ReaderChannel: Sendable {
         send(.request(number, .file(path: path, folder: folder)))
         return state.wait { $0.isClosed ? .failure(.interrupted) : $0.answers.removeValue(forKey: number) } ?? .failure(.interrupted)
     }
+
+    /// Asks the player for the addresses of a host, and blocks until it has answered, at most for ``nameLimit``; none where it knows none.
+    func addresses(of name: String) -> [String] {
+        let number = state.withLock { state in
+            state.lastRequest &+= 1
+            return state.lastRequest
+        }
+        send(.request(number, .name(name)))
+        return state.wait(until: .now + Self.nameLimit) { $0.isClosed ? [] : $0.addresses.removeValue(forKey: number) } ?? []
+    }
+
+    /// Longer than the services that know names take to say that there is none.
+    private static let nameLimit = MediaTime.seconds(12)
 
     // MARK: Receiving
 
@@ -114,6 +128,7 @@ final class ReaderChannel: Sendable {
             }
             state.signal { $0.answers[number] = answer }
         case .refuse(let number, let failure): state.signal { $0.answers[number] = .failure(failure) }
+        case .addresses(let number, let addresses): state.signal { $0.addresses[number] = addresses }
         default: state.signal { $0.orders.append((order, serial)) }
         }
     }

@@ -61,6 +61,7 @@ package enum ReaderServer {
                 if !isReading { page?.advance() }
             })
         page?.activity = order.needsNetwork ? .reading : .decoding
+        if order.needsNetwork { askForNames(on: channel) }
         if order.needsNetwork, let page {
             channel.interruption.whenAllowed { page.advance() }
             if let speed = order.lineSpeed { Throughput.note(speed, of: order.source) }
@@ -171,6 +172,22 @@ package enum ReaderServer {
         (readiness.hasFilter, readiness.landlock) = (state.has_filter, Int(state.landlock))
         channel.send(.ready(readiness))
         return true
+    }
+
+    private static let nameChannel = Mutex<ReaderChannel?>(nil)
+
+    /// Has hosts in `.local` be looked up by the player.
+    private static func askForNames(on channel: ReaderChannel) {
+        nameChannel.withLock { $0 = channel }
+        kiosk_ask_for_names { name, addresses, most in
+            let found = ReaderServer.nameChannel.withLock { $0 }?.addresses(of: String(cString: name)) ?? []
+            var count = 0
+            for address in found.prefix(most) where address.utf8.count < KIOSK_ADDRESS_SIZE {
+                address.withCString { _ = strcpy(UnsafeMutableRawPointer(addresses + count).assumingMemoryBound(to: CChar.self), $0) }
+                count += 1
+            }
+            return count
+        }
     }
 
     /// Has lines of the libraries sent to the player from now on: in this process nobody reads them.

@@ -148,7 +148,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     /// A camera is told that its session is over before another one is begun; nobody waits for that but who opens it again.
     private static func leave(_ session: ReaderSession, _ closing: ClosingSource) {
-        session.send(.close(grace: leaveLimit))
+        session.send(.close)
         Thread("leaving") {
             session.waitForEnd(until: .now + leaveLimit)
             closing.hasClosed()

@@ -81,6 +81,7 @@ package final class ReaderSession: @unchecked Sendable {
                 switch message {
                 case nil, .ready: continue
                 case .request(let number, .file(let path, let folder)): answer(path, in: folder, number)
+                case .request(let number, .name(let name)): HostNames.answer(name, number, to: reader, by: readers)
                 case .log(let line): FFmpegLog.log(line)
                 case let message?: return .message(message, descriptor)
                 }

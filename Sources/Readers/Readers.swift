@@ -90,12 +90,18 @@ package final class Readers: Sendable {
     /// Where the program is.
     package let executable: String
     package let isolation: Isolation
+    /// Looks up a host in `.local` for a process that has the network; its addresses as numbers. Blocks; from any thread.
+    let lookUp: @Sendable (String) -> [String]
     private let state = Monitor(State())
     private let mostEnding: Int, endLimit: MediaTime
 
     /// Those forked from the program at `executable`. None is while `mostEnding` that have been ended are there for longer than `endLimit`.
-    package init(executable: String, isolation: Isolation = .process, mostEnding: Int = 8, endLimit: MediaTime = .seconds(10)) {
+    package init(
+        executable: String, isolation: Isolation = .process, mostEnding: Int = 8, endLimit: MediaTime = .seconds(10),
+        lookUp: @escaping @Sendable (String) -> [String] = HostNames.addresses
+    ) {
         (self.executable, self.isolation, self.mostEnding, self.endLimit) = (executable, isolation, mostEnding, endLimit)
+        self.lookUp = lookUp
     }
 
     private static let answerLimit = MediaTime.seconds(20)

@@ -34,7 +34,7 @@ import Testing
                     return message.write(to: &wire)
                 })
         }
-        #expect(kinds(Samples.orders) == Set(1...9))
+        #expect(kinds(Samples.orders) == Set(1...10))
         #expect(kinds(Samples.messages) == Set(1...12))
     }
 
@@ -294,7 +294,8 @@ enum Samples {
             .open(OpenOrder(.play, "/srv/a.mp4", reach: SourceReach("/srv/a.mp4", StreamSettings()), pictureMemory: 1)),
             .seek(.seconds(1), .exact), .seek(.zero, .keyFrame()), .seek(.seconds(5), .keyFrame(after: .seconds(4))), .catchUp,
             .select(.automatic, at: .zero), .select(.off, at: .seconds(1)), .select(.number(3), at: .zero), .preview(.seconds(7)),
-            .close(grace: .seconds(1)), .cancel, .grant(4), .refuse(5, .refused(.certificate)), .refuse(5, .system(13)),
+            .close, .cancel, .addresses(6, ["192.168.1.7", "fe80::1%eth0"]), .addresses(7, []), .grant(4),
+            .refuse(5, .refused(.certificate)), .refuse(5, .system(13)),
         ] + ([.isDirectory, .notARegularFile, .isEmpty, .notReadable, .leadsOutside, .interrupted] as [FileFailure]).map { .refuse(6, $0) }
 
     static let messages: [ReaderMessage] = {
@@ -317,7 +318,8 @@ enum Samples {
             .damage(MediaDamage(pictures: 3, sound: 1, begin: .seconds(2))), .damage(MediaDamage()),
             .note(.decoder("vaapi (/dev/dri/renderD128)")), .note(.lineSpeed(5e6)),
             .log("deprecated pixel format used"), .request(1, .file(path: "/srv/ü.mov", folder: nil)),
-            .request(2, .file(path: "b.ts", folder: "/srv")), .request(3, .deinterlacer), .request(4, .device), .result(.previews(true)),
+            .request(2, .file(path: "b.ts", folder: "/srv")), .request(3, .deinterlacer), .request(4, .device),
+            .request(5, .name("camera.local")), .result(.previews(true)),
             .result(.preview(nil)),
             .result(.preview(preview)), .result(.thumbnail(facts, PixelSize(width: 3, height: 2))), .result(.thumbnail(broken, nil)),
             .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover),

@@ -90,6 +90,17 @@ import Testing
         #expect(mayCome(opened + [request(1), .send(.refuse(1, .isEmpty), 0), request(1)]))
     }
 
+    @Test func onlyWhatHasTheNetworkAsksForHosts() {
+        func open(_ source: String, _ change: (inout OpenOrder) -> Void = { _ in }) -> Step {
+            var order = OpenOrder(.play, source, reach: SourceReach(), pictureMemory: 0)
+            change(&order)
+            return .send(.open(order), 1)
+        }
+        let name = Step.hear(.request(1, .name("camera.local")), 0)
+        #expect(mayCome([ready, open("rtsp://camera.local/"), name, name]) && !mayCome([open("rtsp://camera.local/"), name]))
+        #expect(!mayCome([ready, open("/a"), name]) && !mayCome([ready, open("http://a/a") { $0.isKept = true }, name]))
+    }
+
     @Test func aSourceIsLeftToTheDeviceOfAPlayerThatHasOne() {
         func open(_ role: OpenOrder.Role = .play, device: Bool = false, filters: Bool = false) -> Step {
             var order = OpenOrder(role, "/a", reach: SourceReach(), pictureMemory: 0)

@@ -117,6 +117,31 @@ struct NetworkReaderTests {
         #expect(hasPicture(try open("http://localhost:\(server.port)/clip.mp4")))
     }
 
+    /// Its first address has nobody listening.
+    @Test func `a host in .local is looked up by the player`() throws {
+        let server = try server()
+        let asked = Monitor<[String]>([])
+        let readers = Readers(
+            executable: Readers.shared.executable,
+            lookUp: { name in
+                asked.withLock { $0.append(name) }
+                return name == "Camera.local" ? ["::1", "127.0.0.1"] : []
+            })
+        #expect(hasPicture(try open("http://Camera.local:\(server.port)/clip.mp4", by: readers)))
+        // Each connection asks.
+        #expect(Set(asked.withLock { $0 }) == ["Camera.local"])
+        #expect(reason { _ = try open("http://nobody.local:\(server.port)/clip.mp4", by: readers) } != nil)
+        #expect(hasPicture(try open("http://localhost:\(server.port)/clip.mp4", by: readers)))
+        #expect(Set(asked.withLock { $0 }) == ["Camera.local", "nobody.local"])
+    }
+
+    @Test func `only hosts in .local are looked up for a reader`() {
+        for name in ["camera.local", "CAMERA.Local.", "a.b.local", "xn--bcher-kva.local"] { #expect(HostNames.isLocal(name), "\(name)") }
+        let others = ["", "local", ".local", "a..local", "camera.local.example.org", "a b.local", "a\n.local", "ü.local"]
+        for name in others + [String(repeating: "a", count: 250) + ".local"] { #expect(!HostNames.isLocal(name), "\(name)") }
+        #expect(HostNames.addresses(of: "localhost").contains("127.0.0.1") && HostNames.addresses(of: "kiosk.invalid") == [])
+    }
+
     @Test func `a list in a folder has parts there and on a server`() throws {
         let server = try server()
         let folder = Clips.folder + "/mixed-list"

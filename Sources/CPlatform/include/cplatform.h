@@ -61,6 +61,14 @@ size_t kiosk_arena_room(const void *_Nonnull memory);
 bool kiosk_arena_serves_malloc(void);
 extern const bool kiosk_frees_arena __attribute__((weak));
 
+/// Bytes of an address as a number, with its scope and a 0.
+enum { KIOSK_ADDRESS_SIZE = 64 };
+/// Whoever knows the addresses of a host in `.local`: writes at most `most` of them, and returns how many. NULL where nobody is to be asked. It is for getaddrinfo(3) in a reader's
+/// program (CReaderMemory); set it before there is a second thread.
+typedef size_t kiosk_name_lookup(const char *_Nonnull name, char (*_Nonnull addresses)[KIOSK_ADDRESS_SIZE], size_t most);
+extern kiosk_name_lookup *_Nullable kiosk_name_asker;
+void kiosk_ask_for_names(kiosk_name_lookup *_Nullable asker);
+
 /// Waits while `word` has the value `seen`, at most to `deadline_ns` on CLOCK_MONOTONIC, for ever where that is negative; may also return without a reason. futex(2).
 void kiosk_futex_wait(const uint32_t *_Nonnull word, uint32_t seen, int64_t deadline_ns);
 /// Ends the waiting of all who wait on `word`. futex(2).
