@@ -139,7 +139,7 @@ let package = Package(
         .target(
             name: "KioskReaderServer",
             dependencies: [
-                "CKioskFFmpeg", "CSandbox", "CKioskPlatform", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform",
+                "CKioskFFmpeg", "CSandbox", "CKioskPlatform", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
             ], path: "Sources/ReaderServer", swiftSettings: upcoming),
         // What a player and its reader say to each other.
         .target(
@@ -265,7 +265,7 @@ let package = Package(
             name: "ReadersTests",
             dependencies: [
                 "KioskReaders", "CSandbox", "KioskMedia", "KioskVocabulary", "KioskPlatform", "TestSupport", "CTestSupport", "kiosk-reader",
-                "HostileDecoder",
+                "HostileDecoder", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(

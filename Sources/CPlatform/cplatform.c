@@ -7,6 +7,7 @@
 #include <ftw.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <pthread.h>
 #include <sched.h>
@@ -198,3 +199,10 @@ void kiosk_remove_tree(const char *path) {
 kiosk_name_lookup *kiosk_name_asker;
 
 void kiosk_ask_for_names(kiosk_name_lookup *asker) { kiosk_name_asker = asker; }
+
+bool kiosk_keeps_its_size(int file) {
+    struct statfs status;
+    if (fstatfs(file, &status) == 0 && status.f_type == DMA_BUF_MAGIC) return true;
+    int seals = fcntl(file, F_GET_SEALS);
+    return seals >= 0 && seals & F_SEAL_SHRINK;
+}

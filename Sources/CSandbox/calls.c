@@ -51,10 +51,12 @@ const struct call_rule call_rules[] = {
     [KIOSK_INTERNET_ONLY] = {"IPv4 and IPv6", FAIL(EAFNOSUPPORT), ALLOW, ARGUMENT(0, 0, 2, AF_INET, AF_INET6)},
     [KIOSK_FLAGS_ONLY] =
         {"flags only", COUNT, ALLOW, ARGUMENT(1, 0, 5, F_GETFL, F_SETFL, F_GETFD, F_SETFD, F_DUPFD_CLOEXEC)},
+    [KIOSK_FLAGS_AND_SEALS] =
+        {"flags and seals", COUNT, ALLOW, ARGUMENT(1, 0, 6, F_GETFL, F_SETFL, F_GETFD, F_SETFD, F_DUPFD_CLOEXEC, F_ADD_SEALS)},
     [KIOSK_SOCKET_REQUESTS] = {"sockets only", FAIL(ENOTTY), ALLOW, ARGUMENT(1, 0, 2, FIONREAD, FIONBIO)},
-    // DRM, V4L2, media controllers, dma-bufs and fences: bits 8 to 15 of a request are its kind
+    // DRM, V4L2, media controllers, dma-bufs and fences, memory for dma-bufs (heaps, udmabuf): bits 8 to 15 of a request are its kind
     [KIOSK_DEVICE_REQUESTS] =
-        {"devices only", FAIL(ENOTTY), ALLOW, ARGUMENT(1, IOCTL(0xff), 5, IOCTL('d'), IOCTL('V'), IOCTL('|'), IOCTL('b'), IOCTL('>'))},
+        {"devices only", FAIL(ENOTTY), ALLOW, ARGUMENT(1, IOCTL(0xff), 7, IOCTL('d'), IOCTL('V'), IOCTL('|'), IOCTL('b'), IOCTL('>'), IOCTL('H'), IOCTL('u'))},
     [KIOSK_REFUSED] = ALWAYS("no", FAIL(EPERM)),
     [KIOSK_NOT_THERE] = ALWAYS("no", FAIL(ENOSYS)),
     [KIOSK_NO_DEVICE] = ALWAYS("no", FAIL(ENOTTY)),
@@ -108,7 +110,7 @@ static const struct kiosk_sandbox_row rows[] = {
      CALLS(CALL(statx), OLD(stat), OLD(lstat), OLD(access), CALL(faccessat), CALL(faccessat2), OLD(readlink), CALL(readlinkat),
            CALL(getcwd), CALL(getdents64))},
     {RULES(COUNTED, ALLOWED, ALLOWED), "data and events of sockets and devices", CALLS(CALL(read), OLD(poll), CALL(ppoll), CALL(eventfd2))},
-    {RULES(COUNTED, FLAGS_ONLY, FLAGS_ONLY), "non-blocking sockets; copies of a device's descriptor", CALLS(CALL(fcntl))},
+    {RULES(COUNTED, FLAGS_ONLY, FLAGS_AND_SEALS), "non-blocking sockets; copies of a device's descriptor", CALLS(CALL(fcntl))},
     {RULES(NO_DEVICE, SOCKET_REQUESTS, DEVICE_REQUESTS), "requests to a decoder; whether a descriptor is a terminal", CALLS(CALL(ioctl))},
     {RULES(WORST, INTERNET_ONLY, COUNTED), "connections to servers", CALLS(CALL(socket))},
     {RULES(WORST, ALLOWED, COUNTED), "connections to servers", CALLS(CALL(connect), CALL(bind))},
@@ -117,7 +119,7 @@ static const struct kiosk_sandbox_row rows[] = {
      CALLS(CALL(getsockopt), CALL(setsockopt), CALL(getsockname), CALL(getpeername), CALL(shutdown), CALL(recvmmsg), CALL(sendmmsg),
            CALL(readv), OLD(select), CALL(pselect6), OLD(epoll_create), CALL(epoll_create1), CALL(epoll_ctl), OLD(epoll_wait),
            CALL(epoll_pwait), OLD(pipe), CALL(pipe2), CALL(uname))},
-    {RULES(COUNTED, COUNTED, ALLOWED), "surfaces that are handed over", CALLS(CALL(dup), CALL(fstatfs))},
+    {RULES(COUNTED, COUNTED, ALLOWED), "surfaces that are handed over, and memory for them", CALLS(CALL(dup), CALL(fstatfs), CALL(memfd_create), CALL(ftruncate))},
     {RULES(COUNTED, COUNTED, REFUSED), "drivers ask, and go on without", CALLS(CALL(kcmp))},
     {EACH(REFUSED), "libraries ask; the player has decided",
      CALLS(CALL(setpriority), CALL(ioprio_set), CALL(sched_setscheduler), CALL(sched_setparam), CALL(sched_setaffinity), CALL(prlimit64))},

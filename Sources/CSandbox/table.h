@@ -24,7 +24,7 @@ struct call_rule {
     const char *words;
     uint32_t answer, other;
     uint8_t argument, count;
-    uint32_t mask, values[6];
+    uint32_t mask, values[8];
 };
 
 extern const struct call_rule call_rules[KIOSK_WORST + 1];

@@ -12,6 +12,7 @@ import Synchronization
 //     192      the player   how many it has taken and wants, how many pictures it has given back, what it waits for
 //     256      the reader   how often its gauges have changed, and twice room for them: it changes those that are not shown
 //     512      the reader   what its sandbox reports, which is that's own
+//     640      the reader   the record of a picture that it has copied out of a device (SurfaceCopy.swift)
 //     4096     the reader   64 records of pictures, 128 bytes each
 //     12288    the player   64 numbers of pictures that it gives back
 //     16384    the reader   16,384 frames of sound, interleaved
@@ -31,7 +32,7 @@ package struct ControlLayout: Hashable, Sendable {
     package static let pictureCount = 64
     /// Frames in the ring of sound; a power of two.
     package static let soundFrames = 16384
-    static let sandbox = 512, sandboxBytes = 64
+    static let sandbox = 512, sandboxBytes = 64, copy = 640
     static let records = 4096, returns = 12288, sound = 16384
 
     /// For sound of so many channels; 1 where there is no sound.
@@ -83,9 +84,11 @@ package struct ControlLayout: Hashable, Sendable {
     enum Word: Int, CaseIterable {
         case playerBell = 0, readerBell = 64
         // Of the reader.
-        case pictures = 128, sound = 132, soundIsOver = 136, activity = 140, progress = 144, readerWaits = 148, messages = 152
+        case pictures = 128, sound = 132, soundIsOver = 136, activity = 140, progress = 144, readerWaits = 148, messages = 152, copyMade =
+            156, decoderIsFree = 160
         // Of the player.
-        case picturesTaken = 192, picturesWanted = 196, soundTaken = 200, soundWanted = 204, returns = 208, playerWaits = 212
+        case picturesTaken = 192, picturesWanted = 196, soundTaken = 200, soundWanted = 204, returns = 208, playerWaits = 212, copyWanted =
+            216
         case gauges = 256
     }
 
@@ -122,14 +125,20 @@ package struct ControlLayout: Hashable, Sendable {
 
     /// A copy of a record: what is checked is what is used.
     func record(_ count: UInt32) -> RawPicture {
-        let place = ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount
+        record(at: ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount)
+    }
+
+    func record(at place: Int) -> RawPicture {
         var raw = RawPicture()
         for index in raw.words.indices { raw.words[index] = unsafe wide(at: place + index * 8).pointee.load(ordering: .relaxed) }
         return raw
     }
 
     func setRecord(_ count: UInt32, _ raw: RawPicture) {
-        let place = ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount
+        setRecord(at: ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount, raw)
+    }
+
+    func setRecord(at place: Int, _ raw: RawPicture) {
         for index in raw.words.indices { unsafe wide(at: place + index * 8).pointee.store(raw.words[index], ordering: .relaxed) }
     }
 
@@ -195,6 +204,17 @@ extension ControlPage {
 
     /// The reader has sent another message.
     package func countMessage() { advanceInOrder(.messages) }
+
+    /// The reader has given up its decoder.
+    package func freeDecoder() {
+        store(.decoderIsFree, 1)
+        wake(.decoderIsFree)
+    }
+
+    /// Waits until it has, at most until `deadline`.
+    package func waitForFreeDecoder(until deadline: HostTime) {
+        while load(.decoderIsFree) == 0, HostTime.now < deadline { _ = sleep(.decoderIsFree, 0, until: deadline) }
+    }
 
     /// The reader has been through another packet or picture.
     package func advance() { store(.progress, load(.progress) &+ 1) }

@@ -114,7 +114,8 @@ package struct PictureRules: Hashable, Sendable {
         (self.arenaBytes, self.pictureMemory, self.places) = (arenaBytes, pictureMemory, places)
     }
 
-    static let longestSide = 16384, longestStride = 1 << 20
+    static let longestSide = 16384
+    static let longestStride = 1 << 20
     /// Bytes behind a plane that must be there, too: libswscale and libavcodec read on behind the end of a row.
     package static let slack = 4096
 }
@@ -155,6 +156,7 @@ extension PictureRecord {
         (picture.slot, picture.place, picture.buffer) = (Int(slot), place, Int(buffer))
         // Others lie where the player itself has put them, or are described by somebody else.
         if place == .arena { try picture.takePlanes(raw, rules) }
+        if place == .surface { try picture.checkSurface(rules) }
         picture.takeTimes(raw)
         picture.takeLooks(raw)
         return picture
@@ -177,6 +179,13 @@ extension PictureRecord {
             guard !overflow, end <= UInt64(clamping: rules.arenaBytes) else { throw .plane(plane, offset: offset) }
             (offsets[plane], strides[plane]) = (offset, stride)
         }
+    }
+
+    private func checkSurface(_ rules: PictureRules) throws(ReaderLie) {
+        guard SurfaceFormat(pixelFormat: format) != nil else { throw .format(format) }
+        // The least that any of these formats has.
+        let least = width * height * 3 / 2
+        guard least <= rules.pictureMemory else { throw .memory(least) }
     }
 
     private mutating func takeTimes(_ raw: RawPicture) {

@@ -26,6 +26,36 @@ package enum ReaderMessage: Hashable, Sendable {
     case request(UInt32, ReaderRequest)
     /// What was asked for; its bytes lie in the memory for results.
     case result(ReaderResult)
+    /// Where pictures of a device lie. One of its dma-bufs comes with it.
+    case surface(ReaderSurface)
+}
+
+/// A surface of a device, which pictures name by its number: one picture in one format, in up to four dma-bufs. The corresponding C type is
+/// `AVDRMFrameDescriptor` with one layer.
+package struct ReaderSurface: Hashable, Sendable {
+    /// A plane: which dma-buf it lies in, from which byte on, and bytes from row to row.
+    package struct Plane: Hashable, Sendable {
+        package var object: Int, offset: Int, pitch: Int
+
+        package init(object: Int, offset: Int, pitch: Int) { (self.object, self.offset, self.pitch) = (object, offset, pitch) }
+    }
+
+    /// Below ``ControlLayout/pictureCount``. A later surface may have it again.
+    package var number: Int
+    /// Which of its dma-bufs comes with this message, and how many there are.
+    package var object = 0, objectCount = 1
+    /// DRM's number of the format, and what it calls modifier.
+    package var format: UInt32, modifier: UInt64
+    package var planes: [Plane]
+
+    package static let mostObjects = 4, mostPlanes = 4
+
+    /// Whether rows lie one after the other, or nobody says that they do not: DRM_FORMAT_MOD_LINEAR and DRM_FORMAT_MOD_INVALID.
+    package var isLinear: Bool { modifier == 0 || modifier == 0x00FF_FFFF_FFFF_FFFF }
+
+    package init(number: Int, format: UInt32, modifier: UInt64, planes: [Plane]) {
+        (self.number, self.format, self.modifier, self.planes) = (number, format, modifier, planes)
+    }
 }
 
 /// How well a reader is locked in, as it says itself.
@@ -83,6 +113,10 @@ package enum ReaderNote: Hashable, Sendable {
     case decoder(String)
     /// What its server's line has carried, in bits a second (``Throughput``).
     case lineSpeed(Double)
+    /// No device takes pictures of this shape (``MediaReader/shape``).
+    case refusedByDevices(String)
+    /// Its device has failed, and why.
+    case deviceFailed(String)
 }
 
 /// What a reader cannot get itself.
@@ -91,7 +125,7 @@ package enum ReaderRequest: Hashable, Sendable {
     case file(path: String, folder: String?)
     /// A reader with libavfilter instead of this one.
     case deinterlacer
-    /// Nothing more: a device may decode this, which only the player has.
+    /// A reader with devices instead of this one, or the player: a device may decode this.
     case device
     /// The addresses of a host in `.local`, which only a service of the machine knows.
     case name(String)
@@ -166,6 +200,7 @@ extension ReaderMessage: WireMessage {
         case .log(let line): return wire.message(10, WireText(line, .words))
         case .request(let number, let request): return wire.message(11, number, request)
         case .result(let result): return wire.message(12, result)
+        case .surface(let surface): return wire.message(13, surface)
         }
     }
 
@@ -183,9 +218,27 @@ extension ReaderMessage: WireMessage {
         case 10: self = .log(try wire.words(.words) ?? "")
         case 11: self = .request(try wire.take(), try wire.take())
         case 12: self = .result(try wire.take())
+        case 13: self = .surface(try wire.take())
         default: throw .unknown("message", Int(kind))
         }
     }
+}
+
+extension ReaderSurface: WireRecord {
+    package static var blank: ReaderSurface { ReaderSurface(number: 0, format: 0, modifier: 0, planes: []) }
+    package static let fields: [WireField<Self>] = [
+        .number(\.number, 0...ControlLayout.pictureCount - 1), .number(\.object, 0...mostObjects - 1),
+        .number(\.objectCount, 1...mostObjects),
+        .value(\.format), .value(\.modifier), .list(\.planes, atMost: mostPlanes),
+    ]
+}
+
+extension ReaderSurface.Plane: WireRecord {
+    package static var blank: Self { Self(object: 0, offset: 0, pitch: 0) }
+    package static let fields: [WireField<Self>] = [
+        .number(\.object, 0...ReaderSurface.mostObjects - 1), .number(\.offset, 0...1 << 31),
+        .number(\.pitch, 0...PictureRules.longestStride),
+    ]
 }
 
 extension ReaderReadiness: WireRecord {
@@ -218,6 +271,8 @@ extension ReaderNote: WireValue {
         switch self {
         case .decoder(let name): wire.put(0 as UInt8, WireText(name, .names))
         case .lineSpeed(let rate): wire.put(1 as UInt8, rate)
+        case .refusedByDevices(let shape): wire.put(2 as UInt8, WireText(shape, .names))
+        case .deviceFailed(let reason): wire.put(3 as UInt8, WireText(reason, .words))
         }
     }
 
@@ -226,6 +281,8 @@ extension ReaderNote: WireValue {
         switch number {
         case 0: self = .decoder(try wire.words(.names) ?? "")
         case 1: self = .lineSpeed(try wire.take(in: Throughput.plausible))
+        case 2: self = .refusedByDevices(try wire.words(.names) ?? "")
+        case 3: self = .deviceFailed(try wire.words(.words) ?? "")
         default: throw .unknown("note", Int(number))
         }
     }

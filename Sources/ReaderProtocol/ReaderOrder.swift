@@ -73,6 +73,8 @@ package struct OpenOrder: Hashable, Sendable {
     package var takesTime = false
     /// Whether its interlaced pictures were seen to need libavfilter, which has to be loaded before the sandbox is entered.
     package var needsFilters = false
+    /// Whether the reader has devices to decode with, and its place in ``DevicePage``; nil where all are taken.
+    package var usesDevices = false, devicePlace: Int?
     /// Whether its sound is left out where there is a picture.
     package var isMuted = false
     /// What the line to its server was seen to carry, in bits a second.
@@ -183,7 +185,8 @@ extension OpenOrder: WireRecord {
     package static let fields: [WireField<Self>] = [
         .value(\.role), .exact(\.source, .location), .value(\.isKept), .value(\.reach), .value(\.settings), .value(\.samples),
         .number(\.threads, 1...64), .value(\.isLight), .value(\.decoder), .value(\.audio), .value(\.video),
-        .value(\.deinterlacing), .value(\.takesTime), .value(\.needsFilters), .value(\.isMuted), .number(\.lineSpeed, Throughput.plausible),
+        .value(\.deinterlacing), .value(\.takesTime), .value(\.needsFilters), .value(\.usesDevices),
+        .number(\.devicePlace, 0...DevicePage.mostReaders - 1), .value(\.isMuted), .number(\.lineSpeed, Throughput.plausible),
         .value(\.isLogged), .value(\.start),
         .value(\.precision), .value(\.displaySize),
         .number(\.pictureMemory, 0...1 << 40), .list(\.found, atMost: mostFound),

@@ -14,6 +14,8 @@ package struct ReaderTurns: Sendable {
     private var mayLeave = (toDevice: false, toDeinterlacer: false)
     /// Whether it may ask for hosts.
     private var mayAskForNames = false
+    /// Whether its pictures may lie in surfaces.
+    private var mayHaveSurfaces = false
 
     static let mostRequests = 4
 
@@ -27,7 +29,7 @@ package struct ReaderTurns: Sendable {
         switch order {
         case .open(let order):
             question = (serial, .opening(order.role))
-            mayAskForNames = order.needsNetwork
+            (mayAskForNames, mayHaveSurfaces) = (order.needsNetwork, order.usesDevices && order.role == .play)
             mayLeave = (order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off)
         case .seek: question = (serial, .seeking)
         case .catchUp: question = (serial, .catchingUp)
@@ -59,6 +61,7 @@ package struct ReaderTurns: Sendable {
         case (.problem, _), (.ended, _), (.damage, _), (.note, _): return true
         case (.request(let number, .file), _): return requests.count < Self.mostRequests && !requests.contains(number)
         case (.request(_, .name), _): return mayAskForNames
+        case (.surface, _): return mayHaveSurfaces
         case (.request(_, .device), .opening(.play)): return mayLeave.toDevice && !isDescribed
         case (.request(_, .deinterlacer), .opening(.play)): return mayLeave.toDeinterlacer && !isDescribed
         case (.failed, .some): return true
@@ -90,6 +93,7 @@ extension ReaderMessage {
         case .log: "a line of its log"
         case .request: "a request"
         case .result: "a result"
+        case .surface: "a surface"
         }
     }
 }

@@ -60,7 +60,7 @@ extension AudioFormat: WireRecord {
 extension DecoderWish: WireRecord {
     package static var blank: DecoderWish { .software }
     package static let fields: [WireField<Self>] = [
-        .value(\.setting), .exact(\.device, .names), .value(\.elsewhere),
+        .value(\.setting), .exact(\.device, .names), .value(\.elsewhere), .words(\.failure, .words),
         .exact(\.refusedInOrder, .names, atMost: 64),
     ]
 

@@ -38,13 +38,29 @@ final class ArenaPictures: PictureStore {
             shown.put(frame, record.slot)
             return nil
         }
-        guard let copy = Self.copy(of: frame), let (offsets, strides) = Self.places(of: copy) else { return frame }
-        (record.offsets, record.strides) = (offsets, strides)
+        guard let copy = Self.placed(frame, &record) else { return frame }
         shown.put(copy, record.slot)
         return nil
     }
 
     func free(_ slot: Int) { _ = shown.take(slot) }
+
+    /// Keeps a picture that lies elsewhere until the player gives its slot back.
+    func keep(_ frame: consuming VideoFrame, _ slot: Int) { shown.put(frame, slot) }
+
+    /// The picture of a slot; nil where there is none.
+    func shared(_ slot: Int) -> VideoFrame? { shown.shared(slot) }
+
+    /// The same picture in the arena, and where it lies there in its record; nil without room.
+    static func placed(_ frame: borrowing VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
+        if let (offsets, strides) = places(of: frame) {
+            (record.offsets, record.strides) = (offsets, strides)
+            return frame.shared()
+        }
+        guard let copy = copy(of: frame), let (offsets, strides) = places(of: copy) else { return nil }
+        (record.offsets, record.strides) = (offsets, strides)
+        return copy
+    }
 
     /// Where the planes of a picture lie in the arena; nil where not all of them do, with what may be read behind them.
     private static func places(of frame: borrowing VideoFrame) -> (SIMD4<UInt64>, SIMD4<Int32>)? {

@@ -22,6 +22,12 @@ package final class HandedFrames: Sendable {
         _ = consume old
     }
 
+    /// Another reference to the picture of a slot; nil where there is none.
+    func shared(_ slot: Int) -> VideoFrame? {
+        guard 0..<64 ~= slot else { return nil }
+        return frames.withLock { frames in frames[slot]?.shared() }
+    }
+
     /// Takes one out; nil where there is none.
     package func take(_ slot: Int) -> VideoFrame? {
         guard 0..<64 ~= slot else { return nil }

@@ -34,6 +34,8 @@ struct PlayServer: ~Copyable {
     private var toldProblems = 0
     private var toldDamage = MediaDamage()
     private var toldDecoder = "software", toldSpeed: Double?
+    private let usesDevices: Bool
+    private var hasToldFailure = false
     /// Of a stream: shows how much of it is there while this thread waits for it.
     private let reception: ReceptionGauges?
     private let source: String
@@ -84,7 +86,7 @@ struct PlayServer: ~Copyable {
         _ store: any PictureStore
     ) {
         self.media = media
-        (source, toldSpeed) = (order.source, order.lineSpeed)
+        (source, toldSpeed, usesDevices) = (order.source, order.lineSpeed, order.usesDevices)
         reception = order.needsNetwork ? ReceptionGauges(page, channel) : nil
         (self.time, self.channel, self.page, self.store) = (time, channel, page, store)
         (pictures, sound) = (ReaderPictures(page), ReaderSound(page))
@@ -97,6 +99,7 @@ struct PlayServer: ~Copyable {
         (description.tracks, description.nominalFrameDuration) = (tracks, media.nominalFrameDuration)
         description.found = MediaReader.foundLength(of: source)
         say(.described(description), serial: serial)
+        if usesDevices, media.isRefusedByDevices, let shape = media.shape { say(.note(.refusedByDevices(shape))) }
         tell()
         land(Landing(time, pictures: pictures.count, sound: sound.count), serial)
     }
@@ -131,7 +134,7 @@ struct PlayServer: ~Copyable {
         // What is given back is freed before the next picture is decoded: nobody wakes up for that alone.
         let returns: Bell.Subjects = waiting != nil || pictures.freeSlot == nil ? .returns : []
         _ = sleeper.sleep(for: [.pictures, .sound, .messages, returns], until: isReceived ? .now + Self.refresh : nil) {
-            waiting == nil && pictures.isWanted || sound.isWanted || channel.hasOrder || channel.isClosed
+            waiting == nil && pictures.isWanted && pictures.freeSlot != nil || sound.isWanted || channel.hasOrder || channel.isClosed
                 || !returns.isEmpty && pictures.hasReturn ? true : nil
         }
         if isReceived { show() }
@@ -242,6 +245,10 @@ struct PlayServer: ~Copyable {
         if reception != nil, let speed = Throughput.seen(of: source), speed != toldSpeed {
             say(.note(.lineSpeed(speed)))
             toldSpeed = speed
+        }
+        if usesDevices, !hasToldFailure, let failure = HardwareHistory.failure(source) {
+            say(.note(.deviceFailed(failure)))
+            (hasToldFailure, isNews) = (true, true)
         }
         if isNews { page.playerBell.ring(.messages) }
     }

@@ -16,8 +16,8 @@ final class ReaderChannel: Sendable {
         var answers: [UInt32: Result<OpenedFile, FileFailure>] = [:]
         var addresses: [UInt32: [String]] = [:]
         var lastRequest: UInt32 = 0
-        /// Whether there is nobody at the other end any more.
-        var isClosed = false
+        /// Whether nothing more is ordered, and whether there is nobody at the other end any more.
+        var isClosed = false, isGone = false
     }
 
     private let socket: SharedDescriptor
@@ -95,6 +95,7 @@ final class ReaderChannel: Sendable {
                 onOrder()
             }
             close()
+            state.signal { $0.isGone = true }
             onOrder()
         }.detach()
     }
@@ -115,6 +116,10 @@ final class ReaderChannel: Sendable {
     var hasOrder: Bool { state.withLock { !$0.orders.isEmpty } }
 
     var isClosed: Bool { state.withLock(\.isClosed) }
+    var isGone: Bool { state.withLock(\.isGone) }
+
+    /// Waits until the player has gone.
+    func waitUntilGone() { _ = state.wait { $0.isGone ? true : nil } }
 
     private func take(_ order: ReaderOrder, _ serial: UInt32, _ descriptor: SharedDescriptor?) {
         switch order {

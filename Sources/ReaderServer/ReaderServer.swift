@@ -6,6 +6,7 @@ import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
+import Logging
 import Synchronization
 
 /// What reads a source for the player: carries out its orders, one after the other, and does not know where it runs. That is a process forked from
@@ -21,6 +22,9 @@ package enum ReaderServer {
     package static func warmUp() {
         _ = MemoryLimit.ofItem
         av_log_set_level(AV_LOG_QUIET)
+        // What a process writes to standard error are its last words.
+        LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
+        setenv("LIBVA_MESSAGING_LEVEL", "1", 0)
         // Tables of codecs are made when they are first asked for.
         var place: UnsafeMutableRawPointer?
         while av_codec_iterate(&place) != nil {}
@@ -69,8 +73,15 @@ package enum ReaderServer {
         if order.isLogged, let page { sendLog(on: channel, page) }
         if let pictures, let page {
             channel.listen { page.readerBell.ring(.messages) }
-            PlayServer.serve(order, serial, on: channel, page, pictures, hasFilters: order.needsFilters)
+            let surfaces = order.usesDevices ? DevicePictures(pictures, channel, page) : nil
+            surfaces?.serveCopies()
+            PlayServer.serve(order, serial, on: channel, page, surfaces ?? pictures, hasFilters: order.needsFilters)
             ClosingSource.waitForAll()
+            // What it has drawn may still be copied.
+            if surfaces != nil {
+                page.freeDecoder()
+                channel.waitUntilGone()
+            }
             exit(0)
         }
         channel.listen()
@@ -102,10 +113,16 @@ package enum ReaderServer {
         var page: SharedDescriptor?
         /// Where results lie.
         var memory: SharedDescriptor?
+        /// Which readers use devices.
+        var devices: DevicePage?
 
         /// Takes them. In a process each gets its number.
         init(from channel: ReaderChannel, isProcess: Bool) {
             while let (number, descriptor) = channel.gift() {
+                if number == UInt8(KIOSK_READER_DEVICES) {
+                    devices = DevicePage(mapping: descriptor.raw)
+                    continue
+                }
                 let own: SharedDescriptor
                 if isProcess {
                     let target = Int32(number)
@@ -158,12 +175,27 @@ package enum ReaderServer {
         var state = kiosk_sandbox_state()
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
         let report = page?.sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self)
-        let profile = order.needsNetwork ? KIOSK_SANDBOX_NETWORK : KIOSK_SANDBOX_FILE
+        if order.usesDevices {
+            // Drivers map what they like, and make files in memory for surfaces.
+            (limits.address_space, limits.data, limits.file_size) = (0, (2 << 30) + memory, .max)
+            limits.grants = 512
+        }
+        let profile =
+            order.usesDevices ? KIOSK_SANDBOX_HARDWARE : order.needsNetwork ? KIOSK_SANDBOX_NETWORK : KIOSK_SANDBOX_FILE
         // As long as the process.
-        let authorities = order.settings.certificateAuthorities.flatMap { UnsafePointer<CChar>(strdup($0)) }
-        let isEntered = [authorities, nil].withUnsafeBufferPointer { readable in
-            limits.readable = readable.baseAddress
-            return kiosk_enter_sandbox(profile, &limits, report, &state)
+        func list(_ texts: [String]) -> [UnsafePointer<CChar>?] { texts.map { UnsafePointer<CChar>(strdup($0)) } + [nil] }
+        let authorities = order.settings.certificateAuthorities.map { [$0] } ?? []
+        let readable = list(authorities + (order.usesDevices ? DecoderWish.driverFolders : []))
+        let devices = list(order.usesDevices ? order.decoder.deviceNodes : [])
+        let isEntered = readable.withUnsafeBufferPointer { readable in
+            devices.withUnsafeBufferPointer { devices in
+                (limits.readable, limits.devices) = (readable.baseAddress, devices.baseAddress)
+                guard order.usesDevices else { return kiosk_enter_sandbox(profile, &limits, report, &state) }
+                guard kiosk_restrict_process(profile, &limits, &state) else { return false }
+                useDevices(order, gifts)
+                kiosk_filter_calls(profile, report, &state)
+                return true
+            }
         }
         guard isEntered else { return false }
         // The handler of refused calls writes there as long as there is a process.
@@ -172,6 +204,17 @@ package enum ReaderServer {
         (readiness.hasFilter, readiness.landlock) = (state.has_filter, Int(state.landlock))
         channel.send(.ready(readiness))
         return true
+    }
+
+    /// Opens the devices, and has decoders know of those of other readers.
+    private static func useDevices(_ order: OpenOrder, _ gifts: Gifts) {
+        if let page = gifts.devices, let place = order.devicePlace {
+            DeviceNeighbours.set(
+                DeviceNeighbours(
+                    isAnyInUse: { page.isInUse(butBy: place) }, releaseCount: { page.releaseCount }, begin: { page.begin(place) },
+                    end: { page.end(place) }))
+        }
+        order.decoder.openDevices()
     }
 
     private static let nameChannel = Mutex<ReaderChannel?>(nil)

@@ -47,16 +47,44 @@ final class ArenaFrames: Sendable {
             let place = UnsafeMutablePointer(mutating: (base + Int(record.offsets[plane])).assumingMemoryBound(to: UInt8.self))
             av.setPlane(plane, place, record.strides[plane])
         }
-        (av.pointee.format, av.pointee.width, av.pointee.height) = (record.format, Int32(record.width), Int32(record.height))
-        av.pointee.sample_aspect_ratio = AVRational(num: record.aspectNumerator, den: record.aspectDenominator)
-        av.pointee.color_range = AVColorRange(rawValue: UInt32(record.range))
-        av.pointee.color_primaries = AVColorPrimaries(rawValue: UInt32(record.primaries))
-        av.pointee.color_trc = AVColorTransferCharacteristic(rawValue: UInt32(record.transfer))
-        av.pointee.colorspace = AVColorSpace(rawValue: UInt32(record.matrix))
-        av.pointee.chroma_location = AVChromaLocation(rawValue: UInt32(record.chromaPlace))
-        if record.flags.contains(.damaged) { av.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
+        record.describe(av)
         var frame = VideoFrame(adopting: av, orientation: record.orientation)
         frame.codec = codec
         return frame
+    }
+
+    /// A copy of the picture of a record that has been checked, which needs neither the reader nor its memory; nil without memory. The corresponding C
+    /// function is `av_frame_copy`.
+    func copy(_ record: PictureRecord) -> VideoFrame? {
+        guard let extents = PlaneExtents(format: record.format, width: record.width, height: record.height),
+            let base = memory.bytes.baseAddress, let source = av_frame_alloc()
+        else { return nil }
+        defer { source.free() }
+        for plane in 0..<extents.planeCount {
+            let place = UnsafeMutablePointer(mutating: (base + Int(record.offsets[plane])).assumingMemoryBound(to: UInt8.self))
+            source.setPlane(plane, place, record.strides[plane])
+        }
+        record.describe(source)
+        guard let target = av_frame_alloc() else { return nil }
+        record.describe(target)
+        guard av_frame_get_buffer(target, 0) >= 0, av_frame_copy(target, source) >= 0 else {
+            target.free()
+            return nil
+        }
+        return VideoFrame(adopting: target, orientation: record.orientation)
+    }
+}
+
+extension PictureRecord {
+    /// Says in a frame what it is a picture of.
+    func describe(_ av: UnsafeMutablePointer<AVFrame>) {
+        (av.pointee.format, av.pointee.width, av.pointee.height) = (format, Int32(width), Int32(height))
+        av.pointee.sample_aspect_ratio = AVRational(num: aspectNumerator, den: aspectDenominator)
+        av.pointee.color_range = AVColorRange(rawValue: UInt32(range))
+        av.pointee.color_primaries = AVColorPrimaries(rawValue: UInt32(primaries))
+        av.pointee.color_trc = AVColorTransferCharacteristic(rawValue: UInt32(transfer))
+        av.pointee.colorspace = AVColorSpace(rawValue: UInt32(matrix))
+        av.pointee.chroma_location = AVChromaLocation(rawValue: UInt32(chromaPlace))
+        if flags.contains(.damaged) { av.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
     }
 }

@@ -41,22 +41,26 @@ package final class ReaderClient: @unchecked Sendable {
     package private(set) var isTooSlowForFields = false
     /// Whether its interlaced pictures need a reader with libavfilter (``OpenOrder/needsFilters``).
     package let needsFilters: Bool
+    /// Whether the reader has devices, and the shape of its pictures where none of them takes that.
+    package let usesDevices: Bool
+    package private(set) var refusedShape: String?
     /// Why there is no reader any more; nil while there is one.
     package private(set) var death: ReaderDeath?
 
     /// Ends its waiting, for good; from any thread.
     package let interruption: Interruption
 
-    private let session: ReaderSession
+    let session: ReaderSession
     private let page: ControlPage
     /// Where pictures are that the reader hands over as they are.
     private let handed: HandedFrames?
-    /// Where they are of another process.
-    private let shared: ArenaFrames?
+    /// Where they are of another process, and where they are of its device.
+    private let shared: ArenaFrames?, surfaces: DeviceSurfaces?
     private var pictures: PlayerPictures
     private var sound: PlayerSound
     private var sleeper: Sleeper
-    private let source: String
+    /// What is read, which may be a file in the place of another source.
+    package let source: String
     /// Messages that the reader claims to have sent when it was last looked.
     private var heard: UInt32 = 0
     /// What the last order has come to.
@@ -114,13 +118,20 @@ package final class ReaderClient: @unchecked Sendable {
             (order.isLight, order.found) = (DecodingLoad.isLight(order.source), MediaReader.foundLength(of: order.source))
         }
         var begun = try Self.begin(order, by: readers, handed, interruption)
-        if case .asks(.deinterlacer) = begun {
-            order.needsFilters = true
+        // Each of them once.
+        while case .asks(let request) = begun {
+            switch request {
+            case .deinterlacer where !order.needsFilters: order.needsFilters = true
+            // What has the network has no devices; and a thread of this process would need none of that.
+            case .device where !order.usesDevices && !order.needsNetwork && handed == nil:
+                (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
+            default: return nil
+            }
             begun = try Self.begin(order, by: readers, handed, interruption)
         }
-        guard case .opened(let session, let opened, let landed, let found) = begun else { return nil }
+        guard case .opened(let session, let opened, let landed, let found, let notes) = begun else { return nil }
         self.closing = closing.take()
-        needsFilters = order.needsFilters
+        (needsFilters, usesDevices) = (order.needsFilters, order.usesDevices)
         if handed == nil {
             MediaReader.takeFoundLength(opened.found, of: order.source)
             if order.threads > 1 { load = DecodingLoad(order.source, and: session.reader.clock) }
@@ -129,9 +140,11 @@ package final class ReaderClient: @unchecked Sendable {
         (selectedTracks, hasSound) = (opened.tracks.selected, opened.tracks.hasSound)
         (self.interruption, self.handed, source, page) = (interruption, handed, order.source, session.page)
         let rules = PictureRules(
-            arenaBytes: session.results.bytes.count, pictureMemory: order.pictureMemory, places: handed == nil ? [.arena] : [.handed])
+            arenaBytes: session.results.bytes.count, pictureMemory: order.pictureMemory,
+            places: handed != nil ? [.handed] : order.usesDevices ? [.arena, .surface] : [.arena])
         (pictures, sound) = (PlayerPictures(session.page, rules), PlayerSound(session.page))
         shared = handed == nil ? ArenaFrames(session.results, pictures.held) : nil
+        surfaces = order.usesDevices ? DeviceSurfaces(session, rules, pictures.held) : nil
         sleeper = Sleeper(at: session.page.playerBell, slice: Self.slice)
         shownTo = landed.time ?? .zero
         self.session = session
@@ -139,9 +152,16 @@ package final class ReaderClient: @unchecked Sendable {
             reader.cancel()
             page.playerBell.ring(.messages, always: true)
         }
+        for (message, descriptor) in notes { take(message, descriptor) }
     }
 
     deinit {
+        // Its decoder is free for the next item at once, as some devices have one only. It stays itself while its pictures are held.
+        if decoder != "software", usesDevices, death == nil {
+            session.send(.close)
+            page.readerBell.ring(.messages)
+            page.waitForFreeDecoder(until: .now + Self.freeLimit)
+        }
         guard let closing else { return }
         Self.leave(session, closing)
     }
@@ -156,9 +176,11 @@ package final class ReaderClient: @unchecked Sendable {
     }
 
     private static let leaveLimit = MediaTime.seconds(2)
+    /// How long the next item waits for the decoder of the one before it.
+    private static let freeLimit = MediaTime.milliseconds(200)
 
     private enum Beginning {
-        case opened(ReaderSession, ReaderDescription, Landing, problems: [String])
+        case opened(ReaderSession, ReaderDescription, Landing, problems: [String], [(ReaderMessage, SharedDescriptor?)])
         /// It is not for this reader, but for one that has something.
         case asks(ReaderRequest)
     }
@@ -176,6 +198,7 @@ package final class ReaderClient: @unchecked Sendable {
         var progress = session.page.progress
         var opened: ReaderDescription?
         var found: [String] = []
+        var notes: [(ReaderMessage, SharedDescriptor?)] = []
         while true {
             if interruption.cancelled { throw MediaError(order.source, .cancelled) }
             switch session.receive(until: .now + .milliseconds(50)) {
@@ -191,17 +214,19 @@ package final class ReaderClient: @unchecked Sendable {
             case .message(.described(let description), _): opened = description
             case .message(.landed(let landing), _):
                 guard let opened else { throw MediaError(order.source, .hasNoMedia) }
-                return .opened(session, opened, landing, problems: found)
+                return .opened(session, opened, landing, problems: found, notes)
             case .message(.problem(let problem), _): found.append(problem)
             case .message(.failed(let reason), _): throw MediaError(order.source, reason)
             case .message(.request(_, let request), _):
                 // It closes its source and ends.
                 session.waitForEnd(until: .now + leaveLimit)
                 return .asks(request)
-            case .message: continue
+            case .message(let message, let descriptor): if notes.count < mostNotes { notes.append((message, descriptor)) }
             }
         }
     }
+
+    private static let mostNotes = 256
 
     /// Why one is given up that makes no progress: that is the disk's fault while it reads.
     private static func death(_ limit: MediaTime, at page: ControlPage) -> ReaderDeath {
@@ -381,19 +406,26 @@ package final class ReaderClient: @unchecked Sendable {
             switch session.receive(until: HostTime(nanoseconds: 0)) {
             case .nothing: return
             case .death(let death): die(death)
-            case .message(let message, _): take(message)
+            case .message(let message, let descriptor): take(message, descriptor)
             }
         }
     }
 
-    private func take(_ message: ReaderMessage) {
+    private func take(_ message: ReaderMessage, _ descriptor: SharedDescriptor?) {
         switch message {
         case .landed(let landing): self.landing = landing
         case .failed(let reason): failure = reason
         case .problem(let problem): if problems.count < Self.mostProblems { problems.append(problem) }
         case .ended(let reason): prematureEnd = reason
         case .damage(let damage): self.damage = damage
-        case .note(.decoder(let name)): decoder = name
+        case .note(.decoder(let name)):
+            decoder = name
+            if usesDevices, name != "software", let video = description.video {
+                HardwareHistory.announce(source, "\(video.codec) \(video.width)×\(video.height)", codec: video.codec, by: name)
+            }
+        case .note(.refusedByDevices(let shape)): refusedShape = shape
+        case .note(.deviceFailed(let reason)): if usesDevices { HardwareHistory.failed(source, reason) }
+        case .surface(let surface): if surfaces?.take(surface, descriptor) == false { die(.lied(.place(0))) }
         case .note(.lineSpeed(let rate)): if handed == nil { Throughput.note(rate, of: source) }
         case .selected(let tracks):
             (selectedTracks, hasSound, description.audio) = (tracks.selected, tracks.hasSound, tracks.audio)
@@ -420,7 +452,8 @@ package final class ReaderClient: @unchecked Sendable {
             pictures.held.giveBack(record.slot)
             return frame
         case .arena: return shared?.frame(record, codec: description.video?.codec ?? "")
-        case .planeBuffer, .surface: return nil
+        case .surface: return surfaces?.frame(record, codec: description.video?.codec ?? "")
+        case .planeBuffer: return nil
         }
     }
 }

@@ -41,15 +41,30 @@ package final class ReaderSession: @unchecked Sendable {
         _ interruption: Interruption
     ) throws(MediaError) {
         func failed(_ reason: String) -> MediaError { MediaError(order.source, .readerFailed(reason)) }
-        (self.order, self.readers, self.interruption) = (order, readers, interruption)
+        (self.readers, self.interruption) = (readers, interruption)
         guard let file = ControlPage.makeFile(ControlLayout(channelCount: order.samples?.channelCount ?? 1)),
             let page = ControlPage(mapping: file), let results = SharedResults(capacity: handed == nil ? order.memoryCapacity : 0)
         else { throw failed("there is no memory to read it with: \(SystemError())") }
         (self.page, self.results) = (page, results)
         do throws(ReaderStartError) { reader = try readers.reader(priority: priority, handed) } catch { throw failed("\(error)") }
+        let devices = order.usesDevices ? readers.takeDevicePlace() : nil
+        var order = order
+        order.devicePlace = devices?.place
+        self.order = order
         reader.give(Int32(KIOSK_READER_PAGE), file.raw)
         reader.give(Int32(KIOSK_READER_ARENA), results.file.raw)
+        if let devices { reader.give(Int32(KIOSK_READER_DEVICES), devices.file.raw) }
         send(.open(order))
+    }
+
+    deinit {
+        guard let place = order.devicePlace else { return }
+        let (reader, readers) = (reader, readers)
+        reader.end()
+        Thread("leaving") {
+            _ = reader.exit(until: .now + Self.burial)
+            readers.giveBackDevicePlace(place)
+        }.detach()
     }
 
     // MARK: Orders and messages

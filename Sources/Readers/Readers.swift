@@ -3,6 +3,7 @@ import CReader
 import CSandbox
 import Glibc
 import KioskPlatform
+import KioskReaderProtocol
 import KioskReaderServer
 import Logging
 import Synchronization
@@ -93,6 +94,8 @@ package final class Readers: Sendable {
     /// Looks up a host in `.local` for a process that has the network; its addresses as numbers. Blocks; from any thread.
     let lookUp: @Sendable (String) -> [String]
     private let state = Monitor(State())
+    /// What readers with devices have in common, once there is one; and which of its places are taken.
+    private let devices = Mutex<(page: DevicePage, file: SharedDescriptor, taken: Set<Int>)?>(nil)
     private let mostEnding: Int, endLimit: MediaTime
 
     /// Those forked from the program at `executable`. None is while `mostEnding` that have been ended are there for longer than `endLimit`.
@@ -145,6 +148,26 @@ package final class Readers: Sendable {
             ReaderServer.serveThread(its, handed)
         }.detach()
         return Reader(clock.wait { $0 }, thread: own)
+    }
+
+    /// A place in the page of readers with devices, and the file of that; nil where all are taken, or without memory.
+    func takeDevicePlace() -> (place: Int, file: SharedDescriptor)? {
+        devices.withLock { devices in
+            if devices == nil, let file = DevicePage.makeFile(), let page = DevicePage(mapping: file.raw) {
+                devices = (page, SharedDescriptor(file), [])
+            }
+            guard let place = (0..<DevicePage.mostReaders).first(where: { devices?.taken.contains($0) == false }) else { return nil }
+            devices?.taken.insert(place)
+            return devices.map { (place, $0.file) }
+        }
+    }
+
+    /// Its reader has ended.
+    func giveBackDevicePlace(_ place: Int) {
+        devices.withLock { devices in
+            devices?.page.clear(place)
+            devices?.taken.remove(place)
+        }
     }
 
     /// Starts a process and ends it. Blocks for that.

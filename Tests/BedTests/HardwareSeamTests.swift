@@ -11,7 +11,7 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
             let configuration = KioskConfiguration(
                 display: "picture-path = \"dmabuf\"", playback: "decoder = \"hardware\"\ndecoder-device = \"/dev/null\"")
-            let start = "export VA_DRIVER_CONTEXTS=\(decoders); LD_PRELOAD=\(try BedGallery.library("VADriver")) exec \"$@\""
+            let start = "export KIOSK_TEST_VA_CONTEXTS=\(decoders); LD_PRELOAD=\(try BedGallery.library("VADriver")) exec \"$@\""
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let record = try await Bed.run(
                 "hardware \(decoders)", for: .seconds(24), playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)),
@@ -45,13 +45,14 @@ extension BedTests {
             #expect(shown.allSatisfy { $0.planes.map(\.format) == ["NV12"] }, "\(Set(shown.flatMap { $0.planes.map(\.format) }))")
         }
 
-        /// The same with Tests/V4L2Driver, whose pictures lie in memory and are copied.
+        /// The same with Tests/V4L2Driver, whose pictures lie in memory and are copied. What it has libavcodec find in /dev lies in /tmp, which the sandbox
+        /// is to leave open as if drivers were there.
         private func playByV4L2(
             _ name: String, _ environment: String, for duration: Duration = .seconds(24)
         ) async throws -> Record {
             let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
             let configuration = KioskConfiguration(display: "picture-path = \"copy\"", playback: "decoder = \"hardware\"")
-            let start = "export \(environment); LD_PRELOAD=\(try BedGallery.library("V4L2Driver")) exec \"$@\""
+            let start = "export LIBVA_DRIVERS_PATH=/tmp \(environment); LD_PRELOAD=\(try BedGallery.library("V4L2Driver")) exec \"$@\""
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             return try await Bed.run(
                 name, for: duration, playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)), on: machine)
@@ -63,7 +64,7 @@ extension BedTests {
         }
 
         @Test(arguments: [2, 1]) func `a loop, by V4L2`(decoders: Int) async throws {
-            let record = try await playByV4L2("v4l2 \(decoders)", "V4L2_DRIVER_DECODERS=\(decoders)")
+            let record = try await playByV4L2("v4l2 \(decoders)", "KIOSK_TEST_V4L2_DECODERS=\(decoders)")
             #expect(record.seams.count >= 4 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
             #expect(record.wrongHolds(from: .seconds(1)) == [])
             expectCountsToAgree(record)
@@ -72,7 +73,7 @@ extension BedTests {
 
         /// The picture stands for a second, and no longer; then software goes on, with the picture that comes next.
         @Test func `a driver that hangs in mid-item`() async throws {
-            let record = try await playByV4L2("v4l2 hangs", "V4L2_DRIVER_DECODERS=2 V4L2_DRIVER_HANGS=DQBUF:500")
+            let record = try await playByV4L2("v4l2 hangs", "KIOSK_TEST_V4L2_DECODERS=2 KIOSK_TEST_V4L2_HANGS=DQBUF:200")
             // What turns while the player waits lies above them.
             #expect(formats(record).subtracting(["AR24"]) == ["NV12", "YU12"], "\(formats(record))")
             let longest = record.frames.map(\.vblanks).max() ?? 0

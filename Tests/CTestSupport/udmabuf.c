@@ -16,3 +16,10 @@ int test_udmabuf(size_t size) {
     if (memory >= 0) close(memory);
     return result;
 }
+
+int test_memory_file(size_t size, bool has_seals) {
+    int file = memfd_create("surface", MFD_ALLOW_SEALING | MFD_CLOEXEC);
+    if (file >= 0 && !ftruncate(file, (off_t)size) && (!has_seals || !fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK))) return file;
+    if (file >= 0) close(file);
+    return -1;
+}

@@ -70,6 +70,29 @@ struct IsolationTests {
         #expect(!stage.pictures.contains(0))
     }
 
+    /// The driver crashes at a picture in mid-item, or at the first one.
+    @Test(arguments: [60, 1]) func `what kills the driver of a device is decoded in software`(picture: Int) throws {
+        HardwareHistory.forgive()
+        defer { HardwareHistory.forgive() }
+        var item = PlaylistItem(source: try Clips.numbered("device-crash-\(picture).mp4", frames: 120, size: "320x240", sound: false))
+        item.decoder = .hardware
+        let readers = Hostile.readers(with: "VADriver", "KIOSK_TEST_VA_CRASH=\(picture)")
+        var opener = SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: readers)
+        opener.decoderDevice = "/dev/null"
+        func turn() throws -> (count: Int, end: String?) {
+            let reader = try opener.open(.init(serial: 1, item: item, time: .zero, precision: .exact), Interruption()).reader
+            var count = 0
+            while reader.nextFrame() != nil { count += 1 }
+            return (count, reader.prematureEnd)
+        }
+        if picture > 1 {
+            let first = try turn()
+            #expect(30...60 ~= first.count && first.end?.contains("its decoder crashed") == true, "\(first)")
+        }
+        let (count, end) = try turn()
+        #expect(count == 120 && end == nil, "\(count)")
+    }
+
     @Test func `a clip whose opening kills its decoder is left out, and said to be`() throws {
         let stage = stage(try Hostile.clip([(30, "crash")]), try Reel.three())
         stage.expectPlays([301, 302, 303], count: 12)

@@ -35,7 +35,7 @@ import Testing
                 })
         }
         #expect(kinds(Samples.orders) == Set(1...10))
-        #expect(kinds(Samples.messages) == Set(1...12))
+        #expect(kinds(Samples.messages) == Set(1...13))
     }
 
     // MARK: What is too long
@@ -322,6 +322,11 @@ enum Samples {
             .request(5, .name("camera.local")), .result(.previews(true)),
             .result(.preview(nil)),
             .result(.preview(preview)), .result(.thumbnail(facts, PixelSize(width: 3, height: 2))), .result(.thumbnail(broken, nil)),
+            .surface(
+                ReaderSurface(
+                    number: 3, format: 0x3231_564E, modifier: .max,
+                    planes: [.init(object: 0, offset: 0, pitch: 640), .init(object: 0, offset: 1 << 20, pitch: 640)])),
+            .note(.refusedByDevices("h264 1920x1080 8")), .note(.deviceFailed("it did not answer for 1 s")),
             .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover),
             .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),
         ]

@@ -122,9 +122,24 @@ import Testing
         var rules = Self.rules
         rules.places = [.arena, place]
         var picture = Self.good
-        (picture.place, picture.buffer, picture.format) = (place, 9, AV_PIX_FMT_DRM_PRIME.rawValue)
+        // A surface's is that of what lies in it.
+        let format = place == .surface ? AV_PIX_FMT_NV12 : AV_PIX_FMT_DRM_PRIME
+        (picture.place, picture.buffer, picture.format) = (place, 9, format.rawValue)
         let checked = try PictureRecord.checked(RawPicture(picture), rules)
         #expect(checked.place == place && checked.buffer == 9 && checked.offsets == .zero && checked.strides == .zero)
+    }
+
+    @Test func aSurfaceHasAFormatThatIsKnownAndASizeThatMayBe() {
+        var rules = Self.rules
+        rules.places = [.arena, .surface]
+        func isTaken(_ format: AVPixelFormat, width: Int = 64, height: Int = 64) -> Bool {
+            var picture = PictureRecord(format: format.rawValue, width: width, height: height)
+            picture.place = .surface
+            return (try? PictureRecord.checked(RawPicture(picture), rules)) != nil
+        }
+        for format in [AV_PIX_FMT_NV12, AV_PIX_FMT_NV16, AV_PIX_FMT_P010LE, AV_PIX_FMT_YUV420P] { #expect(isTaken(format)) }
+        for format in [AV_PIX_FMT_DRM_PRIME, AV_PIX_FMT_VAAPI, AV_PIX_FMT_RGB24, AV_PIX_FMT_NONE] { #expect(!isTaken(format)) }
+        #expect(!isTaken(AV_PIX_FMT_NV12, width: 16384, height: 16384) && !isTaken(AV_PIX_FMT_NV12, width: 0))
     }
 
     /// Records by chance: each is refused, or lies in the arena.

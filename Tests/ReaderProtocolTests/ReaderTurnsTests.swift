@@ -90,6 +90,16 @@ import Testing
         #expect(mayCome(opened + [request(1), .send(.refuse(1, .isEmpty), 0), request(1)]))
     }
 
+    @Test func onlyWhatHasDevicesHasSurfaces() {
+        var order = OpenOrder(.play, "/a", reach: SourceReach(), pictureMemory: 0)
+        let surface = Step.hear(.surface(ReaderSurface(number: 0, format: 0, modifier: 0, planes: [])), 0)
+        #expect(!mayCome([ready, .send(.open(order), 1), surface]))
+        order.usesDevices = true
+        #expect(mayCome([ready, .send(.open(order), 1), surface, surface]) && !mayCome([.send(.open(order), 1), surface]))
+        order.role = .cover
+        #expect(!mayCome([ready, .send(.open(order), 1), surface]))
+    }
+
     @Test func onlyWhatHasTheNetworkAsksForHosts() {
         func open(_ source: String, _ change: (inout OpenOrder) -> Void = { _ in }) -> Step {
             var order = OpenOrder(.play, source, reach: SourceReach(), pictureMemory: 0)

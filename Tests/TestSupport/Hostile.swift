@@ -8,13 +8,16 @@ package enum Hostile {
     private static let programs = URL(fileURLWithPath: Readers.shared.executable).deletingLastPathComponent().path
 
     /// Those that decode as a packet of the file says.
-    package static let readers: Readers = {
+    package static let readers = readers(with: "HostileDecoder")
+
+    /// Those that have one of the tests' libraries.
+    package static func readers(with library: String, _ environment: String = "") -> Readers {
         let script = try? Clips.file(
-            "hostile-reader",
-            Array("#!/bin/sh\nLD_PRELOAD='\(programs)/libHostileDecoder.so' exec '\(programs)/kiosk-reader' \"$@\"\n".utf8))
+            "reader-with-\(library)\(environment)",
+            Array("#!/bin/sh\n\(environment) LD_PRELOAD='\(programs)/lib\(library).so' exec '\(programs)/kiosk-reader' \"$@\"\n".utf8))
         if let script { chmod(script, 0o755) }
         return Readers(executable: script ?? "/nowhere")
-    }()
+    }
 
     /// A clip that makes its decoder do something at its first key frame.
     package static func clip(_ deed: String) throws -> String {

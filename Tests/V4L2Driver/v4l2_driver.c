@@ -4,6 +4,7 @@
 // As a decoder with one queue of commands does, it takes coded data when there is a buffer for the picture before, and gives it back when it has been decoded.
 #define _GNU_SOURCE
 #include "v4l2_driver.h"
+#include "../CTestSupport/process_counts.h"
 
 #include "../../Sources/CFFmpeg/versions.h"
 
@@ -365,11 +366,12 @@ static int stream(struct device *d, unsigned type, int is_on) {
 
 static int begin_decoder(struct device *d, const struct v4l2_format *f) {
     if (which(f->type) != CODED || d->is_decoder) return 0;
-    if (sweep() >= decoder_limit) {
+    if (sweep() + used_by_others() >= decoder_limit) {
         refused++;
         return errno = EBUSY, -1;
     }
     d->is_decoder = d->has_event = 1;
+    tell_used(sweep());
     d->width = f->fmt.pix_mp.width;
     d->height = f->fmt.pix_mp.height;
     d->decoder = avcodec_alloc_context3(avcodec_find_decoder_by_name("h264"));
@@ -532,10 +534,10 @@ EXPORTED int poll(struct pollfd *list, nfds_t count, int timeout) {
     return found < 0 ? next(list, count, timeout) : found;
 }
 
-// For players in which it is preloaded: V4L2_DRIVER_DECODERS=1 is a device with one decoder, and when the player ends V4L2_DRIVER_CALLS is the file that gets
-// the number of decoders refused and of pictures decoded. V4L2_DRIVER_HANGS=DQBUF:100 has a call hang
+// For players in which it is preloaded: KIOSK_TEST_V4L2_DECODERS=1 is a device with one decoder, and when the player ends KIOSK_TEST_V4L2_CALLS is the file that gets
+// the number of decoders refused and of pictures decoded. KIOSK_TEST_V4L2_HANGS=DQBUF:100 has a call hang
 __attribute__((constructor)) static void begin(void) {
-    const char *count = getenv("V4L2_DRIVER_DECODERS"), *hang = getenv("V4L2_DRIVER_HANGS");
+    const char *count = getenv("KIOSK_TEST_V4L2_DECODERS"), *hang = getenv("KIOSK_TEST_V4L2_HANGS");
     char name[24];
     int number;
     if (!count) return;
@@ -545,7 +547,7 @@ __attribute__((constructor)) static void begin(void) {
 }
 
 __attribute__((destructor)) static void report(void) {
-    const char *path = getenv("V4L2_DRIVER_CALLS");
+    const char *path = getenv("KIOSK_TEST_V4L2_CALLS");
     FILE *file = path ? fopen(path, "w") : NULL;
     if (file) {
         fprintf(file, "%d %d\n", refused, total);

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "va_driver.h"
 
+#include "../CTestSupport/process_counts.h"
 #include "va_encoder.h"
 
 #include <dlfcn.h>
@@ -72,6 +73,8 @@ static struct {
     char name[32];
     int calls, first, count;
 } faults[64];
+// In players: the picture at which the driver crashes
+static int crash_at, drawn;
 static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1, offers_filter = 1,
     offers_encoder = 1, offers_b_pictures, offers_sync_buffer = 1, offers_headers = 1, offers_quantiser = 1, stall;
 
@@ -384,21 +387,27 @@ static VAStatus export_surface(VADriverContextP driver, VASurfaceID id, uint32_t
 
 // ---- Decoding
 
+static int count_decoders(void) {
+    int used = 0;
+    for (int i = 0; i < COUNT(contexts); i++) used += contexts[i].used && !contexts[i].is_filter && !contexts[i].is_calm;
+    return used;
+}
+
 static VAStatus create_context(
     VADriverContextP driver, VAConfigID config, int width, int height, int flag, VASurfaceID *list, int count, VAContextID *id) {
     (void)flag, (void)list, (void)count;
     int is_filter = config == filter_config, is_encoder = config == encoder_config, is_calm = driver == &calm;
     if (!is_filter) CALL("CreateContext", VA_STATUS_ERROR_ALLOCATION_FAILED);
     pthread_mutex_lock(&mutex);
-    int i = 0, used = 0;
-    for (int j = 0; j < COUNT(contexts); j++) used += contexts[j].used && !contexts[j].is_filter && !contexts[j].is_calm;
+    int i = 0, used = count_decoders();
     while (i < COUNT(contexts) && contexts[i].used) i++;
-    if (used >= context_limit && !is_filter && !is_calm) i = COUNT(contexts);
+    if (used + used_by_others() >= context_limit && !is_filter && !is_calm) i = COUNT(contexts);
     refused += i == COUNT(contexts);
     if (i < COUNT(contexts)) 
         contexts[i] = (struct context){
             .used = 1, .is_hevc = config == hevc_config, .is_filter = is_filter, .is_encoder = is_encoder, .is_calm = is_calm, .width = (unsigned)width,
             .height = (unsigned)height, .picture = is_encoder ? calloc(1, sizeof(struct va_picture)) : NULL};
+    tell_used(count_decoders());
     pthread_mutex_unlock(&mutex);
     *id = (VAContextID)i;
     return i < COUNT(contexts) ? VA_STATUS_SUCCESS : VA_STATUS_ERROR_MAX_NUM_EXCEEDED;
@@ -408,7 +417,10 @@ static VAStatus destroy_context(VADriverContextP driver, VAContextID id) {
     (void)driver;
     if (context(id)) {
         free(context(id)->picture);
+        pthread_mutex_lock(&mutex);
         context(id)->used = 0;
+        tell_used(count_decoders());
+        pthread_mutex_unlock(&mutex);
     }
     return VA_STATUS_SUCCESS;
 }
@@ -542,6 +554,7 @@ static VAStatus end_picture(VADriverContextP driver, VAContextID id) {
     } else {
         if (c->is_idr) begin_idr(c);
         c->decoded++;
+        if (crash_at > 0 && ++drawn == crash_at) __builtin_trap();
         CALL("EndPicture", VA_STATUS_ERROR_DECODING_ERROR);
         s->number = (unsigned)(c->base + c->order - c->idr_order + 1);
         s->is_interlaced = c->is_interlaced;
@@ -668,15 +681,17 @@ static struct VADriverVTableVPP filters;
 static struct VADriverVTableProt protection;
 static struct VADriverContext driver;
 
-// For players in which it is preloaded: VA_DRIVER_CONTEXTS=1 is a device with one decoder, and when the player ends VA_DRIVER_CALLS is the file that gets
+// For players in which it is preloaded: KIOSK_TEST_VA_CONTEXTS=1 is a device with one decoder, and when the player ends KIOSK_TEST_VA_CALLS is the file that gets
 // the number of contexts made, of those refused, and of pictures decoded
 __attribute__((constructor)) static void begin(void) {
-    const char *count = getenv("VA_DRIVER_CONTEXTS");
+    const char *count = getenv("KIOSK_TEST_VA_CONTEXTS");
     if (count) context_limit = atoi(count);
+    const char *crash = getenv("KIOSK_TEST_VA_CRASH");
+    if (crash) crash_at = atoi(crash);
 }
 
 __attribute__((destructor)) static void report(void) {
-    const char *path = getenv("VA_DRIVER_CALLS");
+    const char *path = getenv("KIOSK_TEST_VA_CALLS");
     FILE *file = path ? fopen(path, "w") : NULL;
     if (!file) return;
     fprintf(file, "%d %d %d\n", va_driver_calls("CreateContext") - refused, refused, va_driver_calls("EndPicture"));

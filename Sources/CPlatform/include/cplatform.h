@@ -82,6 +82,9 @@ void kiosk_futex_advance(uint32_t *_Nonnull word);
 /// The kind of the file system that `path` lies on (linux/magic.h); -1 where there is nothing. statfs(2), which the Glibc module lacks.
 long kiosk_file_system(const char *_Nonnull path);
 
+/// Whether nobody can cut a file off that is mapped here: it is a dma-buf, or sealed memory. fstatfs(2) and fcntl(2) with F_GET_SEALS, which the Glibc module lacks.
+bool kiosk_keeps_its_size(int file);
+
 /// Opens a regular file beneath the folder `root` for reading: through no link, into no other file system, and without waiting. Its
 /// descriptor, or -1 with errno: ELOOP and EXDEV where the path leads elsewhere, EINVAL where it is no regular file. openat2(2), which the Glibc module lacks.
 int kiosk_open_beneath(int root, const char *_Nonnull path);

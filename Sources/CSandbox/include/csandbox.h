@@ -16,6 +16,8 @@ enum {
     KIOSK_READER_ARENA = 5,
     KIOSK_READER_SOURCE = 6,
     KIOSK_READER_GRANTED = 7,
+    // Mapped before the sandbox is entered, and closed then
+    KIOSK_READER_DEVICES = 255,
 };
 
 /// What becomes of a system call. The first ones allow some of its uses, by an argument; the last five allow none.
@@ -33,6 +35,7 @@ enum kiosk_sandbox_rule {
     KIOSK_FOR_READING,
     KIOSK_INTERNET_ONLY,
     KIOSK_FLAGS_ONLY,
+    KIOSK_FLAGS_AND_SEALS,
     KIOSK_SOCKET_REQUESTS,
     KIOSK_DEVICE_REQUESTS,
     /// EPERM, ENOSYS and ENOTTY without a word: honest programs ask, and go on.

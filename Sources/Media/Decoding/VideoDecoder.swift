@@ -450,7 +450,7 @@ struct VideoDecoder: ~Copyable, Sendable {
     /// Says why software decodes, where anybody wants to know. Where the device may be busy that is not said before it has been tried again.
     private mutating func sayRefusals() {
         if place != nil { return }
-        if DecoderShelf.inUse > 0, !allWays.isEmpty {
+        if DecoderShelf.isAnyInUse, !allWays.isEmpty {
             place = DecoderShelf.Place()
             refusals = []
             return

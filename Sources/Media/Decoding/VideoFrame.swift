@@ -19,6 +19,9 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// Whether it is shown as a decoder has drawn it that would draw into memory of a plane, too (``PlanePool``).
     package var takesPlaneMemory = false
 
+    /// Has whoever decoded a surface copy it to ordinary memory, where that is another process.
+    package var copier: (any SurfaceCopier)?
+
     /// The hardware decoder's own picture, which `av` describes as dmabufs; nil where `av` is what the decoder gave.
     private let origin: UnsafeMutablePointer<AVFrame>?
     private let saidFormat: AVPixelFormat?
@@ -64,7 +67,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         var frame = VideoFrame(
             adopting: copy, orientation: orientation, pixelFormat: saidFormat, origin: origin.flatMap { av_frame_clone($0) },
             isPooled: comesFromPool, use: use)
-        (frame.codec, frame.takesPlaneMemory) = (codec, takesPlaneMemory)
+        (frame.codec, frame.takesPlaneMemory, frame.copier) = (codec, takesPlaneMemory, copier)
         return frame
     }
 
@@ -85,7 +88,12 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     package func downloaded() -> VideoFrame? {
         if surface == nil { return shared() }
         SurfaceUse.noteCopied()
-        return (origin ?? av).downloaded(pixelFormat).map { VideoFrame(adopting: $0, orientation: orientation) }
+        return copier.map { $0.copy(self) } ?? mapped()
+    }
+
+    /// The same of a surface by its driver, or of one whose memory can be mapped as it is.
+    package func mapped() -> VideoFrame? {
+        (origin ?? av).downloaded(pixelFormat).map { VideoFrame(adopting: $0, orientation: orientation) }
     }
 
     /// Whether its memory is one of the few pictures that a hardware decoder has (``PicturePool``).
@@ -111,6 +119,12 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
             }
         }
     }
+}
+
+/// Copies pictures out of surfaces of another process's decoder. Any thread.
+package protocol SurfaceCopier: AnyObject, Sendable {
+    /// The same picture in ordinary memory; nil where that cannot be had. Blocks while it is copied.
+    func copy(_ frame: borrowing VideoFrame) -> VideoFrame?
 }
 
 extension UnsafeMutablePointer<AVFrame> {

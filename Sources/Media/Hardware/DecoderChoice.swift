@@ -17,8 +17,10 @@ package struct DecoderWish: Hashable, Sendable {
     var driverLimit = DriverCall.limit
     /// Whether pictures are made of the fields of interlaced frames.
     var makesPictures = true
-    /// The devices of whoever has this process read, which cannot use them itself: it asks whether they would be tried (``MediaReader/wouldUseDevice``).
+    /// The devices of another process, which this one cannot use: it asks whether they would be tried (``MediaReader/wouldUseDevice``).
     package var elsewhere: DecoderChoice.Nodes?
+    /// Why hardware is not tried for this source; nil where it is.
+    package var failure: String?
     /// What they have shown not to decode (``MediaReader/shape``).
     package var refused: Set<String> = []
 
@@ -191,14 +193,12 @@ extension DecoderChoice.Nodes {
 }
 
 extension DecoderChoice.Nodes {
-    /// Those of this machine whose drivers decode anything: each is asked once, and in a thread that may hang. None where the display cannot show what they give
-    /// out. Blocks for that, at most some seconds.
-    package static func working(device: String?) -> Self {
+    /// Those of this machine that may decode something: no driver of a graphics processor is asked, as it would be loaded into this process. None where the
+    /// display cannot show what they give out. Blocks for devices of V4L2, each of which is asked once, and in a thread that may hang.
+    package static func usable(device: String?) -> Self {
         if SurfaceUse.isPointless { return Self() }
         var nodes = Self(device: device)
         nodes.hasVideo = Folder.numbers(of: "video", in: "/dev").contains { converts("/dev/video\($0)") }
-        // Its decoders share their pictures by way of a graphics processor that may decode nothing itself.
-        if !nodes.hasVideo { nodes.render.removeAll { (try? HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: $0)) == nil } }
         return nodes
     }
 

@@ -237,7 +237,7 @@ extension VideoDecoder {
 extension DecoderChoice {
     /// The choice on this machine.
     init(_ parameters: AVCodecParameters, _ wish: DecoderWish, source: String, memory: Int) {
-        if wish.setting != .software, let failure = HardwareHistory.failure(source) {
+        if wish.setting != .software, let failure = wish.failure ?? HardwareHistory.failure(source) {
             self.init(obstacle: failure)
             return
         }

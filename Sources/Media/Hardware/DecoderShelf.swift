@@ -77,6 +77,7 @@ enum DecoderShelf {
         fileprivate init(_ lender: Lender?) {
             (self.lender, returns) = (lender, lender == nil ? nil : PictureReturns())
             DecoderShelf.state.withLock { $0.inUse += 1 }
+            DeviceNeighbours.shared?.begin()
         }
 
         deinit {
@@ -85,6 +86,7 @@ enum DecoderShelf {
                 state.inUse -= 1
                 state.releases += 1
             }
+            DeviceNeighbours.shared?.end()
         }
     }
 
@@ -119,8 +121,9 @@ enum DecoderShelf {
     /// A place in the line of those who wait for a decoder; whoever lets go of it leaves the line.
     final class Place: Sendable {
         private let number: UInt64
-        /// How often a decoder had come free when it was taken.
+        /// How often a decoder had come free when it was taken, here and in other processes.
         private let releases: UInt64
+        private let otherReleases = DeviceNeighbours.shared?.releaseCount()
 
         init() {
             (number, releases) = DecoderShelf.state.withLock { state in
@@ -135,13 +138,19 @@ enum DecoderShelf {
         }
 
         /// Whether it is the first, and a decoder has come free since.
-        var isCalled: Bool { DecoderShelf.state.withLock { $0.line.first == number && $0.releases != releases } }
+        var isCalled: Bool {
+            let isOtherFree = otherReleases != DeviceNeighbours.shared?.releaseCount()
+            return DecoderShelf.state.withLock { $0.line.first == number && ($0.releases != releases || isOtherFree) }
+        }
     }
 
     private static let state = Mutex(State())
 
-    /// How many hardware decoders are in use.
+    /// How many hardware decoders of this process are in use.
     static var inUse: Int { state.withLock { $0.inUse } }
+
+    /// Whether any is in use, be it another process's.
+    static var isAnyInUse: Bool { inUse > 0 || DeviceNeighbours.shared?.isAnyInUse() == true }
 
     /// Whether anybody stands in line for a decoder.
     static var isAwaited: Bool { state.withLock { !$0.line.isEmpty } }
@@ -169,7 +178,8 @@ enum DecoderShelf {
     static func end(_ raw: UnsafeMutablePointer<AVCodecContext>, _ lease: Lease) {
         // Its last picture frees it.
         if lease.identity.lendsBuffers { return }
-        let isReusable = lease.isSound && lease.identity.isReusable
+        // Who shares the device with other processes keeps nothing from them.
+        let isReusable = lease.isSound && lease.identity.isReusable && DeviceNeighbours.shared == nil
         var former: Kept? = Kept(raw: raw, lease: lease)
         former?.lease.use = nil
         if isReusable {

@@ -109,13 +109,33 @@ extension AVDRMFrameDescriptor {
 
     /// FFmpeg's name of the format of a surface that is one layer; AV_PIX_FMT_NONE for others.
     var pixelFormat: AVPixelFormat {
-        guard nb_layers == 1 else { return AV_PIX_FMT_NONE }
-        switch layers.0.format {
-        case Self.fourCC("NV12"): return AV_PIX_FMT_NV12
-        case Self.fourCC("NV16"): return AV_PIX_FMT_NV16
-        case Self.fourCC("P010"): return AV_PIX_FMT_P010LE
-        case Self.fourCC("YU12"): return AV_PIX_FMT_YUV420P
-        default: return AV_PIX_FMT_NONE
-        }
+        nb_layers == 1 ? SurfaceFormat(code: layers.0.format)?.pixelFormat ?? AV_PIX_FMT_NONE : AV_PIX_FMT_NONE
+    }
+}
+
+/// A format of surfaces, by both of its names.
+package struct SurfaceFormat: Hashable, Sendable {
+    /// DRM's and FFmpeg's.
+    package let code: UInt32, pixelFormat: AVPixelFormat
+
+    private static let all = [
+        SurfaceFormat("NV12", AV_PIX_FMT_NV12), SurfaceFormat("NV16", AV_PIX_FMT_NV16), SurfaceFormat("P010", AV_PIX_FMT_P010LE),
+        SurfaceFormat("YU12", AV_PIX_FMT_YUV420P),
+    ]
+
+    private init(_ name: StaticString, _ pixelFormat: AVPixelFormat) {
+        (code, self.pixelFormat) = (AVDRMFrameDescriptor.fourCC(name), pixelFormat)
+    }
+
+    /// nil of one that is not known.
+    package init?(code: UInt32) {
+        guard let format = Self.all.first(where: { $0.code == code }) else { return nil }
+        self = format
+    }
+
+    /// The same by an AVPixelFormat.
+    package init?(pixelFormat: Int32) {
+        guard let format = Self.all.first(where: { $0.pixelFormat.rawValue == pixelFormat }) else { return nil }
+        self = format
     }
 }

@@ -116,7 +116,7 @@ package enum FFmpegLog {
 
 extension UnsafeMutablePointer<AVFrame> {
     /// The corresponding C function is `av_frame_free`.
-    func free() {
+    package func free() {
         var pointer: Self? = self
         av_frame_free(&pointer)
     }

@@ -79,7 +79,7 @@ struct SourceOpener: Sendable {
         _ request: ItemOpener.Request, at location: String?, _ interruption: Interruption
     ) throws(MediaError) -> ItemOpener.Opened {
         let item = request.item
-        if let readers, let order = order(for: request, at: location) {
+        if let readers, let order = order(for: request, at: location, by: readers) {
             if let opened = try open(request, order, by: readers, interruption) { return opened }
             memory.withLock { $0.note(Source(item), in: \.forDevice) }
         }
@@ -135,20 +135,26 @@ struct SourceOpener: Sendable {
 
     // MARK: In a process
 
-    /// What a process is to read of an item; nil where it has to be read in this one, as a device is to decode it.
-    private func order(for request: ItemOpener.Request, at location: String?) -> OpenOrder? {
+    /// What a process is to read of an item; nil where it has to be read in this one: a device is to decode what comes over the network, or there are no
+    /// processes.
+    private func order(for request: ItemOpener.Request, at location: String?, by readers: Readers) -> OpenOrder? {
         let item = request.item, source = location ?? item.source
-        let isForDevice = memory.withLock { $0.forDevice.contains(Source(item)) }
-        guard item.decoder != .hardware, !isForDevice else { return nil }
         var order = OpenOrder(.play, source, item.stream, isKept: location != nil)
+        let failure = HardwareHistory.failure(source)
+        let nodes = item.decoder == .automatic && failure == nil ? DecoderChoice.Nodes.usable(device: decoderDevice) : .init()
+        let isForDevice = !nodes.isEmpty && memory.withLock { $0.forDevice.contains(Source(item)) }
+        order.usesDevices = item.decoder == .hardware || isForDevice
+        if order.usesDevices, order.needsNetwork || readers.isolation == .thread { return nil }
         (order.samples, order.threads) = (samples, decoderThreads)
         (order.audio, order.video, order.isMuted) = (item.audioTrack, item.videoTrack, item.isMuted)
         (order.start, order.precision) = (request.time, request.precision)
         (order.takesTime, order.deinterlacing) = (takesTime, item.deinterlace == .off ? .off : fields(of: item))
         order.displaySize = displaySize().map { PixelSize(width: $0.width, height: $0.height) }
         order.needsFilters = memory.withLock { $0.filtered.contains(Source(item)) }
-        if item.decoder == .automatic {
-            order.decoder.elsewhere = .working(device: decoderDevice)
+        if order.usesDevices { order.decoder.setting = item.decoder }
+        (order.decoder.device, order.decoder.failure) = (decoderDevice, failure)
+        if item.decoder == .automatic, !order.usesDevices {
+            order.decoder.elsewhere = nodes
             let now = HostTime.now
             order.decoder.refused = memory.withLock { Set($0.refused.filter { $0.value > now }.keys) }
         }
@@ -172,18 +178,46 @@ struct SourceOpener: Sendable {
             }
             memory.withLock { $0.crashes.hasNothingBehind(path) }
         }
-        guard let client = try ReaderClient(order, by: readers, interruption) else { return nil }
+        guard let client = try client(order, by: readers, interruption) else { return nil }
+        if let shape = client.refusedShape {
+            refuse(shape, Source(item))
+        } else if client.usesDevices, item.decoder == .automatic {
+            memory.withLock { $0.note(Source(item), in: \.forDevice) }
+        }
         return opened(client, for: item, Self.beginsElsewhere(client.description, request.time).map { [$0] } ?? [])
     }
+
+    /// Has a source be read; without devices where a process with devices has not survived them.
+    private func client(
+        _ order: OpenOrder, by readers: Readers, _ interruption: Interruption
+    ) throws(MediaError) -> ReaderClient? {
+        do throws(MediaError) { return try ReaderClient(order, by: readers, interruption) } catch {
+            guard case .readerFailed(let reason) = error.reason, order.usesDevices || order.decoder.elsewhere?.isEmpty == false else {
+                throw error
+            }
+            var order = order
+            order.decoder.failure = Self.deviceFailure(reason)
+            HardwareHistory.failed(order.source, Self.deviceFailure(reason))
+            (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (false, .software, nil)
+            return try ReaderClient(order, by: readers, interruption)
+        }
+    }
+
+    private static func deviceFailure(_ reason: String) -> String { "the process that decoded it with a device has ended: \(reason)" }
 
     private func opened(_ client: ReaderClient, for item: PlaylistItem, _ problems: [String]) -> ItemOpener.Opened {
         Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made, by a process")
         let path = item.path
         if client.needsFilters { memory.withLock { $0.note(Source(item), in: \.filtered) } }
         let length = client.description.video?.duration ?? client.description.duration
+        let isDecodedByDevice = client.usesDevices && client.refusedShape == nil
         let reader = IsolatedItemReader(
             client, problems: problems, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item)
         ) { [memory] ending in
+            // It may be the driver: software is tried before the file is left out.
+            if isDecodedByDevice, case .died(let reason, _, _) = ending {
+                return HardwareHistory.failed(client.source, Self.deviceFailure(reason))
+            }
             memory.withLock { memory in
                 switch ending {
                 case .ended: memory.crashes.ended(path)
