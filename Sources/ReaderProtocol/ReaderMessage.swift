@@ -117,6 +117,8 @@ package enum ReaderNote: Hashable, Sendable {
     case refusedByDevices(String)
     /// Its device has failed, and why.
     case deviceFailed(String)
+    /// What one that it has opened calls itself.
+    case device(String)
 }
 
 /// What a reader cannot get itself.
@@ -273,6 +275,7 @@ extension ReaderNote: WireValue {
         case .lineSpeed(let rate): wire.put(1 as UInt8, rate)
         case .refusedByDevices(let shape): wire.put(2 as UInt8, WireText(shape, .names))
         case .deviceFailed(let reason): wire.put(3 as UInt8, WireText(reason, .words))
+        case .device(let name): wire.put(4 as UInt8, WireText(name, .words))
         }
     }
 
@@ -283,6 +286,7 @@ extension ReaderNote: WireValue {
         case 1: self = .lineSpeed(try wire.take(in: Throughput.plausible))
         case 2: self = .refusedByDevices(try wire.words(.names) ?? "")
         case 3: self = .deviceFailed(try wire.words(.words) ?? "")
+        case 4: self = .device(try wire.words(.words) ?? "")
         default: throw .unknown("note", Int(number))
         }
     }

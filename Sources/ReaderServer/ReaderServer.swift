@@ -187,12 +187,13 @@ package enum ReaderServer {
         let authorities = order.settings.certificateAuthorities.map { [$0] } ?? []
         let readable = list(authorities + (order.usesDevices ? DecoderWish.driverFolders : []))
         let devices = list(order.usesDevices ? order.decoder.deviceNodes : [])
+        var opened: [String] = []
         let isEntered = readable.withUnsafeBufferPointer { readable in
             devices.withUnsafeBufferPointer { devices in
                 (limits.readable, limits.devices) = (readable.baseAddress, devices.baseAddress)
                 guard order.usesDevices else { return kiosk_enter_sandbox(profile, &limits, report, &state) }
                 guard kiosk_restrict_process(profile, &limits, &state) else { return false }
-                useDevices(order, gifts)
+                opened = useDevices(order, gifts)
                 kiosk_filter_calls(profile, report, &state)
                 return true
             }
@@ -203,18 +204,19 @@ package enum ReaderServer {
         var readiness = ReaderReadiness()
         (readiness.hasFilter, readiness.landlock) = (state.has_filter, Int(state.landlock))
         channel.send(.ready(readiness))
+        for device in opened { channel.send(.note(.device(device))) }
         return true
     }
 
     /// Opens the devices, and has decoders know of those of other readers.
-    private static func useDevices(_ order: OpenOrder, _ gifts: Gifts) {
+    private static func useDevices(_ order: OpenOrder, _ gifts: Gifts) -> [String] {
         if let page = gifts.devices, let place = order.devicePlace {
             DeviceNeighbours.set(
                 DeviceNeighbours(
                     isAnyInUse: { page.isInUse(butBy: place) }, releaseCount: { page.releaseCount }, begin: { page.begin(place) },
                     end: { page.end(place) }))
         }
-        order.decoder.openDevices()
+        return order.decoder.openDevices()
     }
 
     private static let nameChannel = Mutex<ReaderChannel?>(nil)

@@ -423,6 +423,7 @@ package final class ReaderClient: @unchecked Sendable {
             if usesDevices, name != "software", let video = description.video {
                 HardwareHistory.announce(source, "\(video.codec) \(video.width)×\(video.height)", codec: video.codec, by: name)
             }
+        case .note(.device(let name)): if usesDevices { HardwareHistory.announce(device: name) }
         case .note(.refusedByDevices(let shape)): refusedShape = shape
         case .note(.deviceFailed(let reason)): if usesDevices { HardwareHistory.failed(source, reason) }
         case .surface(let surface): if surfaces?.take(surface, descriptor) == false { die(.lied(.place(0))) }

@@ -327,6 +327,7 @@ enum Samples {
                     number: 3, format: 0x3231_564E, modifier: .max,
                     planes: [.init(object: 0, offset: 0, pitch: 640), .init(object: 0, offset: 1 << 20, pitch: 640)])),
             .note(.refusedByDevices("h264 1920x1080 8")), .note(.deviceFailed("it did not answer for 1 s")),
+            .note(.device("/dev/dri/renderD128: a driver")),
             .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover),
             .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),
         ]

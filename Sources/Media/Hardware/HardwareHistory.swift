@@ -40,6 +40,11 @@ package enum HardwareHistory {
         DecoderPlan.forgetMissing()
     }
 
+    /// Says what a device calls itself, once.
+    package static func announce(device: String) {
+        if state.withLock({ $0.announced.insert(device).inserted }) { log.info("\(device)") }
+    }
+
     /// Says what decodes an item: a codec's first on a device at `info`, the others at `debug`.
     package static func announce(_ source: String, _ title: String, codec: String, by decoder: String) {
         let isNews = state.withLock { $0.announced.insert("\(codec) \(decoder)").inserted }

@@ -44,7 +44,11 @@ extension DecoderWish {
 
     /// Opens the graphics processors that this wish may want, whose drivers have to be loaded while they can be. Blocks, for
     /// ``HardwareDevice/timeLimit`` each at most. The corresponding C function is `av_hwdevice_ctx_create`.
-    package func openDevices() {
-        for node in DecoderChoice.Nodes(device: device).render { _ = try? HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node) }
+    ///
+    /// - Returns: what those call themselves that have been opened: `/dev/dri/renderD128: …`.
+    package func openDevices() -> [String] {
+        DecoderChoice.Nodes(device: device).render.compactMap { node in
+            (try? HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node)).map { "\(node): \($0.name)" }
+        }
     }
 }

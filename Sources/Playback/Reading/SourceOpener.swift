@@ -143,7 +143,7 @@ struct SourceOpener: Sendable {
         let failure = HardwareHistory.failure(source)
         let nodes = item.decoder == .automatic && failure == nil ? DecoderChoice.Nodes.usable(device: decoderDevice) : .init()
         let isForDevice = !nodes.isEmpty && memory.withLock { $0.forDevice.contains(Source(item)) }
-        order.usesDevices = item.decoder == .hardware || isForDevice
+        order.usesDevices = item.decoder == .hardware && failure == nil || isForDevice
         if order.usesDevices, order.needsNetwork || readers.isolation == .thread { return nil }
         (order.samples, order.threads) = (samples, decoderThreads)
         (order.audio, order.video, order.isMuted) = (item.audioTrack, item.videoTrack, item.isMuted)
@@ -151,7 +151,8 @@ struct SourceOpener: Sendable {
         (order.takesTime, order.deinterlacing) = (takesTime, item.deinterlace == .off ? .off : fields(of: item))
         order.displaySize = displaySize().map { PixelSize(width: $0.width, height: $0.height) }
         order.needsFilters = memory.withLock { $0.filtered.contains(Source(item)) }
-        if order.usesDevices { order.decoder.setting = item.decoder }
+        // Where it has failed, it is said why software decodes.
+        if order.usesDevices || item.decoder == .hardware { order.decoder.setting = item.decoder }
         (order.decoder.device, order.decoder.failure) = (decoderDevice, failure)
         if item.decoder == .automatic, !order.usesDevices {
             order.decoder.elsewhere = nodes
