@@ -36,8 +36,8 @@ package final class AssetCache: Sendable {
         var isScanned = false
         /// What has been played since the thread looked last.
         var used: Set<Path> = []
-        /// What is not playable.
-        var rejected: [Path] = []
+        /// Entries that are not playable.
+        var rejected: [CacheEntry] = []
         var wanted: [Path] = []
         /// How far the one that is fetched is.
         var fetching: (source: Path, bytes: Int64, size: Int64)?
@@ -103,21 +103,25 @@ package final class AssetCache: Sendable {
         guard Self.mayKeep(source) else { return nil }
         let source = Path(source)
         _ = state.wait(until: .now + Self.scanLimit) { $0.isScanned || $0.isStopping ? true : nil }
-        guard let entry = state.withLock({ $0.kept[source] }) else { return nil }
-        guard store.isComplete(entry) else {
-            reject(source.string)
-            return nil
+        while let entry = state.withLock({ $0.kept[source] }) {
+            if store.isComplete(entry) {
+                state.withLock { _ = $0.used.insert(source) }
+                return store.contentPath(entry)
+            }
+            // Another content may have taken its place since.
+            reject(source.string, at: store.contentPath(entry))
         }
-        state.withLock { _ = $0.used.insert(source) }
-        return store.contentPath(entry)
+        return nil
     }
 
-    /// What is kept of a source cannot be played: it is deleted and fetched again. From any thread.
-    package func reject(_ source: String) {
+    /// The file that was given out for a source cannot be played: it is deleted, and the source is fetched again. Where another content has taken its place
+    /// meanwhile, as a file of another name, that stays. From any thread.
+    package func reject(_ source: String, at file: String) {
         let source = Path(source)
         state.signal { state in
+            guard let entry = state.kept[source], store.contentPath(entry) == file else { return }
             state.kept[source] = nil
-            if !state.rejected.contains(source) { state.rejected.append(source) }
+            state.rejected.append(entry)
         }
     }
 
@@ -218,8 +222,8 @@ package final class AssetCache: Sendable {
             return (state.used, state.rejected)
         }
         for source in used { store.touch(CacheKey(source)) }
-        if !rejected.isEmpty { for entry in store.scan() where rejected.contains(entry.source) { store.remove(entry) } }
-        return rejected
+        for entry in rejected { store.remove(entry) }
+        return rejected.map(\.source)
     }
 
     private func unique(_ sources: [Path]) -> [Path] {

@@ -180,11 +180,16 @@ final class CacheFetch {
         }
         writer = nil
         do throws(CacheError) {
-            let entry = try cache.store.commit(part, insteadOf: plan.kept)
-            cache.state.withLock { state in
-                state.kept[source] = entry
-                state.parts[source] = nil
+            let entry = try cache.store.commit(part)
+            let former = cache.state.withLock { state in
+                defer { (state.kept[source], state.parts[source]) = (entry, nil) }
+                // It is not to be looked for any more, not to be played nor to be deleted.
+                let rejected = state.rejected.filter { $0.source == source }
+                state.rejected.removeAll { $0.source == source }
+                return [state.kept[source]].compactMap { $0 } + rejected
             }
+            // Who plays it has it open, and goes on.
+            for former in former where former.file != entry.file { cache.store.removeContent(former) }
             let what = plan.kept == nil ? "is kept now" : "has changed, and is kept anew"
             cache.tell(.note("cache: \(source.string.withoutCredentials) (\(ByteCount(entry.size))) \(what)"))
         } catch { return fail(error) }

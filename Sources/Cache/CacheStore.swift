@@ -127,8 +127,8 @@ struct CacheStore {
     /// Notes how much of a part is sure to be on the disk.
     func note(_ entry: CacheEntry) throws(CacheError) { try write(entry, to: partEntryPath(CacheKey(entry.source))) }
 
-    /// Makes a part that is complete, and written through, the content of its URL in place of `former`.
-    func commit(_ part: CacheEntry, insteadOf former: CacheEntry?) throws(CacheError) -> CacheEntry {
+    /// Makes a part that is complete, and written through, the content of its URL.
+    func commit(_ part: CacheEntry) throws(CacheError) -> CacheEntry {
         let key = CacheKey(part.source)
         var entry = part
         entry.synced = entry.size
@@ -140,10 +140,11 @@ struct CacheStore {
             throw error
         }
         unlink(partEntryPath(key))
-        // Who plays it has it open, and goes on.
-        if let former, former.file != entry.file { unlink(contentPath(former)) }
         return entry
     }
+
+    /// Deletes a content that another one has taken the place of.
+    func removeContent(_ entry: CacheEntry) { unlink(contentPath(entry)) }
 
     /// Says that a file has been used now.
     func touch(_ key: CacheKey) { utimensat(AT_FDCWD, entryPath(key), nil, 0) }

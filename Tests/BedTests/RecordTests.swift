@@ -8,7 +8,7 @@ extension BedTests {
     @Suite struct Recordings {
         /// A folder on the host that the guest may write, and the shell line's output.
         private func guest(_ name: String, _ script: String) throws -> (folder: String, output: String) {
-            let folder = "/tmp/kiosk-bed-record-\(name)"
+            let folder = "/tmp/kiosk-bed-record-\(name)-\(UUID().uuidString)"
             try? FileManager.default.removeItem(atPath: folder)
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             let line = "cd \(folder); kiosk=\(try Bed.player()); \(script)"

@@ -308,9 +308,14 @@ import Testing
         #expect(cache.file(for: server.url()) == nil)
         #expect(wait { bytes(cache.file(for: server.url())) == content })
         // Of the right length, and rubbish: who opens it says so.
-        cache.reject(server.url())
+        let kept = try #require(cache.file(for: server.url()))
+        cache.reject(server.url(), at: kept)
         #expect(cache.file(for: server.url()) == nil)
         #expect(wait { bytes(cache.file(for: server.url())) == content })
+        #expect(server.requests.count == 3)
+        // What somebody says of it who has opened it later than that says nothing of what has come since.
+        cache.reject(server.url(), at: kept)
+        #expect(bytes(cache.file(for: server.url())) == content)
         #expect(server.requests.count == 3)
     }
 

@@ -129,7 +129,7 @@ struct IsolationTests {
         init(_ file: String) { self.file = file }
 
         func file(for source: String) -> String? { file }
-        func reject(_ source: String) { thrownAway.withLock { $0.append(source) } }
+        func reject(_ source: String, at file: String) { thrownAway.withLock { $0.append(source) } }
     }
 
     @Test(arguments: [true, false]) func `what kills its decoder is not fetched to be decoded by the player`(_ kills: Bool) throws {

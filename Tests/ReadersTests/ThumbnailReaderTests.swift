@@ -98,10 +98,12 @@ struct ThumbnailReaderTests {
 
     /// Time in which others had the processor does not count.
     @Test func `a reader has the time in which it runs, or hangs`() {
-        #expect(FairTime.share(of: .seconds(5), ran: nil) == .seconds(5))
-        #expect(FairTime.share(of: .seconds(5), ran: .zero) == .seconds(5), "it hangs")
-        #expect(FairTime.share(of: .seconds(5), ran: .milliseconds(3)) == .milliseconds(3), "it is starved")
-        #expect(FairTime.share(of: .seconds(5), ran: .seconds(9)) == .seconds(5), "it has two threads")
+        func share(_ ran: MediaTime?, isReady: Bool = false) -> MediaTime { FairTime.share(of: .seconds(5), ran: ran) { isReady } }
+        #expect(share(nil) == .seconds(5))
+        #expect(share(.zero) == .seconds(5), "it hangs")
+        #expect(share(.zero, isReady: true) == .zero, "others have the processors")
+        #expect(share(.milliseconds(3)) == .milliseconds(3), "it is starved")
+        #expect(share(.seconds(9)) == .seconds(5), "it has two threads")
         let now = HostTime.now
         var own = FairTime(FairTime.clock(ofProcess: getpid()), every: .seconds(1), from: now)
         #expect(own.total(at: now + .milliseconds(500)) == .milliseconds(500))
@@ -109,6 +111,26 @@ struct ThumbnailReaderTests {
         #expect(own.total(at: now + .seconds(3600)) < .seconds(60))
         var unknown = FairTime(FairTime.clock(ofProcess: 99_999_999), every: .seconds(1), from: now)
         #expect(unknown.total(at: now + .seconds(3600)) == .seconds(3600))
+    }
+
+    @Test func `a thread that runs is told from one that sleeps`() throws {
+        // The thread that asks runs as it asks, and is one of its process.
+        var own = clockid_t()
+        #expect(pthread_getcpuclockid(pthread_self(), &own) == 0 && FairTime.isReady(own))
+        #expect(FairTime.isReady(FairTime.clock(ofProcess: getpid())))
+        #expect(!FairTime.isReady(FairTime.clock(ofProcess: 99_999_999)))
+        // Its name is what makes its line hard to read.
+        let sleeper = Process()
+        sleeper.executableURL = URL(filePath: "/bin/sh")
+        sleeper.arguments = ["-c", "printf ') R 1' >/proc/self/comm 2>/dev/null; read line"]
+        let pipe = Pipe()
+        (sleeper.standardInput, sleeper.standardOutput) = (pipe, FileHandle.nullDevice)
+        try sleeper.run()
+        defer { sleeper.terminate() }
+        let clock = FairTime.clock(ofProcess: sleeper.processIdentifier)
+        let deadline = HostTime.now + .seconds(120)
+        while FairTime.isReady(clock), HostTime.now < deadline { usleep(10_000) }
+        #expect(!FairTime.isReady(clock))
     }
 
     // MARK: What does harm

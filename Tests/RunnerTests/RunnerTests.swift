@@ -81,9 +81,12 @@ import Testing
         let output = try String(contentsOfFile: runs[0].output, encoding: .utf8)
         let child = output.split(separator: "\n").first { $0.hasPrefix("child ") }.map { $0.dropFirst(6) }
         #expect((child != nil) == (name == "hangs"))
-        // Nobody may have waited for it yet.
-        let state = child.flatMap { try? String(contentsOfFile: "/proc/\($0)/stat", encoding: .utf8) }
-        #expect(state?.contains(") Z ") != false, "\(state ?? "")")
+        // A signal takes its time, and nobody may have waited for it yet.
+        func state() -> String? { child.flatMap { try? String(contentsOfFile: "/proc/\($0)/stat", encoding: .utf8) } }
+        var isGone: Bool { state()?.contains(") Z ") != false }
+        let deadline = ContinuousClock.now + .seconds(120)
+        while !isGone, ContinuousClock.now < deadline { usleep(10_000) }
+        #expect(isGone, "\(state() ?? "")")
     }
 
     @Test func `a process that fails as it ends has failed`() throws {

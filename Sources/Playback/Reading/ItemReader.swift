@@ -6,8 +6,8 @@ import KioskVocabulary
 package protocol AssetFiles: Sendable {
     /// The file to be opened in place of a source; nil where there is none.
     func file(for source: String) -> String?
-    /// That file cannot be played.
-    func reject(_ source: String)
+    /// That file, which was given out for the source, cannot be played.
+    func reject(_ source: String, at file: String)
 }
 
 /// What an item is read from: its pictures and its samples, each in order, from a chosen item time on.

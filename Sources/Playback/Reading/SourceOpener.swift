@@ -67,7 +67,7 @@ struct SourceOpener: Sendable {
                 switch error.reason {
                 // It says nothing of the copy; and what kills a decoder is not to be had from the server either, to be read in this process.
                 case .cancelled, .readerFailed: throw error
-                default: files?.reject(source)
+                default: files?.reject(source, at: location)
                 }
             }
         }
