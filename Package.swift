@@ -100,7 +100,8 @@ let package = Package(
         .target(
             name: "Export",
             dependencies: [
-                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplayCore", "KioskPlayback", "Configuration", "KioskMedia",
+                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplayCore", "KioskPlayback", "KioskReaders", "Configuration",
+                "KioskMedia",
                 "KioskVocabulary", "KioskPlatform",
             ],
             swiftSettings: upcoming),
@@ -224,6 +225,7 @@ let package = Package(
         .testTarget(
             name: "ExportTests",
             dependencies: [
+                "KioskReaders",
                 "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
                 "KioskPlatform", "TestSupport", "KioskVocabulary", "VADriver",
             ],
@@ -241,6 +243,7 @@ let package = Package(
         .testTarget(
             name: "ControlsTests",
             dependencies: [
+                "KioskReaders",
                 "Controls", "CCairo", "KioskAudioCore", "KioskDisplayCore", "KioskInputCore", "KioskMedia", "KioskPlayback",
                 "KioskVocabulary",
                 "KioskPlatform", "TestSupport",
@@ -249,6 +252,7 @@ let package = Package(
         .testTarget(
             name: "RemoteTests",
             dependencies: [
+                "KioskReaders",
                 "Remote", "Cache", "Commands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform", "TestSupport",
                 "KioskVocabulary",
             ],

@@ -34,6 +34,8 @@
      CLONE_NEWPID | CLONE_NEWNET)
 #define WRITES (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
 #define IOCTL(type) ((uint32_t)(type) << 8)
+// DRM, V4L2, media controllers, dma-bufs and fences, memory for dma-bufs (heaps, udmabuf): bits 8 to 15 of a request are its kind
+#define DEVICES ARGUMENT(1, IOCTL(0xff), 7, IOCTL('d'), IOCTL('V'), IOCTL('|'), IOCTL('b'), IOCTL('>'), IOCTL('H'), IOCTL('u'))
 
 const struct call_rule call_rules[] = {
     [KIOSK_ALLOWED] = ALWAYS("yes", ALLOW),
@@ -54,9 +56,9 @@ const struct call_rule call_rules[] = {
     [KIOSK_FLAGS_AND_SEALS] =
         {"flags and seals", COUNT, ALLOW, ARGUMENT(1, 0, 6, F_GETFL, F_SETFL, F_GETFD, F_SETFD, F_DUPFD_CLOEXEC, F_ADD_SEALS)},
     [KIOSK_SOCKET_REQUESTS] = {"sockets only", FAIL(ENOTTY), ALLOW, ARGUMENT(1, 0, 2, FIONREAD, FIONBIO)},
-    // DRM, V4L2, media controllers, dma-bufs and fences, memory for dma-bufs (heaps, udmabuf): bits 8 to 15 of a request are its kind
-    [KIOSK_DEVICE_REQUESTS] =
-        {"devices only", FAIL(ENOTTY), ALLOW, ARGUMENT(1, IOCTL(0xff), 7, IOCTL('d'), IOCTL('V'), IOCTL('|'), IOCTL('b'), IOCTL('>'), IOCTL('H'), IOCTL('u'))},
+    [KIOSK_DEVICE_REQUESTS] = {"devices only", FAIL(ENOTTY), ALLOW, DEVICES},
+    [KIOSK_SOCKET_AND_DEVICE_REQUESTS] =
+        {"sockets and devices only", FAIL(ENOTTY), ALLOW, DEVICES, .exact_count = 2, .exact = {FIONREAD, FIONBIO}},
     [KIOSK_REFUSED] = ALWAYS("no", FAIL(EPERM)),
     [KIOSK_NOT_THERE] = ALWAYS("no", FAIL(ENOSYS)),
     [KIOSK_NO_DEVICE] = ALWAYS("no", FAIL(ENOTTY)),
@@ -78,20 +80,20 @@ const struct call_rule call_rules[] = {
 #endif
 #define CALLS(...) \
     (const struct kiosk_sandbox_call[]){__VA_ARGS__}, sizeof((struct kiosk_sandbox_call[]){__VA_ARGS__}) / sizeof(struct kiosk_sandbox_call)
-#define EACH(rule) {KIOSK_##rule, KIOSK_##rule, KIOSK_##rule}
-#define RULES(file, network, hardware) {KIOSK_##file, KIOSK_##network, KIOSK_##hardware}
+#define EACH(rule) {KIOSK_##rule, KIOSK_##rule, KIOSK_##rule, KIOSK_##rule}
+#define RULES(file, network, hardware, both) {KIOSK_##file, KIOSK_##network, KIOSK_##hardware, KIOSK_##both}
 
 static const struct kiosk_sandbox_row rows[] = {
     {EACH(ALLOWED), "threads wait for each other, and for the player", CALLS(CALL(futex), CALL(sched_yield), CALL(membarrier))},
-    {RULES(SOURCE_ONLY, ALLOWED, SOURCE_ONLY), "it reads what the player has opened", CALLS(CALL(pread64), CALL(lseek))},
+    {RULES(SOURCE_ONLY, ALLOWED, SOURCE_ONLY, ALLOWED), "it reads what the player has opened", CALLS(CALL(pread64), CALL(lseek))},
     {EACH(NEVER_EXECUTABLE), "memory for pictures, which is never code", CALLS(CALL(mmap), CALL(mprotect))},
     {EACH(ALLOWED), "memory", CALLS(CALL(brk), CALL(munmap), CALL(mremap), CALL(madvise), CALL(mincore))},
     {EACH(ALLOWED), "the time, and sleep",
      CALLS(CALL(clock_gettime), CALL(clock_getres), CALL(gettimeofday), OLD(time), CALL(clock_nanosleep), CALL(nanosleep),
            CALL(restart_syscall))},
-    {RULES(CONTROL_ONLY, ALLOWED, CONTROL_ONLY), "orders of the player, and answers",
+    {RULES(CONTROL_ONLY, ALLOWED, CONTROL_ONLY, ALLOWED), "orders of the player, and answers",
      CALLS(CALL(recvmsg), CALL(sendmsg), CALL(recvfrom), CALL(sendto))},
-    {RULES(LOG_ONLY, ALLOWED, LOG_ONLY), "last words before a crash", CALLS(CALL(write), CALL(writev))},
+    {RULES(LOG_ONLY, ALLOWED, LOG_ONLY, ALLOWED), "last words before a crash", CALLS(CALL(write), CALL(writev))},
     {EACH(ALLOWED), "who it is, random numbers, and what the machine has",
      CALLS(CALL(getpid), CALL(gettid), CALL(getuid), CALL(geteuid), CALL(getgid), CALL(getegid), CALL(getrandom), CALL(getrusage),
            CALL(sysinfo), CALL(getcpu), CALL(getpriority), CALL(sched_getaffinity), CALL(sched_getscheduler), CALL(sched_getparam),
@@ -104,23 +106,23 @@ static const struct kiosk_sandbox_row rows[] = {
     {EACH(ITSELF_ONLY), "abort() ends the process by a signal", CALLS(CALL(tgkill), CALL(kill))},
     {EACH(NAMES_ONLY), "names of threads and memory", CALLS(CALL(prctl))},
     {EACH(ALLOWED), "what it has open", CALLS(CALL(close), CALL(fstat))},
-    {RULES(OPEN_FILES_ONLY, ALLOWED, ALLOWED), "the C library's other fstat", CALLS(CALL(newfstatat))},
-    {RULES(COUNTED, FOR_READING, ALLOWED), "certificates and name servers; devices. Landlock says which", CALLS(CALL(openat))},
-    {RULES(COUNTED, ALLOWED, ALLOWED), "looked at before they are opened",
+    {RULES(OPEN_FILES_ONLY, ALLOWED, ALLOWED, ALLOWED), "the C library's other fstat", CALLS(CALL(newfstatat))},
+    {RULES(COUNTED, FOR_READING, ALLOWED, ALLOWED), "certificates and name servers; devices. Landlock says which", CALLS(CALL(openat))},
+    {RULES(COUNTED, ALLOWED, ALLOWED, ALLOWED), "looked at before they are opened",
      CALLS(CALL(statx), OLD(stat), OLD(lstat), OLD(access), CALL(faccessat), CALL(faccessat2), OLD(readlink), CALL(readlinkat),
            CALL(getcwd), CALL(getdents64))},
-    {RULES(COUNTED, ALLOWED, ALLOWED), "data and events of sockets and devices", CALLS(CALL(read), OLD(poll), CALL(ppoll), CALL(eventfd2))},
-    {RULES(COUNTED, FLAGS_ONLY, FLAGS_AND_SEALS), "non-blocking sockets; copies of a device's descriptor", CALLS(CALL(fcntl))},
-    {RULES(NO_DEVICE, SOCKET_REQUESTS, DEVICE_REQUESTS), "requests to a decoder; whether a descriptor is a terminal", CALLS(CALL(ioctl))},
-    {RULES(WORST, INTERNET_ONLY, COUNTED), "connections to servers", CALLS(CALL(socket))},
-    {RULES(WORST, ALLOWED, COUNTED), "connections to servers", CALLS(CALL(connect), CALL(bind))},
-    {RULES(WORST, COUNTED, COUNTED), "nobody connects to a reader", CALLS(CALL(listen), CALL(accept), CALL(accept4))},
-    {RULES(COUNTED, ALLOWED, COUNTED), "connections to servers",
+    {RULES(COUNTED, ALLOWED, ALLOWED, ALLOWED), "data and events of sockets and devices", CALLS(CALL(read), OLD(poll), CALL(ppoll), CALL(eventfd2))},
+    {RULES(COUNTED, FLAGS_ONLY, FLAGS_AND_SEALS, FLAGS_AND_SEALS), "non-blocking sockets; copies of a device's descriptor", CALLS(CALL(fcntl))},
+    {RULES(NO_DEVICE, SOCKET_REQUESTS, DEVICE_REQUESTS, SOCKET_AND_DEVICE_REQUESTS), "requests to a decoder; whether a descriptor is a terminal", CALLS(CALL(ioctl))},
+    {RULES(WORST, INTERNET_ONLY, COUNTED, INTERNET_ONLY), "connections to servers", CALLS(CALL(socket))},
+    {RULES(WORST, ALLOWED, COUNTED, ALLOWED), "connections to servers", CALLS(CALL(connect), CALL(bind))},
+    {RULES(WORST, COUNTED, COUNTED, COUNTED), "nobody connects to a reader", CALLS(CALL(listen), CALL(accept), CALL(accept4))},
+    {RULES(COUNTED, ALLOWED, COUNTED, ALLOWED), "connections to servers",
      CALLS(CALL(getsockopt), CALL(setsockopt), CALL(getsockname), CALL(getpeername), CALL(shutdown), CALL(recvmmsg), CALL(sendmmsg),
            CALL(readv), OLD(select), CALL(pselect6), OLD(epoll_create), CALL(epoll_create1), CALL(epoll_ctl), OLD(epoll_wait),
            CALL(epoll_pwait), OLD(pipe), CALL(pipe2), CALL(uname))},
-    {RULES(COUNTED, COUNTED, ALLOWED), "surfaces that are handed over, and memory for them", CALLS(CALL(dup), CALL(fstatfs), CALL(memfd_create), CALL(ftruncate))},
-    {RULES(COUNTED, COUNTED, REFUSED), "drivers ask, and go on without", CALLS(CALL(kcmp))},
+    {RULES(COUNTED, COUNTED, ALLOWED, ALLOWED), "surfaces that are handed over, and memory for them", CALLS(CALL(dup), CALL(fstatfs), CALL(memfd_create), CALL(ftruncate))},
+    {RULES(COUNTED, COUNTED, REFUSED, REFUSED), "drivers ask, and go on without", CALLS(CALL(kcmp))},
     {EACH(REFUSED), "libraries ask; the player has decided",
      CALLS(CALL(setpriority), CALL(ioprio_set), CALL(sched_setscheduler), CALL(sched_setparam), CALL(sched_setaffinity), CALL(prlimit64))},
     {EACH(WORST), "another program, or a second process", CALLS(CALL(execve), CALL(execveat), OLD(fork), OLD(vfork))},
@@ -161,7 +163,10 @@ const char *kiosk_sandbox_call_name(int number) {
 
 #define READ "read", LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR
 #define LIST "list", LANDLOCK_ACCESS_FS_READ_DIR
-enum { NETWORK = 1 << KIOSK_SANDBOX_NETWORK, HARDWARE = 1 << KIOSK_SANDBOX_HARDWARE };
+enum {
+    NETWORK = 1 << KIOSK_SANDBOX_NETWORK | 1 << KIOSK_SANDBOX_BOTH,
+    HARDWARE = 1 << KIOSK_SANDBOX_HARDWARE | 1 << KIOSK_SANDBOX_BOTH,
+};
 
 // Where a name is a link, what it leads to. /etc as a whole would be kiosk.conf, too, and its passwords.
 static const struct kiosk_sandbox_path paths[] = {

@@ -108,7 +108,7 @@ static void restrict_files(
     } all = {
         known[abi < ABI_DEVICES ? abi : ABI_DEVICES],
         // Servers listen at any port
-        profile == KIOSK_SANDBOX_NETWORK ? BIND_TCP : BIND_TCP | CONNECT_TCP,
+        kiosk_sandbox_has_network(profile) ? BIND_TCP : BIND_TCP | CONNECT_TCP,
         ABSTRACT_SOCKETS_AND_SIGNALS,
     };
     size_t size = abi < ABI_PORTS ? sizeof all.files : abi < ABI_SCOPES ? sizeof all.files + sizeof all.ports : sizeof all;
@@ -250,12 +250,14 @@ enum { LOAD = BPF_LD | BPF_W | BPF_ABS, EQUAL = BPF_JMP | BPF_JEQ | BPF_K, NOT_L
 enum { AND = BPF_ALU | BPF_AND | BPF_K, ANSWER = BPF_RET | BPF_K };
 
 static void add_call(struct program *program, int number, const struct call_rule *rule) {
-    unsigned count = rule->count, steps = count == 0 ? 1 : 1 + (rule->mask != 0) + count + 2;
+    unsigned count = rule->count, exact = rule->exact_count, mask = rule->mask != 0;
+    unsigned steps = count == 0 ? 1 : 1 + exact + mask + count + 2;
     add(program, EQUAL, 0, steps, (uint32_t)number);
     if (count > 0) {
         // The lower half of an argument comes first on both processors; the kernel takes no more of those that are looked at
         add(program, LOAD, 0, 0, (uint32_t)(offsetof(struct seccomp_data, args) + 8 * rule->argument));
-        if (rule->mask != 0) add(program, AND, 0, 0, rule->mask);
+        for (unsigned i = 0; i < exact; i++) add(program, EQUAL, exact - i + mask + count, 0, rule->exact[i]);
+        if (mask) add(program, AND, 0, 0, rule->mask);
         for (unsigned i = 0; i < count; i++) {
             add(program, EQUAL, count - i, 0, rule->values[i] == (uint32_t)OWN_PROCESS ? (uint32_t)getpid() : rule->values[i]);
         }
@@ -299,10 +301,10 @@ void kiosk_filter_calls(
 
     // Without SPEC_ALLOW older kernels make the decoder slower, against attacks by timing for which it has no secrets. Threads of a driver
     // are there already, and get the filter by TSYNC. prctl(2) is what units and containers forbid least
-    unsigned long flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW | (profile == KIOSK_SANDBOX_HARDWARE ? SECCOMP_FILTER_FLAG_TSYNC : 0);
+    unsigned long flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW | (kiosk_sandbox_has_devices(profile) ? SECCOMP_FILTER_FLAG_TSYNC : 0);
     long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given);
     int error = result > 0 ? ESRCH : errno;
-    if (result != 0 && profile != KIOSK_SANDBOX_HARDWARE) result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &given, 0, 0);
+    if (result != 0 && !kiosk_sandbox_has_devices(profile)) result = prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &given, 0, 0);
     state->has_filter = result == 0;
     if (!state->has_filter) note_lack(state, "seccomp", error);
 }

@@ -19,12 +19,12 @@ enum { TRAP_COUNT, TRAP_WORST, TRAP_STAT };
 enum { OWN_PROCESS = -1 };
 
 /// The filter's `answer` to a call. With `values` it looks at the lower half of an argument, at the bits of `mask` unless that is 0, and
-/// gives the `other` answer if that is one of them.
+/// gives the `other` answer if that is one of them, or if all of its bits are one of `exact`.
 struct call_rule {
     const char *words;
     uint32_t answer, other;
-    uint8_t argument, count;
-    uint32_t mask, values[8];
+    uint8_t argument, count, exact_count;
+    uint32_t mask, values[8], exact[2];
 };
 
 extern const struct call_rule call_rules[KIOSK_WORST + 1];

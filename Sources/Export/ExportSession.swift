@@ -4,6 +4,7 @@ import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 
 /// Makes a film of an arrangement: AVAssetExportSession.
@@ -29,6 +30,8 @@ package struct ExportSession {
         package var threads = 0
         /// The node of the only device that may encode; nil is all there are.
         package var device: String?
+        /// What reads the clips.
+        package var readers = Readers.shared
         /// Bytes that there is room for, where that is not what the disk says.
         var free: Int64?
 
@@ -107,7 +110,8 @@ package struct ExportSession {
         let renderer = SceneRenderer(width: plan.size.width, height: plan.size.height, background: arrangement.film.background)
         var playback = OfflinePlayback(
             plan.items, cadences: plan.cadences, refresh: plan.rate, imageDuration: arrangement.film.imageDuration,
-            transition: plan.transition, samples: samples, decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+            transition: plan.transition, samples: samples, decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
+            readers: options.readers)
         let begin = HostTime.now
         var heard: [Float] = []
         while true {

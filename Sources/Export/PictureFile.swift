@@ -8,8 +8,8 @@ import KioskPlayback
 final class PictureFile: Sendable {
     private let file: Descriptor
 
-    /// Its path, for this process alone.
-    var path: String { "/proc/self/fd/\(file.raw)" }
+    /// Its path, for processes of this user as long as this one runs.
+    var path: String { "/proc/\(getpid())/fd/\(file.raw)" }
 
     /// Throws where there is no memory for it.
     init(_ surface: Surface) throws(ExportError) {

@@ -99,7 +99,8 @@ package enum ReaderServer {
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
         if case .play = order.role, let page, let handed {
             channel.listen { page.readerBell.ring(.messages) }
-            return PlayServer.serve(order, serial, on: channel, page, handed, hasFilters: true)
+            PlayServer.serve(order, serial, on: channel, page, handed, hasFilters: true)
+            return page.freeDecoder()
         }
         channel.listen()
         serve(order, serial, on: channel, gifts.memory)
@@ -181,7 +182,12 @@ package enum ReaderServer {
             limits.grants = 512
         }
         let profile =
-            order.usesDevices ? KIOSK_SANDBOX_HARDWARE : order.needsNetwork ? KIOSK_SANDBOX_NETWORK : KIOSK_SANDBOX_FILE
+            switch (order.needsNetwork, order.usesDevices) {
+            case (false, false): KIOSK_SANDBOX_FILE
+            case (true, false): KIOSK_SANDBOX_NETWORK
+            case (false, true): KIOSK_SANDBOX_HARDWARE
+            case (true, true): KIOSK_SANDBOX_BOTH
+            }
         // As long as the process.
         func list(_ texts: [String]) -> [UnsafePointer<CChar>?] { texts.map { UnsafePointer<CChar>(strdup($0)) } + [nil] }
         let authorities = order.settings.certificateAuthorities.map { [$0] } ?? []

@@ -98,11 +98,11 @@ package final class ReaderClient: @unchecked Sendable {
 
     // MARK: Opening
 
-    /// Has a reader open a source and decode its beginning; nil where a device may decode it that no reader has (``DecoderWish/elsewhere``). Blocks for as
-    /// long as that takes, or until `interruption` ends it.
+    /// Has a reader open a source and decode its beginning: where that asks for libavfilter, or for the devices that may decode it
+    /// (``DecoderWish/elsewhere``), another reader, which has them. Blocks for as long as that takes, or until `interruption` ends it.
     ///
     /// - Throws: ``MediaError`` with what is wrong with the source, or with its reader.
-    package init?(
+    package init(
         _ order: OpenOrder, by readers: Readers, _ interruption: Interruption, progressWithin limit: MediaTime = ReaderClient.progressLimit
     ) throws(MediaError) {
         progressLimit = limit
@@ -118,18 +118,18 @@ package final class ReaderClient: @unchecked Sendable {
             (order.isLight, order.found) = (DecodingLoad.isLight(order.source), MediaReader.foundLength(of: order.source))
         }
         var begun = try Self.begin(order, by: readers, handed, interruption)
-        // Each of them once.
+        // Each of them once: ReaderTurns takes no second one.
         while case .asks(let request) = begun {
             switch request {
-            case .deinterlacer where !order.needsFilters: order.needsFilters = true
-            // What has the network has no devices; and a thread of this process would need none of that.
-            case .device where !order.usesDevices && !order.needsNetwork && handed == nil:
-                (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
-            default: return nil
+            case .deinterlacer: order.needsFilters = true
+            case .device: (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
+            case .file, .name: break
             }
             begun = try Self.begin(order, by: readers, handed, interruption)
         }
-        guard case .opened(let session, let opened, let landed, let found, let notes) = begun else { return nil }
+        guard case .opened(let session, let opened, let landed, let found, let notes) = begun else {
+            throw MediaError(order.source, .hasNoMedia)
+        }
         self.closing = closing.take()
         (needsFilters, usesDevices) = (order.needsFilters, order.usesDevices)
         if handed == nil {
@@ -144,7 +144,7 @@ package final class ReaderClient: @unchecked Sendable {
             places: handed != nil ? [.handed] : order.usesDevices ? [.arena, .surface] : [.arena])
         (pictures, sound) = (PlayerPictures(session.page, rules), PlayerSound(session.page))
         shared = handed == nil ? ArenaFrames(session.results, pictures.held) : nil
-        surfaces = order.usesDevices ? DeviceSurfaces(session, rules, pictures.held) : nil
+        surfaces = handed == nil && order.usesDevices ? DeviceSurfaces(session, rules, pictures.held) : nil
         sleeper = Sleeper(at: session.page.playerBell, slice: Self.slice)
         shownTo = landed.time ?? .zero
         self.session = session
@@ -420,12 +420,12 @@ package final class ReaderClient: @unchecked Sendable {
         case .damage(let damage): self.damage = damage
         case .note(.decoder(let name)):
             decoder = name
-            if usesDevices, name != "software", let video = description.video {
+            if surfaces != nil, name != "software", let video = description.video {
                 HardwareHistory.announce(source, "\(video.codec) \(video.width)×\(video.height)", codec: video.codec, by: name)
             }
-        case .note(.device(let name)): if usesDevices { HardwareHistory.announce(device: name) }
+        case .note(.device(let name)): if surfaces != nil { HardwareHistory.announce(device: name) }
         case .note(.refusedByDevices(let shape)): refusedShape = shape
-        case .note(.deviceFailed(let reason)): if usesDevices { HardwareHistory.failed(source, reason) }
+        case .note(.deviceFailed(let reason)): if surfaces != nil { HardwareHistory.failed(source, reason) }
         case .surface(let surface): if surfaces?.take(surface, descriptor) == false { die(.lied(.place(0))) }
         case .note(.lineSpeed(let rate)): if handed == nil { Throughput.note(rate, of: source) }
         case .selected(let tracks):

@@ -47,7 +47,7 @@ package final class ReaderSession: @unchecked Sendable {
         else { throw failed("there is no memory to read it with: \(SystemError())") }
         (self.page, self.results) = (page, results)
         do throws(ReaderStartError) { reader = try readers.reader(priority: priority, handed) } catch { throw failed("\(error)") }
-        let devices = order.usesDevices ? readers.takeDevicePlace() : nil
+        let devices = order.usesDevices && readers.isolation == .process ? readers.takeDevicePlace() : nil
         var order = order
         order.devicePlace = devices?.place
         self.order = order

@@ -49,6 +49,9 @@ package final class Readers: Sendable {
     /// Sanitizers have threads, so that nothing can be forked: there all are threads of this process.
     package static let shared = Readers(executable: own, isolation: kiosk_is_sanitized() ? .thread : .process)
 
+    /// Threads of this process: for debuggers, and for what has to be in one process with its display.
+    package static let inProcess = Readers(executable: own, isolation: .thread)
+
     private struct Zygote {
         var socket: SharedDescriptor
         var isReady = false

@@ -5,6 +5,7 @@ import Content
 import Doctor
 import Glibc
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Logging
 import Remote
@@ -73,7 +74,8 @@ struct DoctorCommand: ParsableCommand {
         }
         let file = configuration.expandPlaylist(limit: .seconds(3)).items.first { !isURL($0.source) }?.source
         return (
-            BoxFacts.Question(file: file, wantsSound: configuration.audio.device != .off, wantsReaders: configuration.readers != nil), []
+            BoxFacts.Question(
+                file: file, wantsSound: configuration.audio.device != .off, wantsReaders: configuration.readers.isolation == .process), []
         )
     }
 

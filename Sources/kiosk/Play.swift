@@ -83,7 +83,7 @@ struct Play: ParsableCommand {
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         startLog(Logger.Level(configuration.log.level))
         // Its libraries are loaded while the display and the sound card are opened.
-        configuration.readers?.prepare()
+        configuration.readers.prepare()
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
@@ -299,8 +299,8 @@ extension PlaybackEngine.Options {
 }
 
 extension Configuration {
-    /// What reads files in processes; nil where that is not wanted, or pictures are to be decoded into memory of the display's.
-    var readers: Readers? { playback.isolation == .off || display.picturePath == .direct ? nil : .shared }
+    /// What reads: processes, but where these are not wanted, or pictures are to be decoded into memory of the display's.
+    var readers: Readers { playback.isolation == .off || display.picturePath == .direct ? .inProcess : .shared }
 }
 
 extension AssetCache: AssetFiles {}

@@ -4,6 +4,7 @@ import KioskAudioCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import Synchronization
 import TestSupport
@@ -60,7 +61,7 @@ import Testing
             var options = PlaybackEngine.Options()
             options.loop = .item
             let items = [PlaylistItem(source: clip, gravity: .resizeAspectFill, title: "Harbour"), PlaylistItem(source: clip)]
-            player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput())
+            player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput(), readers: .shared)
             var own = ControlsSettings.test
             own.mode = mode
             let keys = try KeyMap(

@@ -5,6 +5,7 @@ import KioskAudioCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing
@@ -76,7 +77,7 @@ import Testing
             guard case .file(let source) = clip.content else { return nil }
             return PlaylistItem(source: source, gravity: arrangement.film.gravity, decoder: .software)
         }
-        let player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput())
+        let player = PlaybackEngine(items: items, options: options, video: display, audio: SilentOutput(), readers: .shared)
         let hasEnded = Monitor(false)
         player.addObserver { event in if case .playlistEnded = event { hasEnded.signal { $0 = true } } }
         player.start()

@@ -6,6 +6,7 @@ import KioskAudioCore
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import Logging
 import Remote
@@ -39,7 +40,7 @@ package final class ControlTrial {
         settings.mode = .size(width: 128, height: 72, refresh: 120)
         let display = DisplayOutput.offscreen(settings)
         let audio = SilentOutput()
-        let player = PlaybackEngine(items: [PlaylistItem(source: clip)], video: display, audio: audio)
+        let player = PlaybackEngine(items: [PlaylistItem(source: clip)], video: display, audio: audio, readers: .shared)
         let control = RemoteControl(
             player,
             RemoteSurroundings(

@@ -69,10 +69,9 @@ import Logging
                 tell("read", number, path)
                 Trial.resetPeak()
                 let before = Trial.peakMemory
-                let problem =
-                    readers
-                    ? Trial.readByProcess(path, threads: 1 + number % 2) { tell("died", number, path, $0) }
-                    : Trial.read(path, threads: 1 + number % 2)
+                let problem = Trial.read(path, threads: 1 + number % 2, by: readers ? .shared : .inProcess) {
+                    tell("died", number, path, $0)
+                }
                 if let problem {
                     failing.insert(paths.count)
                     if !problem.contains(path) { tell("wrong", number, path, "an error that does not name it: \(problem)") }
@@ -84,7 +83,7 @@ import Logging
             }
             if first / Self.batch % max(1, playEvery) == 0 {
                 tell("play", first, paths.joined(separator: " "))
-                for problem in Trial.play(paths, failing: failing, by: readers ? .shared : nil) {
+                for problem in Trial.play(paths, failing: failing, by: readers ? .shared : .inProcess) {
                     tell("wrong", first, paths.joined(separator: " "), problem)
                 }
             }

@@ -13,39 +13,19 @@ package enum Trial {
     /// Longer than this with one file is a hang.
     package static let timeLimit = MediaTime.seconds(10)
 
-    /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places, and draws previews.
-    package static func read(_ path: String, threads: Int) -> String? {
-        do throws(MediaError) {
-            let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
-            var reader = try MediaReader.open(path, samples: format, decoderThreads: threads)
-            var samples = [Float](repeating: 0, count: 2 * 2048)
-            for target in [nil, MediaTime.seconds(0.5), .seconds(1e10), .zero] {
-                if let target { _ = try? reader.seek(to: target, precision: target == .zero ? .keyFrame() : .exact) }
-                // To the end of what a second holds, and some.
-                for _ in 0..<40 {
-                    let hasFrame = reader.nextFrame() != nil
-                    let count = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }
-                    if !hasFrame, count == 0 { break }
-                }
-            }
-            if var previews = try? PreviewReader.open(path, fitting: 64, 64) {
-                for time in [MediaTime.seconds(0.5), .seconds(1e10), .zero] { _ = try? previews.preview(at: time) }
-            }
-            return nil
-        } catch {
-            return error.description
-        }
-    }
-
-    /// The same by a process of its own; `onDeath` is told what becomes of that where it ends before its file.
-    package static func readByProcess(_ path: String, threads: Int, onDeath: (String) -> Void) -> String? {
+    /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places, and draws previews; `onDeath` is told what becomes
+    /// of its reader where that ends before its file.
+    package static func read(
+        _ path: String, threads: Int, by readers: Readers = .inProcess, onDeath: (String) -> Void = { _ in }
+    ) -> String? {
         do throws(MediaError) {
             var order = OpenOrder(.play, path)
             (order.samples, order.threads) = (AudioFormat(sampleRate: 48_000, channelCount: 2), threads)
-            guard let client = try ReaderClient(order, by: .shared, Interruption()) else { return nil }
+            let client = try ReaderClient(order, by: readers, Interruption())
             var samples = [Float](repeating: 0, count: 2 * 2048)
             for target in [nil, MediaTime.seconds(0.5), .seconds(1e10), .zero] {
                 if let target { _ = try? client.seek(to: target, precision: target == .zero ? .keyFrame() : .exact) }
+                // To the end of what a second holds, and some.
                 for _ in 0..<40 {
                     let hasFrame = client.nextFrame() != nil
                     let count = samples.withUnsafeMutableBufferPointer { client.readSamples(into: $0, channelCount: 2) }
@@ -53,7 +33,9 @@ package enum Trial {
                 }
             }
             if let death = client.death { onDeath(death.description) }
-            _ = Thumbnail.read(of: path, fitting: 64, 64, by: .shared)
+            if var previews = try? PreviewSession.open(path, fitting: 64, 64, by: readers) {
+                for time in [MediaTime.seconds(0.5), .seconds(1e10), .zero] { _ = try? previews.preview(at: time) }
+            }
             return nil
         } catch {
             if case .readerFailed(let reason) = error.reason { onDeath(reason) }
@@ -63,7 +45,7 @@ package enum Trial {
 
     /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how
     /// they were played. `failing` are those that cannot be opened: each must be complained about, by its name.
-    package static func play(_ paths: [String], failing: Set<Int>, by readers: Readers? = nil) -> [String] {
+    package static func play(_ paths: [String], failing: Set<Int>, by readers: Readers = .inProcess) -> [String] {
         struct Seen {
             var started: Set<Int> = []
             var failed: [Int: String] = [:]

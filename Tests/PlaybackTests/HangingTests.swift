@@ -1,6 +1,7 @@
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Synchronization
 import TestSupport
@@ -114,7 +115,7 @@ import Testing
         let item = PlaylistItem(source: try Reel.thirty())
         for turn in 1...20 {
             let count = display.flips.count
-            let player = PlaybackEngine(items: [item], video: display, audio: SilentOutput())
+            let player = PlaybackEngine(items: [item], video: display, audio: SilentOutput(), readers: .shared)
             player.start()
             let deadline = HostTime.now + .seconds(120)
             while display.flips.count < count + 4, HostTime.now < deadline { usleep(2000) }

@@ -15,13 +15,13 @@ final class Stage {
     private let log = Monitor<[PlaybackEvent]>([])
     private var isStopped = false
 
-    /// What reads files: processes, but where $KIOSK_ISOLATION is "off", or there can be none.
-    static let readers: Readers? = getenv("KIOSK_ISOLATION").map { String(cString: $0) } == "off" || test_is_sanitized() ? nil : .shared
+    /// What reads: processes, but where $KIOSK_ISOLATION is "off", or there can be none.
+    static let readers: Readers = getenv("KIOSK_ISOLATION").map { String(cString: $0) } == "off" ? .inProcess : .shared
 
     /// Starts it; `isPaused` when it is to be paused before it has begun.
     init(
         _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any PCMOutput = SilentOutput(),
-        readers: Readers? = Stage.readers, isPaused: Bool = false, _ configure: (inout PlaybackEngine.Options) -> Void = { _ in }
+        readers: Readers = Stage.readers, isPaused: Bool = false, _ configure: (inout PlaybackEngine.Options) -> Void = { _ in }
     ) {
         var options = PlaybackEngine.Options()
         configure(&options)

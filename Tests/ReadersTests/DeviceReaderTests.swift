@@ -30,7 +30,7 @@ struct DeviceReaderTests {
     }
 
     private func open(_ path: String, _ setting: DecoderSetting = .hardware, by readers: Readers = readers) throws -> ReaderClient {
-        try #require(try ReaderClient(order(path, setting), by: readers, Interruption()))
+        try ReaderClient(order(path, setting), by: readers, Interruption())
     }
 
     /// A frame that somebody keeps.
@@ -72,6 +72,23 @@ struct DeviceReaderTests {
         let client = try open(try clip(), .automatic)
         #expect(client.usesDevices && client.decoder == "vaapi (test driver)")
         #expect(number(try next(client).frame) == 1)
+    }
+
+    /// It has the network and the devices.
+    @Test(arguments: [DecoderSetting.automatic, .hardware]) func `a stream is left to a reader with devices, too`(
+        setting: DecoderSetting
+    ) throws {
+        let path = try clip()
+        let server = try FileServer(.init { $0 == "/device.mp4" ? try? Clips.bytes(path) : nil })
+        var order = order(server.url("device.mp4"), setting)
+        order.takesTime = true
+        let client = try ReaderClient(order, by: Self.readers, Interruption())
+        #expect(client.usesDevices && client.decoder == "vaapi (test driver)" && !client.description.isLocal, "\(client.problems)")
+        #expect(try (1...60).map { _ in number(try next(client).frame) } == Array(1...60))
+        #expect(try client.seek(to: .seconds(2), precision: .exact) == .seconds(2))
+        let after = number(try next(client).frame)
+        #expect(after == 61, "\(after)")
+        #expect(client.session.page.refusals.count == 0, "\(client.session.page.refusals)")
     }
 
     /// MPEG-2, which the driver does not decode; and a driver that nobody has.

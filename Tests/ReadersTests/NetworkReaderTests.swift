@@ -22,7 +22,7 @@ struct NetworkReaderTests {
         change(&settings)
         var order = OpenOrder(.play, source, settings)
         (order.samples, order.threads, order.takesTime) = (Self.stereo, 2, true)
-        return try #require(try ReaderClient(order, by: readers, interruption))
+        return try ReaderClient(order, by: readers, interruption)
     }
 
     private func reason(_ body: () throws -> Void) -> MediaError.Reason? {

@@ -79,7 +79,7 @@ import Testing
         let path = try Clips.named(clip.name)
         var alone = try MediaReader.open(path, samples: Self.stereo, decoderThreads: 2)
         alone.takeTime()
-        let client = try #require(try ReaderClient(order(path), by: readers(isolation), Interruption()))
+        let client = try ReaderClient(order(path), by: readers(isolation), Interruption())
         #expect(client.description == alone.description)
         #expect(client.nominalFrameDuration == alone.nominalFrameDuration)
         #expect(client.selectedTracks == alone.selectedTracks && client.hasSound == alone.hasSound)
@@ -102,7 +102,7 @@ import Testing
     @Test(arguments: kinds) func `it is moved about in`(_ isolation: Readers.Isolation) throws {
         let path = try Clips.named("a.mp4")
         var alone = try MediaReader.open(path, samples: Self.stereo, decoderThreads: 2)
-        let client = try #require(try ReaderClient(order(path, from: .seconds(2)), by: readers(isolation), Interruption()))
+        let client = try ReaderClient(order(path, from: .seconds(2)), by: readers(isolation), Interruption())
         #expect(client.start == (try alone.seek(to: .seconds(2), precision: .exact)))
         for (seconds, precision) in [
             (1.0, MediaReader.SeekPrecision.exact), (4.9, .exact), (0, .exact), (3.3, .keyFrame(after: nil)), (100, .exact), (0.5, .exact),
@@ -147,7 +147,7 @@ import Testing
         ]) func `a decoder that dies in the middle`(_ deed: String, _ words: String) throws
     {
         let path = try Hostile.clipThatBeginsWell(deed)
-        let client = try #require(try ReaderClient(order(path), by: Hostile.readers, Interruption(), progressWithin: .seconds(1)))
+        let client = try ReaderClient(order(path), by: Hostile.readers, Interruption(), progressWithin: .seconds(1))
         var (count, last) = (0, MediaTime.seconds(-1))
         while let frame = client.nextFrame() {
             #expect(frame.time > last)
@@ -167,7 +167,7 @@ import Testing
         var kept: [Seen] = []
         var frames: [Kept] = []
         do {
-            let client = try #require(try ReaderClient(order(path), by: readers(isolation), Interruption()))
+            let client = try ReaderClient(order(path), by: readers(isolation), Interruption())
             for _ in 0..<8 {
                 guard let frame = client.nextFrame(), let other = alone.nextFrame() else { break }
                 frames.append(Kept(frame))

@@ -5,6 +5,7 @@ import KioskAudioCore
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing
@@ -27,7 +28,8 @@ final class Box {
         let display = DisplayOutput.open(settings)
         let audio = SilentOutput()
         let player = PlaybackEngine(
-            items: try (clips.map { try Clips.named($0) } + sources).map { PlaylistItem(source: $0) }, video: display, audio: audio)
+            items: try (clips.map { try Clips.named($0) } + sources).map { PlaylistItem(source: $0) }, video: display, audio: audio,
+            readers: .shared)
         let control = RemoteControl(
             player,
             RemoteSurroundings(

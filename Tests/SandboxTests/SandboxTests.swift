@@ -6,9 +6,9 @@ import Testing
 
 /// What a reader may do and what it may not, tried by a child each time.
 @Suite(.blocking, .needs("a build without sanitizers, which make calls of their own", !test_is_sanitized())) struct SandboxTests {
-    private static let profiles = [KIOSK_SANDBOX_FILE, KIOSK_SANDBOX_NETWORK, KIOSK_SANDBOX_HARDWARE]
+    private static let profiles = [KIOSK_SANDBOX_FILE, KIOSK_SANDBOX_NETWORK, KIOSK_SANDBOX_HARDWARE, KIOSK_SANDBOX_BOTH]
 
-    @Test("What a reader does works, and nothing of it is counted", arguments: [0, 1, 2]) func work(profile: Int) {
+    @Test("What a reader does works, and nothing of it is counted", arguments: profiles.indices) func work(profile: Int) {
         let done = Trial(profile: Self.profiles[profile]).run(TEST_WORK)
         #expect(done.isAlive && done.result == 0 && done.text == "hello\n", "\(done)")
         #expect(done.refusals.count == 0 && done.refusals.last == -1 && done.refusals.worst == -1, "\(done)")
@@ -22,8 +22,9 @@ import Testing
         #expect(offer.landlock == Trial.inForce.landlock && (!offer.has_filter || Trial.hasFilter))
     }
 
-    @Test("The worst calls end the reader, and are told", .needs("seccomp", Trial.hasFilter), arguments: [0, 1, 2]) func worst(profile: Int)
-    {
+    @Test("The worst calls end the reader, and are told", .needs("seccomp", Trial.hasFilter), arguments: profiles.indices) func worst(
+        profile: Int
+    ) {
         let calls = Row.calls(KIOSK_WORST, in: Self.profiles[profile])
         #expect(calls.count > 50)
         for (name, number) in calls {
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Others are refused, and counted", .needs("seccomp", Trial.hasFilter), arguments: [0, 1, 2]) func counted(profile: Int) {
+    @Test("Others are refused, and counted", .needs("seccomp", Trial.hasFilter), arguments: profiles.indices) func counted(profile: Int) {
         // And what the table does not name.
         let others = (0..<4).map { (name: "no. \($0) that is not in it", number: test_unlisted_call($0)) }
         #expect(others.allSatisfy { $0.number >= 0 } && test_unlisted_call(4) < 0)
@@ -124,6 +125,25 @@ import Testing
         ]
         for (comment, name, arguments, end) in rows {
             expect(Trial(profile: KIOSK_SANDBOX_NETWORK, grants: 8), name, arguments, end, comment)
+        }
+    }
+
+    @Test("A stream for a device has sockets of the internet, and requests to devices", .needs("seccomp", Trial.hasFilter)) func both() {
+        let rows: [(Comment, String, [Int], End)] = [
+            ("IPv6", "socket", [Int(AF_INET6), 1, 0], .answer),
+            ("a local one", "socket", [Int(AF_UNIX), 1, 0], .refusal(EAFNOSUPPORT, isCounted: false)),
+            ("what has come", "ioctl", [3, Int(FIONREAD), Self.room], .answer),
+            ("not to wait", "ioctl", [3, Int(kTestNonBlocking), Self.room], .answer),
+            ("whose it is", "ioctl", [3, Int(kTestSocketOwner), Self.room], .refusal(ENOTTY, isCounted: false)),
+            // Of what is no such device the kernel says so itself, by the same number.
+            ("a device's name", "ioctl", [5, Int(kTestDeviceName), Self.room], .refusal(ENOTTY, isCounted: false)),
+            // The kernel says so: this memory takes no seals.
+            ("a seal", "fcntl", [5, Int(kTestAddSeals), 0], .refusal(EPERM, isCounted: false)),
+            ("to be connected to", "listen", [3, 1], .refusal(EPERM)),
+            ("a process", "clone", [Int(SIGCHLD)], .death()),
+        ]
+        for (comment, name, arguments, end) in rows {
+            expect(Trial(profile: KIOSK_SANDBOX_BOTH, grants: 8), name, arguments, end, comment)
         }
     }
 

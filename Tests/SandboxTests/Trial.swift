@@ -58,7 +58,7 @@ struct Row {
         var count = 0
         return UnsafeBufferPointer(start: kiosk_sandbox_calls(&count), count: count).map { row in
             Row(
-                rules: [row.rules.0, row.rules.1, row.rules.2], why: String(cString: row.why),
+                rules: [row.rules.0, row.rules.1, row.rules.2, row.rules.3], why: String(cString: row.why),
                 calls: UnsafeBufferPointer(start: row.calls, count: row.count).map { (String(cString: $0.name), $0.number) })
         }
     }()

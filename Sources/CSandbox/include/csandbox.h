@@ -4,9 +4,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What a reader is for: media from a descriptor, media that it fetches, or media that a device decodes.
-enum kiosk_sandbox_profile { KIOSK_SANDBOX_FILE, KIOSK_SANDBOX_NETWORK, KIOSK_SANDBOX_HARDWARE };
-enum { KIOSK_SANDBOX_PROFILES = 3 };
+/// What a reader is for: media from a descriptor, media that it fetches, media that a device decodes, or media that it fetches for a device.
+enum kiosk_sandbox_profile { KIOSK_SANDBOX_FILE, KIOSK_SANDBOX_NETWORK, KIOSK_SANDBOX_HARDWARE, KIOSK_SANDBOX_BOTH };
+enum { KIOSK_SANDBOX_PROFILES = 4 };
+
+/// Whether a profile has the network, and devices.
+static inline bool kiosk_sandbox_has_network(enum kiosk_sandbox_profile profile) {
+    return profile == KIOSK_SANDBOX_NETWORK || profile == KIOSK_SANDBOX_BOTH;
+}
+static inline bool kiosk_sandbox_has_devices(enum kiosk_sandbox_profile profile) {
+    return profile == KIOSK_SANDBOX_HARDWARE || profile == KIOSK_SANDBOX_BOTH;
+}
 
 /// Descriptors of a reader. 0 and 1 become the log, too; what is beyond these comes by SCM_RIGHTS, from KIOSK_READER_GRANTED on.
 enum {
@@ -38,6 +46,7 @@ enum kiosk_sandbox_rule {
     KIOSK_FLAGS_AND_SEALS,
     KIOSK_SOCKET_REQUESTS,
     KIOSK_DEVICE_REQUESTS,
+    KIOSK_SOCKET_AND_DEVICE_REQUESTS,
     /// EPERM, ENOSYS and ENOTTY without a word: honest programs ask, and go on.
     KIOSK_REFUSED,
     KIOSK_NOT_THERE,

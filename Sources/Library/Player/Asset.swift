@@ -119,16 +119,10 @@ public struct Asset: Hashable, Sendable {
     /// - Throws: ``PlaybackError`` with why it cannot be opened.
     public func load() async throws -> Properties {
         try await read { [readers = Player.readers] source, settings throws(MediaError) in
-            let samples = AudioFormat(sampleRate: 48000, channelCount: 2)
-            if let readers {
-                var order = OpenOrder(.play, source, settings)
-                order.samples = samples
-                if let client = try ReaderClient(order, by: readers, Interruption()) {
-                    return Properties(client.description, played: client.selectedTracks[.video])
-                }
-            }
-            let reader = try MediaReader.open(source, samples: samples, settings: settings)
-            return Properties(reader.description, played: reader.selectedTracks[.video])
+            var order = OpenOrder(.play, source, settings)
+            order.samples = AudioFormat(sampleRate: 48000, channelCount: 2)
+            let client = try ReaderClient(order, by: readers, Interruption())
+            return Properties(client.description, played: client.selectedTracks[.video])
         }
     }
 
@@ -137,10 +131,7 @@ public struct Asset: Hashable, Sendable {
     /// - Throws: ``PlaybackError`` with why the asset cannot be opened.
     public func loadArtwork() async throws -> Artwork? {
         try await read { [readers = Player.readers] source, settings throws(MediaError) in
-            let cover =
-                if let readers {
-                    try AssetCover.read(of: source, isKept: false, settings: settings, by: readers, interruption: Interruption())
-                } else { try AssetCover.read(from: source, settings: settings) }
+            let cover = try AssetCover.read(of: source, isKept: false, settings: settings, by: readers, interruption: Interruption())
             return cover.map { Artwork(codec: $0.codec, data: $0.bytes) }
         }
     }

@@ -15,26 +15,26 @@ extension Player {
         case off
     }
 
-    /// Where players and assets that are made from now on read media. What a device decodes is read in the application.
+    /// Where players and assets that are made from now on read media.
     public static var isolation: Isolation {
         get { choice.withLock { $0.isolation } }
         set { choice.withLock { $0 = Choice(newValue) } }
     }
 
-    /// Has the processes; nil where there are to be none.
-    static var readers: Readers? { choice.withLock { $0.readers } }
+    /// What reads for them.
+    static var readers: Readers { choice.withLock { $0.readers } }
 
     private struct Choice {
         let isolation: Isolation
-        let readers: Readers?
+        let readers: Readers
 
         init(_ isolation: Isolation) {
             self.isolation = isolation
             readers =
                 switch isolation {
-                case .automatic: unsafe access(Readers.shared.executable, X_OK) == 0 ? .shared : nil
+                case .automatic: unsafe access(Readers.shared.executable, X_OK) == 0 ? .shared : .inProcess
                 case .reader(let path): Readers(executable: path)
-                case .off: nil
+                case .off: .inProcess
                 }
         }
     }

@@ -47,7 +47,7 @@ public class Player: @unchecked Sendable {
         let connection = video.connect()
         self.connection = connection
         let readers = Self.readers
-        readers?.prepare()
+        readers.prepare()
         engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect(), readers: readers)
         let items = items
         engine.addObserver { items.note($0) }

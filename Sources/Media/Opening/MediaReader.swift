@@ -202,24 +202,6 @@ package struct MediaReader: ~Copyable, Sendable {
 
     // MARK: From a source to a reader: which streams are played, and their decoders
 
-    /// Opens an item of a playlist, as all do that open one: the player, what checks it ahead of time, and what tries it meanwhile. Its entry says
-    /// which tracks are played and how it is fetched; the rest is as of ``open(_:isKept:samples:decoderThreads:decoder:audio:video:interruption:deinterlacing:pictureMemory:settings:displaySize:)``.
-    ///
-    /// - Parameters:
-    ///   - location: what is opened in its place: the file that is kept of a URL.
-    ///   - fields: what becomes of interlaced frames, where the entry does not leave them as they are.
-    package static func open(
-        _ item: PlaylistItem, at location: String? = nil, samples: AudioFormat?, decoderThreads: Int = 1,
-        decoder wish: DecoderWish = .software, interruption: Interruption = Interruption(), fields: Deinterlacing = .fields,
-        displaySize: (width: Int, height: Int)? = nil
-    ) throws(MediaError) -> MediaReader {
-        try open(
-            location ?? item.source, isKept: location != nil, samples: samples, decoderThreads: decoderThreads, decoder: wish,
-            audio: item.audioTrack,
-            video: item.videoTrack, interruption: interruption, deinterlacing: item.deinterlace == .off ? .off : fields,
-            settings: item.stream, displaySize: displaySize)
-    }
-
     /// Opens `source` and decodes its first picture, so that a source that cannot play fails here and not on the screen.
     ///
     /// Blocks for as long as that takes, at most some ``openingTimeLimit`` a step; `interruption` ends it early.

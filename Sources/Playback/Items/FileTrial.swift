@@ -7,7 +7,7 @@ import KioskVocabulary
 package enum FileTrial {
     /// Opens a file that is new, decodes its first picture and what is left at its end, and says why it cannot be played; nil where it can. A
     /// file that is cut off is one that cannot, here: somebody is still copying it, or has not copied it to its end.
-    package static func flaw(of item: PlaylistItem, by readers: Readers?) -> String? {
+    package static func flaw(of item: PlaylistItem, by readers: Readers) -> String? {
         var item = item
         item.deinterlace = .off
         do throws(MediaError) {
@@ -31,7 +31,7 @@ package enum FileTrial {
 
     /// Opens a file that somebody's stick has brought, and says why it cannot be played; nil where it can. A list is not: it is theirs, and would
     /// say what is read here.
-    package static func flaw(ofStick path: String, by readers: Readers?) -> String? {
+    package static func flaw(ofStick path: String, by readers: Readers) -> String? {
         var item = PlaylistItem(source: path)
         item.deinterlace = .off
         do throws(MediaError) {

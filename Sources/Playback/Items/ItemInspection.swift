@@ -17,8 +17,8 @@ package struct ItemInspection: Sendable {
     ///
     /// - Parameters:
     ///   - refreshRate: of the display it is meant for, in Hz.
-    ///   - readers: read files in processes, where there are such.
-    package static func inspect(_ item: PlaylistItem, refreshRate: Double, readers: Readers?) -> ItemInspection {
+    ///   - readers: read it.
+    package static func inspect(_ item: PlaylistItem, refreshRate: Double, readers: Readers) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
             let reader = try open(item, by: readers)
@@ -34,7 +34,7 @@ package struct ItemInspection: Sendable {
     }
 
     /// Opens an item to be looked at, on one thread: with more, what the decoder makes up for damaged pictures differs from run to run.
-    static func open(_ item: PlaylistItem, by readers: Readers?, takesNoLists: Bool = false) throws(MediaError) -> any ItemReader {
+    static func open(_ item: PlaylistItem, by readers: Readers, takesNoLists: Bool = false) throws(MediaError) -> any ItemReader {
         var (item, opener) = (item, SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: readers))
         (item.decoder, item.isMuted, opener.takesNoLists) = (.software, false, takesNoLists)
         return try opener.open(.init(serial: 0, item: item, time: .zero, precision: .exact), Interruption()).reader

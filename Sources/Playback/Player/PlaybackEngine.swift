@@ -45,7 +45,7 @@ package final class PlaybackEngine: Sendable {
     /// `now` is CLOCK_MONOTONIC but in simulations.
     package init(
         items: [PlaylistItem], options: Options = Options(), video: any SceneOutput, audio output: any PCMOutput,
-        files: (any AssetFiles)? = nil, readers: Readers? = nil, now: @escaping @Sendable () -> HostTime = { .now }
+        files: (any AssetFiles)? = nil, readers: Readers, now: @escaping @Sendable () -> HostTime = { .now }
     ) {
         self.now = now
         self.options = options

@@ -12,7 +12,7 @@ package protocol AssetFiles: Sendable {
 
 /// What an item is read from: its pictures and its samples, each in order, from a chosen item time on.
 ///
-/// ``MediaItemReader`` reads files and streams. The tests' simulation has made-up media, so that it runs everything above this protocol.
+/// ``SourceReader`` reads files and streams. The tests' simulation has made-up media, so that it runs everything above this protocol.
 ///
 /// Bound to classes: the opener hands the feeder one reference, and a call is one call through a table, without a box or a copy of what the
 /// reader holds. What is asked for at every picture is cheap: no `description`, which is a large value. One thread at a time uses a reader.
@@ -59,66 +59,6 @@ extension ItemReader {
     var reception: Reception? { nil }
     func catchUp() -> MediaTime? { nil }
     func rest() {}
-}
-
-/// Reads a file or a stream: a ``MediaReader`` and what ends its waiting.
-final class MediaItemReader: ItemReader, @unchecked Sendable {
-    // Sendable because one thread at a time uses it: the opener's until it is handed over, then the feeder's.
-    private(set) var media: MediaReader
-    let interruption: Interruption
-    /// Called when the machine has shown to be too slow for a picture of each of its fields, once.
-    private var onTooSlow: (@Sendable () -> Void)?
-    /// Told of what could not be decoded.
-    private let damages: (log: DamageLog, source: String)?
-
-    init(
-        _ media: consuming MediaReader, interruption: Interruption, damages: (log: DamageLog, source: String)? = nil,
-        onTooSlow: @escaping @Sendable () -> Void
-    ) {
-        self.media = media
-        self.interruption = interruption
-        self.damages = damages
-        self.onTooSlow = onTooSlow
-    }
-
-    var description: AssetDescription { media.description }
-    var nominalFrameDuration: MediaTime? { media.nominalFrameDuration }
-    var hasSound: Bool { media.hasSound }
-    var problems: [String] { media.problems }
-    var prematureEnd: String? { media.prematureEnd }
-    var soundEnd: MediaTime? { media.soundEnd }
-    func loading(from time: MediaTime) -> Loading { media.loading(from: time) }
-
-    var reception: Reception? { media.reception }
-    func catchUp() -> MediaTime? { media.catchUp() }
-
-    func nextFrame() -> TimedFrame? {
-        let frame = media.nextFrame()
-        if media.isTooSlowForFields, let onTooSlow {
-            onTooSlow()
-            self.onTooSlow = nil
-        }
-        tellDamage()
-        return frame
-    }
-
-    func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
-        defer { tellDamage() }
-        return unsafe media.readSamples(into: destination, channelCount: channelCount)
-    }
-
-    private func tellDamage() {
-        guard let damages else { return }
-        let damage = media.damage
-        if !damage.isEmpty { damages.log.add(damage, of: damages.source) }
-    }
-
-    func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { media.select(audio: choice, at: time) }
-    var selectedTracks: [TrackKind: Int] { media.selectedTracks }
-
-    func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
-        try media.seek(to: time, precision: precision)
-    }
 }
 
 /// What could not be decoded of each source, by the worst of the passes through it.

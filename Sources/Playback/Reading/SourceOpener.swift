@@ -5,9 +5,8 @@ import KioskReaders
 import KioskVocabulary
 import Logging
 
-/// Opens what a playlist names, for whoever plays, exports or looks at it: what is decoded in software in processes of their own
-/// (``IsolatedItemReader``) where there are ``readers``, all else in this one (``MediaItemReader``). Remembers what has shown of a source for the
-/// next time: its decoder has died (``CrashRecord``), it has more fields than the machine can make pictures of, it needs libavfilter.
+/// Opens what a playlist names, for whoever plays, exports or looks at it. Remembers what has shown of a source for the next time: its decoder has died
+/// (``CrashRecord``), it has more fields than the machine can make pictures of, it needs libavfilter, a device may decode it.
 struct SourceOpener: Sendable {
     /// What sound is converted to.
     var samples: AudioFormat
@@ -24,8 +23,8 @@ struct SourceOpener: Sendable {
     var files: (any AssetFiles)?
     /// Whether what is opened may be no list, which names other files.
     var takesNoLists = false
-    /// Has the processes; without it everything is read in this one.
-    var readers: Readers?
+    /// Has the processes, or threads, that read.
+    var readers: Readers
     private let memory = Monitor(Memory())
 
     /// What is at a path as long as it stays as it is.
@@ -54,7 +53,7 @@ struct SourceOpener: Sendable {
         }
     }
 
-    init(samples: AudioFormat, readers: Readers?) { (self.samples, self.readers) = (samples, readers) }
+    init(samples: AudioFormat, readers: Readers) { (self.samples, self.readers) = (samples, readers) }
 
     /// Opens an item; blocks for as long as that takes, or until `interruption` ends it.
     ///
@@ -72,34 +71,6 @@ struct SourceOpener: Sendable {
             }
         }
         return try open(request, at: takesNoLists ? source : nil, interruption)
-    }
-
-    /// - Parameter location: what is opened in its place: the file that is kept of a URL.
-    private func open(
-        _ request: ItemOpener.Request, at location: String?, _ interruption: Interruption
-    ) throws(MediaError) -> ItemOpener.Opened {
-        let item = request.item
-        if let readers, let order = order(for: request, at: location, by: readers) {
-            if let opened = try open(request, order, by: readers, interruption) { return opened }
-            memory.withLock { $0.note(Source(item), in: \.forDevice) }
-        }
-        var media = try MediaReader.open(
-            item, at: location, samples: samples, decoderThreads: decoderThreads, decoder: DecoderWish(item.decoder, device: decoderDevice),
-            interruption: interruption, fields: fields(of: item), displaySize: displaySize())
-        Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made")
-        if media.isRefusedByDevices, let shape = media.shape { refuse(shape, Source(item)) }
-        if item.isMuted { media.leaveOutSound() }
-        if takesTime { media.takeTime() }
-        var time = MediaTime.zero
-        // Better from its beginning than not at all.
-        if Self.canBegin(media.description, at: request.time) {
-            time = try media.seek(to: request.time, precision: request.precision)
-        } else if let problem = Self.beginsElsewhere(media.description, request.time) {
-            media.report(problem)
-        }
-        let reader = MediaItemReader(
-            media, interruption: interruption, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item))
-        return .init(reader: reader, time: time)
     }
 
     private static func canBegin(_ asset: AssetDescription, at time: MediaTime) -> Bool {
@@ -133,18 +104,17 @@ struct SourceOpener: Sendable {
     /// For so long that is believed of all that is alike: devices come, and displays change.
     private static let refusalTime = MediaTime.seconds(600)
 
-    // MARK: In a process
-
-    /// What a process is to read of an item; nil where it has to be read in this one: a device is to decode what comes over the network, or there are no
-    /// processes.
-    private func order(for request: ItemOpener.Request, at location: String?, by readers: Readers) -> OpenOrder? {
+    /// What is to be read of an item.
+    ///
+    /// - Parameter location: what is opened in its place: the file that is kept of a URL.
+    private func order(for request: ItemOpener.Request, at location: String?) -> OpenOrder {
         let item = request.item, source = location ?? item.source
         var order = OpenOrder(.play, source, item.stream, isKept: location != nil)
         let failure = HardwareHistory.failure(source)
         let nodes = item.decoder == .automatic && failure == nil ? DecoderChoice.Nodes.usable(device: decoderDevice) : .init()
-        let isForDevice = !nodes.isEmpty && memory.withLock { $0.forDevice.contains(Source(item)) }
+        // A thread has the devices that its process has; a process is given them when it has been seen that it needs them.
+        let isForDevice = !nodes.isEmpty && (readers.isolation == .thread || memory.withLock { $0.forDevice.contains(Source(item)) })
         order.usesDevices = item.decoder == .hardware && failure == nil || isForDevice
-        if order.usesDevices, order.needsNetwork || readers.isolation == .thread { return nil }
         (order.samples, order.threads) = (samples, decoderThreads)
         (order.audio, order.video, order.isMuted) = (item.audioTrack, item.videoTrack, item.isMuted)
         (order.start, order.precision) = (request.time, request.precision)
@@ -162,10 +132,11 @@ struct SourceOpener: Sendable {
         return order
     }
 
-    /// nil where a device may decode it.
+    /// - Parameter location: what is opened in its place: the file that is kept of a URL.
     private func open(
-        _ request: ItemOpener.Request, _ order: OpenOrder, by readers: Readers, _ interruption: Interruption
-    ) throws(MediaError) -> ItemOpener.Opened? {
+        _ request: ItemOpener.Request, at location: String?, _ interruption: Interruption
+    ) throws(MediaError) -> ItemOpener.Opened {
+        let order = order(for: request, at: location)
         let (item, path) = (request.item, request.item.path)
         let turn = memory.withLock { $0.crashes.turn(of: path, item.version, isAlone: request.isAlone, now: .now) }
         if case .leftOut(let pause, let reason) = turn {
@@ -173,13 +144,13 @@ struct SourceOpener: Sendable {
         }
         // A viewer who moves goes where he wants.
         if case .behind(let place, let reason) = turn, request.time <= item.start {
-            if let client = try pass(place, order, by: readers, interruption) {
+            if let client = try pass(place, order, interruption) {
                 let problem = "begins at \(decimal(client.start.seconds)) s: \(reason) at \(decimal(place.seconds)) s"
                 return opened(client, for: item, [problem])
             }
             memory.withLock { $0.crashes.hasNothingBehind(path) }
         }
-        guard let client = try client(order, by: readers, interruption) else { return nil }
+        let client = try client(order, interruption)
         if let shape = client.refusedShape {
             refuse(shape, Source(item))
         } else if client.usesDevices, item.decoder == .automatic {
@@ -189,9 +160,7 @@ struct SourceOpener: Sendable {
     }
 
     /// Has a source be read; without devices where a process with devices has not survived them.
-    private func client(
-        _ order: OpenOrder, by readers: Readers, _ interruption: Interruption
-    ) throws(MediaError) -> ReaderClient? {
+    private func client(_ order: OpenOrder, _ interruption: Interruption) throws(MediaError) -> ReaderClient {
         do throws(MediaError) { return try ReaderClient(order, by: readers, interruption) } catch {
             guard case .readerFailed(let reason) = error.reason, order.usesDevices || order.decoder.elsewhere?.isEmpty == false else {
                 throw error
@@ -207,12 +176,12 @@ struct SourceOpener: Sendable {
     private static func deviceFailure(_ reason: String) -> String { "the process that decoded it with a device has ended: \(reason)" }
 
     private func opened(_ client: ReaderClient, for item: PlaylistItem, _ problems: [String]) -> ItemOpener.Opened {
-        Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made, by a process")
+        Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made")
         let path = item.path
         if client.needsFilters { memory.withLock { $0.note(Source(item), in: \.filtered) } }
         let length = client.description.video?.duration ?? client.description.duration
         let isDecodedByDevice = client.usesDevices && client.refusedShape == nil
-        let reader = IsolatedItemReader(
+        let reader = SourceReader(
             client, problems: problems, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item)
         ) { [memory] ending in
             // It may be the driver: software is tried before the file is left out.
@@ -237,13 +206,11 @@ struct SourceOpener: Sendable {
     private static let gap = MediaTime.seconds(2), longestGap = MediaTime.seconds(64)
 
     /// Has a source be opened behind an item time, at the first key frame that is found there; nil where there is none near, or it cannot be decoded.
-    private func pass(
-        _ place: MediaTime, _ order: OpenOrder, by readers: Readers, _ interruption: Interruption
-    ) throws(MediaError) -> ReaderClient? {
+    private func pass(_ place: MediaTime, _ order: OpenOrder, _ interruption: Interruption) throws(MediaError) -> ReaderClient? {
         var (order, gap) = (order, Self.gap)
         (order.start, order.precision) = (place + gap, .keyFrame())
         do throws(MediaError) {
-            guard let client = try ReaderClient(order, by: readers, interruption) else { return nil }
+            let client = try ReaderClient(order, by: readers, interruption)
             let asset = client.description
             let end = asset.video?.duration ?? asset.duration
             while client.start <= place {

@@ -1,6 +1,7 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 
 /// Plays a list from its beginning to its end without a display and a sound card, as fast as it is asked to: the engine of ``PlaybackEngine`` on one
@@ -80,7 +81,7 @@ package struct OfflinePlayback: ~Copyable {
     package init(
         _ items: [PlaylistItem], cadences: [MediaTime?], refresh: FrameRate, imageDuration: MediaTime, transition: MediaTime,
         samples: AudioFormat,
-        decoderThreads: Int
+        decoderThreads: Int, readers: Readers
     ) {
         var rules = PlaylistRules(loop: .off)
         (rules.imageDuration, rules.transition) = (imageDuration, transition)
@@ -88,7 +89,7 @@ package struct OfflinePlayback: ~Copyable {
         let clock = Monitor(Self.origin), complaints = Monitor<[(place: Int, message: String)]>([])
         let audio = AudioQueue(format: samples) {}
         audio.isRunning = true
-        var sources = SourceOpener(samples: samples, readers: nil)
+        var sources = SourceOpener(samples: samples, readers: readers)
         (sources.decoderThreads, sources.takesTime, sources.damages) = (decoderThreads, true, damages)
         opener = ItemOpener(sources) {}
         feeder = Feeder(

@@ -58,6 +58,7 @@ int test_unlisted_call(size_t index);
 /// Arguments of system calls that the Glibc module lacks.
 static const int kTestCloneThread = 0x10100, kTestCloneMemory = 0x4100, kTestCloneNewUser = 0x10000000, kTestEmptyPath = 0x1000;
 static const int kTestSetName = 15, kTestSetDumpable = 4, kTestAddSeals = 1033, kTestSocketOwner = 0x8903;
+static const int kTestNonBlocking = 0x5421, kTestDeviceName = (int)0xc0406400u;
 
 /// Whether this program is built with a sanitizer, which makes calls of its own.
 bool test_is_sanitized(void);

@@ -1,6 +1,7 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 
 @testable import KioskPlayback
@@ -64,7 +65,7 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
     private func run() {
         let now: @Sendable () -> HostTime = { [unowned self] in time }
         let items = scenario.clips.indices.prefix(scenario.listed ?? .max).map { PlaylistItem(source: "\($0)") }
-        player = PlaybackEngine(items: items, options: PlaybackEngine.Options(), video: self, audio: self, now: now)
+        player = PlaybackEngine(items: items, options: PlaybackEngine.Options(), video: self, audio: self, readers: .inProcess, now: now)
         let (pipeline, audio) = (player.pipeline, player.audio)
         let clock: @Sendable (HostTime) -> MediaTime? = { audio.isRunning ? audio.timelineTime(at: $0, now: now()) : nil }
         compositor = Compositor(pipeline: pipeline, output: self, clock: clock, now: now)

@@ -3,8 +3,8 @@ import KioskPlatform
 import KioskReaders
 import KioskVocabulary
 
-/// Reads a source by a process of its own, whose end is only the source's.
-final class IsolatedItemReader: ItemReader, @unchecked Sendable {
+/// Reads a file or a stream by somebody whose end is only the source's (``ReaderClient``).
+final class SourceReader: ItemReader, @unchecked Sendable {
     // Sendable because one thread at a time uses it: the opener's until it is handed over, then the feeder's.
     private let client: ReaderClient
     /// What was wrong with it before it was read.
