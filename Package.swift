@@ -85,7 +85,8 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "CKioskPlatform", "KioskAudioCore", "KioskDisplayCore", "KioskMedia", "KioskPlayback", "KioskReaders", "KioskVocabulary",
+                "CKioskPlatform", "KioskAudioCore", "KioskDisplayCore", "KioskMedia", "KioskPlayback", "KioskReaders",
+                "KioskReaderProtocol", "KioskVocabulary",
                 "KioskPlatform",
             ],
             swiftSettings: upcoming),
@@ -100,7 +101,8 @@ let package = Package(
         .target(
             name: "Export",
             dependencies: [
-                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplayCore", "KioskPlayback", "KioskReaders", "Configuration",
+                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplayCore", "KioskPlayback", "KioskReaders", "KioskReaderProtocol",
+                "Configuration",
                 "KioskMedia",
                 "KioskVocabulary", "KioskPlatform",
             ],
@@ -118,7 +120,8 @@ let package = Package(
         .target(
             name: "KioskDisplayCore",
             dependencies: [
-                "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskPlatform", "KioskPlayback", "KioskMedia", "KioskVocabulary",
+                "CKioskDisplay", "CKioskDRM", "CKioskFFmpeg", "CKioskPlatform", "KioskPlayback", "KioskReaders", "KioskReaderProtocol",
+                "KioskMedia", "KioskVocabulary",
                 "KioskPlatform", log,
             ], path: "Sources/Display",
             swiftSettings: upcoming),

@@ -2,6 +2,8 @@ import CKioskPlatform
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
+import KioskReaders
 
 // How fast a clip comes from its disk. The page cache would answer for a disk that is far too slow, so the kernel is asked to drop what it
 // holds of the file first (posix_fadvise); it does that for pages that nobody has mapped or written to. The clip's rate is its size divided
@@ -37,8 +39,8 @@ enum ReadSpeedTrial {
 
     /// Bytes that are played in a second; nil for a still, and where the length is not known.
     private static func rate(_ path: String, size: Int) -> Double? {
-        guard let reader = try? MediaReader.open(path, samples: nil), !reader.description.isStill,
-            let length = reader.description.duration, length > .milliseconds(100)
+        guard let asset = try? ReaderClient(OpenOrder(.play, path), by: .shared, Interruption()).description, !asset.isStill,
+            let length = asset.duration, length > .milliseconds(100)
         else { return nil }
         return Double(size) / length.seconds
     }

@@ -3,6 +3,8 @@ import Controls
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaderProtocol
+import KioskReaders
 import KioskVocabulary
 
 /// What a film is made of: an arrangement whose sources have been looked at. Every source that cannot be used is named before anything is
@@ -37,7 +39,8 @@ struct ExportPlan {
     /// that takes. With `findsRate` it does so where the arrangement has a rate, too. `musicFault` is why the music cannot be used: it is named with the
     /// clips that cannot be.
     init(
-        _ arrangement: Arrangement, findsRate: Bool = false, musicFault: ExportError? = nil, isCancelled: () -> Bool = { false }
+        _ arrangement: Arrangement, findsRate: Bool = false, musicFault: ExportError? = nil, readers: Readers = .shared,
+        isCancelled: () -> Bool = { false }
     ) throws(ExportError) {
         let film = arrangement.film
         let findsRate = findsRate || arrangement.output.rate == nil
@@ -49,10 +52,10 @@ struct ExportPlan {
                 continue
             }
             do throws(MediaError) {
-                var reader = try Self.open(source, clip)
-                descriptions.append(reader.description)
+                let description = try Self.open(source, clip, by: readers)
+                descriptions.append(description)
                 if findsRate, faults.isEmpty, musicFault == nil, rates[Path(source)] == nil {
-                    rates[Path(source)] = .some(Self.rate(of: &reader, isCancelled))
+                    rates[Path(source)] = .some(Self.rate(of: source, description, by: readers, isCancelled))
                 }
             } catch {
                 descriptions.append(nil)
@@ -85,10 +88,10 @@ struct ExportPlan {
         hasSound = arrangement.music != nil || zip(items, descriptions).contains { !$0.isMuted && $0.volume > 0 && $1?.audio != nil }
     }
 
-    private static func open(_ source: String, _ clip: Arrangement.Clip) throws(MediaError) -> MediaReader {
-        let reader = try MediaReader.open(
-            source, samples: AudioFormat(sampleRate: 48000, channelCount: 2), deinterlacing: clip.deinterlace == .off ? .off : .fields)
-        let description = reader.description
+    private static func open(_ source: String, _ clip: Arrangement.Clip, by readers: Readers) throws(MediaError) -> AssetDescription {
+        var order = OpenOrder(.play, source)
+        (order.samples, order.deinterlacing) = (ExportSession.samples, clip.deinterlace == .off ? .off : .fields)
+        let description = try ReaderClient(order, by: readers, Interruption()).description
         if description.video == nil {
             throw MediaError(source, .failed("has no picture: sound goes under the film with --music, or [music] in an arrangement"))
         }
@@ -99,7 +102,7 @@ struct ExportPlan {
         if let natural, !description.isStill, clip.start >= natural {
             throw MediaError(source, .failed("start lies at or behind its end (\(natural))"))
         }
-        return reader
+        return description
     }
 
     // MARK: Size and rate
@@ -116,10 +119,14 @@ struct ExportPlan {
         return PictureSize(width: even(width), height: even(height))!
     }
 
-    /// The lowest rate at which no picture of a clip is left out; nil of a still. The reader is not read any further.
-    private static func rate(of reader: inout MediaReader, _ isCancelled: () -> Bool) -> FilmRate.Choice? {
-        guard let video = reader.description.video, !reader.description.isStill else { return nil }
-        if let rate = reader.pictureTimes(isCancelled: isCancelled).flatMap({ FilmRate.choice(for: $0) }) { return rate }
+    /// The lowest rate at which no picture of a clip is left out; nil of a still.
+    private static func rate(
+        of source: String, _ description: AssetDescription, by readers: Readers, _ isCancelled: () -> Bool
+    ) -> FilmRate.Choice? {
+        guard let video = description.video, !description.isStill else { return nil }
+        let times = try? MediaTime.pictures(
+            of: source, deinterlacing: video.isDeinterlaced ? .fields : .off, by: readers, isCancelled: isCancelled)
+        if let rate = times.flatMap({ FilmRate.choice(for: $0) }) { return rate }
         return video.frameRate.flatMap { FilmRate.choice(forAverage: video.isDeinterlaced ? 2 * $0 : $0) }
     }
 

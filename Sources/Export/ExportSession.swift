@@ -82,9 +82,10 @@ package struct ExportSession {
         var music: MusicTrack?
         var fault: ExportError?
         if let settings = arrangement.music {
-            do throws(ExportError) { music = try MusicTrack.open(settings, samples: samples) } catch { fault = error }
+            do throws(ExportError) { music = try MusicTrack.open(settings, samples: samples, by: options.readers) } catch { fault = error }
         }
-        var plan = try ExportPlan(arrangement, findsRate: options.copies, musicFault: fault, isCancelled: isCancelled)
+        var plan = try ExportPlan(
+            arrangement, findsRate: options.copies, musicFault: fault, readers: options.readers, isCancelled: isCancelled)
         var mix: SoundMix?
         if let settings = arrangement.music, let track = music.take() {
             plan.note(musicLength: track.length, isRepeated: settings.isRepeated)

@@ -144,6 +144,8 @@ package enum ReaderResult: Hashable, Sendable {
     /// A file of this codec, and how many bytes it has; nil where there is none.
     case cover(codec: String, byteCount: Int)
     case noCover
+    /// So many times of pictures, as nanoseconds; nil where they cannot be told.
+    case times(Int?)
     /// The file has been opened; its descriptor comes with it.
     case file
     /// Why it cannot be.
@@ -179,6 +181,19 @@ extension AssetCover {
     package init(codec: String, byteCount: Int, in memory: UnsafeRawBufferPointer) throws(ReaderLie) {
         guard byteCount >= 1, byteCount <= memory.count else { throw .result("a cover of \(byteCount) bytes") }
         self.init(codec: codec, bytes: unsafe Array(memory[..<byteCount]))
+    }
+}
+
+extension MediaTime {
+    /// The times of so many pictures that lie in `memory`, in order from zero.
+    package static func times(_ count: Int, in memory: UnsafeRawBufferPointer) throws(ReaderLie) -> [MediaTime] {
+        guard count >= 0, count <= memory.count / MemoryLayout<Int64>.size else { throw .result("times of \(count) pictures") }
+        let times = (0..<count).map { index in
+            unsafe MediaTime(nanoseconds: memory.loadUnaligned(fromByteOffset: index * MemoryLayout<Int64>.size, as: Int64.self))
+        }
+        let isPlausible = times.allSatisfy { .zero ... .longestPlausible ~= $0 } && !zip(times, times.dropFirst()).contains { $0 > $1 }
+        guard isPlausible else { throw .result("times that no pictures have") }
+        return times
     }
 }
 
@@ -328,6 +343,7 @@ extension ReaderResult: WireValue {
         case .cover(let codec, let byteCount): wire.put(3 as UInt8, WireText(codec, .name), byteCount)
         case .noCover: wire.put(4 as UInt8)
         case .file: wire.put(5 as UInt8)
+        case .times(let count): wire.put(7 as UInt8, count)
         case .noFile(let failure): wire.put(6 as UInt8, failure)
         }
     }
@@ -341,6 +357,7 @@ extension ReaderResult: WireValue {
         case 3: self = .cover(codec: try wire.words(.name) ?? "", byteCount: try wire.take(in: 0...1 << 40))
         case 4: self = .noCover
         case 5: self = .file
+        case 7: self = .times(try wire.take())
         case 6: self = .noFile(try wire.take())
         default: throw .unknown("result", Int(number))
         }

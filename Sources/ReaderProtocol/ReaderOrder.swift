@@ -45,10 +45,14 @@ package struct OpenOrder: Hashable, Sendable {
         case thumbnail(PixelSize)
         /// The picture that belongs to it, as a file.
         case cover
+        /// When each picture is shown (``MediaReader/pictureTimes(isCancelled:)``).
+        case times
         /// Its descriptor: nothing of it is read. The path is one beneath a folder that it must not lead out of, where there is one.
         case file(folder: String?)
 
         fileprivate static let longestSide = 4096
+        /// Nineteen hours of 60 pictures a second.
+        fileprivate static let mostTimes = 1 << 22
     }
 
     package var role: Role
@@ -105,6 +109,7 @@ package struct OpenOrder: Hashable, Sendable {
         case .previews(let size), .thumbnail(let size):
             min(max(size.width, 1), Role.longestSide) * min(max(size.height, 1), Role.longestSide) * 4
         case .cover: 16 << 20
+        case .times: Role.mostTimes * MemoryLayout<Int64>.size
         }
     }
 
@@ -161,6 +166,7 @@ extension OpenOrder.Role: WireValue {
         case .thumbnail(let size): wire.put(2 as UInt8, size)
         case .cover: wire.put(3 as UInt8)
         case .file(let folder): wire.put(4 as UInt8, WireText(exactly: folder, .location))
+        case .times: wire.put(5 as UInt8)
         }
     }
 
@@ -172,6 +178,7 @@ extension OpenOrder.Role: WireValue {
         case 2: self = .thumbnail(try wire.take())
         case 3: self = .cover
         case 4: self = .file(folder: try wire.text(.location))
+        case 5: self = .times
         default: throw .unknown("role", Int(number))
         }
     }

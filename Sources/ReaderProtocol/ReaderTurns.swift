@@ -71,7 +71,8 @@ package struct ReaderTurns: Sendable {
         case (.landed, .catchingUp), (.selected, .selecting): return true
         case (.landed(let landing), .selecting): return landing.selection != nil
         case (.result(.previews), .opening(.previews)), (.result(.preview), .previewing), (.result(.thumbnail), .opening(.thumbnail)),
-            (.result(.cover), .opening(.cover)), (.result(.noCover), .opening(.cover)), (.result(.file), .opening(.file)),
+            (.result(.cover), .opening(.cover)), (.result(.noCover), .opening(.cover)), (.result(.times), .opening(.times)),
+            (.result(.file), .opening(.file)),
             (.result(.noFile), .opening(.file)):
             return true
         default: return false

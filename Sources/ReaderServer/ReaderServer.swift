@@ -284,6 +284,7 @@ package enum ReaderServer {
             channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
         case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
         case .cover: channel.send(cover(of: order, channel, memory), serial: serial)
+        case .times: channel.send(times(of: order, channel, memory), serial: serial)
         case .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
         }
     }
@@ -307,6 +308,19 @@ package enum ReaderServer {
                 from: order.source, isKept: order.isKept, reach: order.reach, settings: order.settings, interruption: channel.interruption)
             guard let cover, memory?.put(cover.bytes) == true else { return .result(.noCover) }
             return .result(.cover(codec: cover.codec, byteCount: cover.bytes.count))
+        } catch {
+            return .failed(error.reason)
+        }
+    }
+
+    private static func times(of order: OpenOrder, _ channel: ReaderChannel, _ memory: ResultMemory?) -> ReaderMessage {
+        do throws(MediaError) {
+            var reader = try MediaReader.open(
+                order.source, reach: order.reach, samples: nil, interruption: channel.interruption, deinterlacing: order.deinterlacing,
+                pictureMemory: order.pictureMemory, settings: order.settings)
+            let times = reader.pictureTimes { channel.interruption.cancelled }
+            guard let times, memory?.put(times) == true else { return .result(.times(nil)) }
+            return .result(.times(times.count))
         } catch {
             return .failed(error.reason)
         }
@@ -360,6 +374,13 @@ private final class ResultMemory {
     func put(_ file: [UInt8]) -> Bool {
         guard file.count <= bytes.count else { return false }
         bytes.copyBytes(from: file)
+        return true
+    }
+
+    /// Puts times there; false where they have no room.
+    func put(_ times: [MediaTime]) -> Bool {
+        guard times.count <= bytes.count / MemoryLayout<Int64>.size else { return false }
+        times.map(\.nanoseconds).withUnsafeBytes { bytes.copyMemory(from: $0) }
         return true
     }
 

@@ -69,6 +69,25 @@ package struct PreviewSession: ~Copyable, Sendable {
     }
 }
 
+extension MediaTime {
+    /// Has a reader tell when each picture of a source is shown, from the first one on; nil where that cannot be told (``MediaReader/pictureTimes(isCancelled:)``).
+    /// Blocks for as long as that takes, which may be that of reading the whole file; `isCancelled` ends it.
+    ///
+    /// - Throws: ``MediaError`` with what is wrong with the source.
+    package static func pictures(
+        of source: String, deinterlacing: MediaReader.Deinterlacing, by readers: Readers, isCancelled: () -> Bool
+    ) throws(MediaError) -> [MediaTime]? {
+        var order = OpenOrder(.times, source)
+        order.deinterlacing = deinterlacing
+        let session = try ReaderSession(order, by: readers, Interruption())
+        let limit = max(openingLimit, order.stepLimit)
+        guard case (.times(let count?), _) = try session.answer(within: limit, anewWithProgress: true, isCancelled: isCancelled) else {
+            return nil
+        }
+        return try session.times(count)
+    }
+}
+
 extension AssetCover {
     /// Has a reader read the cover of a source, giving way to everything else; nil where it has none. Blocks for as long as that takes.
     ///

@@ -105,15 +105,21 @@ package final class ReaderSession: @unchecked Sendable {
     }
 
     /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit` of the reader's ``FairTime``, and
-    /// ``OpenOrder/patience`` times as long in all.
+    /// ``OpenOrder/patience`` times as long in all. With `anewWithProgress` each piece that it reads has as long.
     ///
     /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/readerFailed(_:)`` with the words of
     ///   ``ReaderDeath``.
-    package func answer(within limit: MediaTime) throws(MediaError) -> (ReaderResult, SharedDescriptor?) {
-        let begin = HostTime.now
+    package func answer(
+        within limit: MediaTime, anewWithProgress: Bool = false, isCancelled: () -> Bool = { false }
+    ) throws(MediaError) -> (ReaderResult, SharedDescriptor?) {
+        var (begin, progress) = (HostTime.now, page.progress)
         var time = FairTime(reader.clock, every: limit.scaled(by: 0.2), from: begin)
         while true {
-            if interruption.cancelled { throw MediaError(order.source, .cancelled) }
+            if anewWithProgress, page.progress != progress {
+                (begin, progress) = (.now, page.progress)
+                time = FairTime(reader.clock, every: limit.scaled(by: 0.2), from: begin)
+            }
+            if interruption.cancelled || isCancelled() { throw MediaError(order.source, .cancelled) }
             switch receive(until: .now + Self.look) {
             case .nothing:
                 let now = HostTime.now
@@ -192,6 +198,13 @@ extension ReaderSession {
         do throws(ReaderLie) { return try AssetCover(codec: codec, byteCount: byteCount, in: results.bytes) } catch {
             throw self.error(of: .lied(error))
         }
+    }
+}
+
+extension ReaderSession {
+    /// The times of so many pictures among the results.
+    func times(_ count: Int) throws(MediaError) -> [MediaTime] {
+        do throws(ReaderLie) { return try MediaTime.times(count, in: results.bytes) } catch { throw self.error(of: .lied(error)) }
     }
 }
 

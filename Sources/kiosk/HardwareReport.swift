@@ -4,6 +4,7 @@ import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 
 /// What `kiosk devices --test` writes: what this machine's planes and decoders really do, for the people who cannot try it themselves.
 /// docs/hardware.md is what its reader needs.

@@ -284,6 +284,7 @@ enum Samples {
     static let orders: [ReaderOrder] =
         ([
             .play, .previews(PixelSize(width: 320, height: 180)), .thumbnail(PixelSize(width: 1, height: 2)), .cover,
+            .times,
             .file(folder: nil), .file(folder: "/srv"),
         ] as [OpenOrder.Role]).map { role in
             var order = open
@@ -328,7 +329,7 @@ enum Samples {
                     planes: [.init(object: 0, offset: 0, pitch: 640), .init(object: 0, offset: 1 << 20, pitch: 640)])),
             .note(.refusedByDevices("h264 1920x1080 8")), .note(.deviceFailed("it did not answer for 1 s")),
             .note(.device("/dev/dri/renderD128: a driver")),
-            .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover),
+            .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover), .result(.times(nil)), .result(.times(99)),
             .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),
         ]
     }()

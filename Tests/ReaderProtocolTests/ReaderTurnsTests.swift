@@ -68,7 +68,7 @@ import Testing
     @Test func resultsAreOfTheirRole() {
         let size = PixelSize(width: 1, height: 1)
         let results: [(OpenOrder.Role, ReaderResult)] = [
-            (.previews(size), .previews(true)), (.thumbnail(size), .thumbnail(ClipFacts(), nil)), (.cover, .noCover),
+            (.previews(size), .previews(true)), (.thumbnail(size), .thumbnail(ClipFacts(), nil)), (.cover, .noCover), (.times, .times(1)),
             (.cover, .cover(codec: "png", byteCount: 1)), (.file(folder: nil), .file), (.file(folder: nil), .noFile(.isEmpty)),
         ]
         for (role, _) in results {

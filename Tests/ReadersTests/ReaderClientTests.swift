@@ -183,3 +183,35 @@ import Testing
         init(_ frame: consuming TimedFrame) { self.frame = frame }
     }
 }
+
+/// What is read of a source that is not played.
+@Suite(.blocking) struct ReaderTimesTests {
+    @Test func `times of pictures are those that a reader in this process finds`() throws {
+        let path = try Clips.numbered("times.mp4", frames: 120, size: "320x240", sound: true, extra: ["-g", "50"])
+        for (source, count) in [(path, 120), (try Clips.named("still.jpg"), nil)] {
+            var alone = try MediaReader.open(source, samples: nil)
+            let expected = alone.pictureTimes()
+            #expect(expected?.count == count)
+            let times = try MediaTime.pictures(of: source, deinterlacing: .off, by: .shared) { false }
+            #expect(times == expected)
+        }
+    }
+
+    @Test func `who asks for times may give that up`() throws {
+        let path = try Clips.numbered("times.mkv", frames: 120, size: "320x240", sound: true, extra: ["-g", "50"])
+        let error = #expect(throws: MediaError.self) { _ = try MediaTime.pictures(of: path, deinterlacing: .off, by: .shared) { true } }
+        #expect(error?.reason == .cancelled)
+    }
+
+    @Test func `times that no pictures have are not believed`() throws {
+        func times(_ numbers: [Int64], _ count: Int? = nil) throws -> [MediaTime] {
+            try numbers.withUnsafeBytes { bytes in try MediaTime.times(count ?? numbers.count, in: bytes) }
+        }
+        #expect(try times([0, 5, 5, 9]) == [.zero, MediaTime(nanoseconds: 5), MediaTime(nanoseconds: 5), MediaTime(nanoseconds: 9)])
+        #expect(throws: ReaderLie.self) { try times([0, 5, 4]) }
+        #expect(throws: ReaderLie.self) { try times([-1, 5]) }
+        #expect(throws: ReaderLie.self) { try times([0, .max]) }
+        #expect(throws: ReaderLie.self) { try times([0, 5], 3) }
+        #expect(throws: ReaderLie.self) { try times([0, 5], .min) }
+    }
+}

@@ -2,6 +2,8 @@ import CKioskFFmpeg
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaderProtocol
+import KioskReaders
 import KioskVocabulary
 
 /// Shows pictures on the real display, one for each vblank, and counts the flips that came late: for `kiosk devices --test`.
@@ -56,8 +58,10 @@ package struct DisplayTrial: Sendable {
     package static func showFile(_ source: String, device: String?, _ settings: DisplaySettings) -> DisplayTrial {
         var trial = DisplayTrial(title: source)
         do throws(MediaError) {
-            let file = FilePictures(try MediaReader.open(source, samples: nil, decoder: DecoderWish(.hardware, device: device)))
-            trial.show(settings, .dmabuf, settings.rotation) { file.next() }
+            var order = OpenOrder(.play, source)
+            (order.usesDevices, order.decoder) = (true, DecoderWish(.hardware, device: device))
+            let file = try ReaderClient(order, by: .shared, Interruption())
+            trial.show(settings, .dmabuf, settings.rotation) { file.nextFrame()?.intoFrame() }
         } catch { trial.problem = error.reason.text }
         return trial
     }
@@ -159,13 +163,4 @@ private final class TestPictures {
         context!.run(from: PicturePlanes(packed: pixels.base, stride: pixels.stride), to: PicturePlanes(frame.av))
         return frame
     }
-}
-
-/// The pictures of a file, one after the other.
-private final class FilePictures {
-    private var reader: MediaReader
-
-    init(_ reader: consuming MediaReader) { self.reader = reader }
-
-    func next() -> VideoFrame? { reader.nextFrame()?.intoFrame() }
 }

@@ -1,6 +1,8 @@
 import CKioskFFmpeg
 import Glibc
+import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
 import KioskVocabulary
 
 /// The beginning of a file, decoded by hardware and by software, and how far the pictures differ: for `kiosk devices --test`.
@@ -23,21 +25,26 @@ package struct DecoderTrial: Sendable {
     package static let mostPictures = 100, timeLimit = MediaTime.seconds(10)
 
     /// Decodes the beginning of `source` twice, with `device` or the first that takes it. Blocks, a little longer than ``timeLimit`` at most.
-    package static func run(_ source: String, device: String? = nil) -> DecoderTrial {
+    package static func run(_ source: String, device: String? = nil, by readers: Readers = .shared) -> DecoderTrial {
         var trial = DecoderTrial()
-        do throws(MediaError) { try trial.decode(source, device) } catch { trial.problems.append(error.reason.text) }
+        do throws(MediaError) { try trial.decode(source, device, by: readers) } catch { trial.problems.append(error.reason.text) }
         return trial
     }
 
-    private mutating func decode(_ source: String, _ device: String?) throws(MediaError) {
+    private mutating func decode(_ source: String, _ device: String?, by readers: Readers) throws(MediaError) {
         let begin = HostTime.now
-        var hardware = try MediaReader.open(source, samples: nil, decoder: DecoderWish(.hardware, device: device))
+        func open(_ setting: DecoderSetting) throws(MediaError) -> ReaderClient {
+            var order = OpenOrder(.play, source)
+            (order.usesDevices, order.decoder) = (setting == .hardware, DecoderWish(setting, device: device))
+            return try ReaderClient(order, by: readers, Interruption())
+        }
+        let hardware = try open(.hardware)
         decoder = hardware.decoder
         if decoder == DecoderSetting.software.rawValue {
             problems = hardware.problems
             return
         }
-        var software = try MediaReader.open(source, samples: nil)
+        let software = try open(.software)
         var (squares, samples, peak) = (0.0, 0, 255.0)
         var inodes: Set<UInt64> = []
         var times = (hardware: MediaTime.zero, software: MediaTime.zero)
@@ -95,56 +102,4 @@ extension VideoFrame {
         var status = stat()
         return fstat(surface.pointee.objects.0.fd, &status) == 0 ? UInt64(status.st_ino) : nil
     }
-
-    /// How far the samples of another picture of this size and depth are from these; nil where it is of another. Planes may be arranged otherwise.
-    func difference(from other: borrowing VideoFrame) -> (greatest: Int, squares: Double, samples: Int, peak: Double)? {
-        guard let mine = av_pix_fmt_desc_get(pixelFormat)?.pointee, let theirs = av_pix_fmt_desc_get(other.pixelFormat)?.pointee,
-            width == other.width, height == other.height, mine.nb_components == theirs.nb_components,
-            (mine.log2_chroma_w, mine.log2_chroma_h) == (theirs.log2_chroma_w, theirs.log2_chroma_h),
-            mine.comp.0.depth == theirs.comp.0.depth
-        else { return nil }
-        var (greatest, squares, samples) = (0, 0, 0)
-        for (index, (a, b)) in zip(Self.components(mine), Self.components(theirs)).enumerated() {
-            let (across, down) = index == 0 ? (0, 0) : (Int(mine.log2_chroma_w), Int(mine.log2_chroma_h))
-            guard let left = Samples(av, a), let right = Samples(other.av, b) else { return nil }
-            let (columns, rows) = ((width + (1 << across) - 1) >> across, (height + (1 << down) - 1) >> down)
-            for y in 0..<rows {
-                for x in 0..<columns {
-                    let apart = abs(left[x, y] - right[x, y])
-                    greatest = max(greatest, apart)
-                    squares += apart * apart
-                }
-            }
-            samples += columns * rows
-        }
-        return (greatest, Double(squares), samples, Double(1 << mine.comp.0.depth - 1))
-    }
-
-    private static func components(_ description: AVPixFmtDescriptor) -> [AVComponentDescriptor] {
-        Array([description.comp.0, description.comp.1, description.comp.2].prefix(Int(description.nb_components)))
-    }
-
-    /// The samples of one component, in whatever plane and order.
-    private struct Samples {
-        private let base: UnsafeMutablePointer<UInt8>
-        private let stride: Int, step: Int, shift: Int, isWide: Bool
-
-        init?(_ av: UnsafeMutablePointer<AVFrame>, _ component: AVComponentDescriptor) {
-            let planes = [
-                (av.pointee.data.0, av.pointee.linesize.0), (av.pointee.data.1, av.pointee.linesize.1),
-                (av.pointee.data.2, av.pointee.linesize.2), (av.pointee.data.3, av.pointee.linesize.3),
-            ]
-            guard let data = planes[Int(component.plane)].0 else { return nil }
-            (base, stride) = (data + Int(component.offset), Int(planes[Int(component.plane)].1))
-            (step, shift, isWide) = (Int(component.step), Int(component.shift), component.depth > 8)
-        }
-
-        subscript(x: Int, y: Int) -> Int {
-            let place = base + y * stride + x * step
-            return (isWide ? Int(place[0]) | Int(place[1]) << 8 : Int(place[0])) >> shift
-        }
-    }
 }
-
-/// The version of the FFmpeg in use. The corresponding C function is `av_version_info`.
-package var ffmpegVersion: String { String(cString: av_version_info()) }
