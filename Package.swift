@@ -110,7 +110,7 @@ let package = Package(
         .target(
             name: "KioskCapture",
             dependencies: [
-                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "KioskAudioCore", "KioskPlayback", "KioskMedia",
+                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "KioskAudioCore", "KioskPlayback", "KioskReaders", "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
             path: "Sources/Capture", swiftSettings: upcoming),
@@ -236,7 +236,8 @@ let package = Package(
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "KioskCapture", "CKioskFFmpeg", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary", "KioskPlatform",
+                "KioskCapture", "KioskReaders", "CKioskFFmpeg", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary",
+                "KioskPlatform",
                 "TestSupport", "VADriver",
             ],
             swiftSettings: upcoming),
@@ -266,7 +267,9 @@ let package = Package(
         .testTarget(name: "SandboxTests", dependencies: ["CSandbox", "CTestSupport", "TestSupport"], swiftSettings: upcoming),
         .testTarget(
             name: "MediaTests",
-            dependencies: ["KioskMedia", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "V4L2Driver", "VADriver", "KioskVocabulary"],
+            dependencies: [
+                "KioskMedia", "KioskReaders", "KioskPlatform", "CKioskFFmpeg", "TestSupport", "V4L2Driver", "VADriver", "KioskVocabulary",
+            ],
             swiftSettings: upcoming),
         .testTarget(
             name: "ReadersTests",

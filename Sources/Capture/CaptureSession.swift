@@ -2,6 +2,7 @@ import Glibc
 import KioskAudioCore
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Logging
 
@@ -96,11 +97,11 @@ package final class CaptureSession: Sendable {
 
     // MARK: Opening
 
-    /// Opens the devices and has them run. `preview` is called with each picture, on the thread that reads the camera; it must not wait.
+    /// Opens the devices and has them run. What is recorded is encoded by `readers`. `preview` is called with each picture, on the thread that reads the camera; it must not wait.
     ///
     /// - Throws: what is wrong, with what there is instead.
     package static func open(
-        camera choice: CameraChoice, microphone device: AudioDevice, mode: CameraMode = CameraMode(),
+        camera choice: CameraChoice, microphone device: AudioDevice, mode: CameraMode = CameraMode(), readers: Readers = .shared,
         preview: (@Sendable (borrowing CapturedPicture) -> Void)? = nil
     ) throws(CaptureError) -> CaptureSession {
         let (cameras, refused) = Camera.all()
@@ -122,12 +123,12 @@ package final class CaptureSession: Sendable {
             name = found.pcm
         }
         let pcm: Opened? = if let name { Opened(microphone: try CapturePCM.open(name)) } else { nil }
-        return CaptureSession(camera, format, colours, name, Opened(camera: stream), pcm, preview: preview)
+        return CaptureSession(camera, format, colours, name, Opened(camera: stream), pcm, readers, preview: preview)
     }
 
     private init(
         _ camera: Camera, _ format: CameraFormat, _ colours: CameraColours?, _ microphone: String?, _ stream: Opened, _ pcm: Opened?,
-        preview: (@Sendable (borrowing CapturedPicture) -> Void)?
+        _ readers: Readers, preview: (@Sendable (borrowing CapturedPicture) -> Void)?
     ) {
         (self.camera, self.format, self.colours, self.microphone) = (camera, format, colours, microphone)
         (inbox, state) = (Monitor(Inbox()), Monitor(State()))
@@ -145,7 +146,7 @@ package final class CaptureSession: Sendable {
         let (state, samples) = (state, layout == nil ? nil : Self.samples)
         Thread("recorder") {
             let feed = layout.flatMap { SoundResampler($0, to: Self.samples) }
-            Self.record(inbox, state, feed, format, colours, samples)
+            Self.record(inbox, state, feed, format, colours, samples, readers)
         }.detach()
     }
 
@@ -250,9 +251,9 @@ package final class CaptureSession: Sendable {
 
     private static func record(
         _ inbox: Monitor<Inbox>, _ state: Monitor<State>, _ feed: consuming SoundResampler?, _ format: CameraFormat,
-        _ colours: CameraColours?, _ samples: AudioFormat?
+        _ colours: CameraColours?, _ samples: AudioFormat?, _ readers: Readers
     ) {
-        var recorder = Recorder(feed: feed, format: format, colours: colours, samples: samples)
+        var recorder = Recorder(feed: feed, format: format, colours: colours, samples: samples, by: readers)
         var isClosing = false
         while true {
             let deadline = HostTime.now + .milliseconds(isClosing ? 20 : 200)

@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 
 /// What the thread `recorder` has: a film that is being recorded, or none, and how it goes. No lock, no wait but for the disk.
@@ -11,6 +12,7 @@ struct Recorder: ~Copyable {
     private let format: CameraFormat
     private let colours: CameraColours?
     private let samples: AudioFormat?
+    private let readers: Readers
     private var refused: RecordingReport?
     private var free: ByteCount?
     private var checkedAt = HostTime(nanoseconds: 0)
@@ -18,17 +20,17 @@ struct Recorder: ~Copyable {
     private var failure: CaptureError?
     private var soundFailure: CaptureError?
 
-    init(feed: consuming SoundResampler?, format: CameraFormat, colours: CameraColours?, samples: AudioFormat?) {
+    init(feed: consuming SoundResampler?, format: CameraFormat, colours: CameraColours?, samples: AudioFormat?, by readers: Readers) {
         hasFeed = samples != nil
         self.feed = feed
-        (self.format, self.colours, self.samples) = (format, colours, samples)
+        (self.format, self.colours, self.samples, self.readers) = (format, colours, samples, readers)
     }
 
     mutating func begin(_ request: RecordingRequest) {
         if isRecording { return }
         do throws(CaptureError) {
             if let failure { throw failure }
-            recording = try Recording.open(request, format, colours: colours, samples: samples)
+            recording = try Recording.open(request, format, colours: colours, samples: samples, by: readers)
             isRecording = true
             if let soundFailure { recording?.note(Self.silence(soundFailure)) }
             (free, checkedAt) = (RecordingFile.freeSpace(at: request.path), .now)

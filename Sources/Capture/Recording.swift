@@ -1,6 +1,7 @@
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 
 /// What is to be recorded, and where to.
@@ -49,6 +50,8 @@ package struct RecordingReport: Hashable, Sendable {
 struct Recording: ~Copyable {
     let request: RecordingRequest
     private var writer: FilmWriter?
+    /// What encodes, and puts the film together at the end.
+    private let readers: Readers
     private let format: AudioFormat?
     private let width: Int, height: Int, rate: Double
     private(set) var film = FilmClock()
@@ -73,7 +76,7 @@ struct Recording: ~Copyable {
 
     /// Begins the file. `colours` are the camera's, nil those of JPEG.
     static func open(
-        _ request: RecordingRequest, _ format: CameraFormat, colours: CameraColours?, samples: AudioFormat?
+        _ request: RecordingRequest, _ format: CameraFormat, colours: CameraColours?, samples: AudioFormat?, by readers: Readers = .shared
     ) throws(CaptureError) -> Recording {
         if let status = stat(at: request.path), !request.replaces, !status.isFolder { throw .outputExists(request.path) }
         var video = FilmFormat.Video(width: format.width, height: format.height, frameRate: format.rate)
@@ -83,8 +86,8 @@ struct Recording: ~Copyable {
         let bytes = bytesPerSecond(video, hasSound: samples != nil)
         try RecordingFile.checkSpace(at: request.path, bytesPerSecond: bytes, duration: request.duration)
         let film = FilmFormat(container: .fragmentedMP4, video: video, audio: samples.map { .init($0) })
-        let writer = try CaptureError.writing { () throws(FilmError) in try FilmWriter.open(request.path, film) }
-        return Recording(request, consume writer, video, samples: samples)
+        let writer = try CaptureError.writing { () throws(FilmError) in try FilmWriter.open(request.path, film, by: readers) }
+        return Recording(request, consume writer, video, samples: samples, readers)
     }
 
     /// What a film may need on the disk.
@@ -92,8 +95,10 @@ struct Recording: ~Copyable {
         Double(EncoderChoice.bitRate(video) + (hasSound ? 192_000 : 0)) / 8
     }
 
-    private init(_ request: RecordingRequest, _ writer: consuming FilmWriter, _ video: FilmFormat.Video, samples: AudioFormat?) {
-        (self.request, format) = (request, samples)
+    private init(
+        _ request: RecordingRequest, _ writer: consuming FilmWriter, _ video: FilmFormat.Video, samples: AudioFormat?, _ readers: Readers
+    ) {
+        (self.request, format, self.readers) = (request, samples, readers)
         (width, height, rate) = (video.width, video.height, video.frameRate)
         frameDuration = .seconds(1 / min(max(video.frameRate, 1), 240))
         encoder = writer.videoEncoder ?? ""
@@ -226,14 +231,16 @@ struct Recording: ~Copyable {
                 let wanted = Int(elapsed.seconds * Double(format?.sampleRate ?? 0))
                 if wanted > samplePosition { try writeSilence(wanted - samplePosition) }
                 try writer?.finish()
-                try RecordingFile.finish(request.path)
+                try RecordingFile.finish(request.path, by: readers)
                 return report
             } catch {
                 report.failure = report.failure ?? (error.reason == .noSpace ? .diskFull(path: request.path) : .film(error))
             }
             writer = nil
         }
-        if access(FilmWriter.draftPath(of: request.path), F_OK) == 0, !RecordingFile.salvage(request.path) { report.path = nil }
+        if access(FilmWriter.draftPath(of: request.path), F_OK) == 0, !RecordingFile.salvage(request.path, by: readers) {
+            report.path = nil
+        }
         return report
     }
 

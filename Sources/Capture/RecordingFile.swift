@@ -1,6 +1,7 @@
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 
 /// The files of a recording.
@@ -69,19 +70,19 @@ package enum RecordingFile {
     // MARK: The end
 
     /// Makes a plain MP4 of the fragmented one at `path`, in its place. Where there is no room for both it stays as it is.
-    static func finish(_ path: String) throws(FilmError) {
+    static func finish(_ path: String, by readers: Readers) throws(FilmError) {
         guard let status = stat(at: path) else { throw FilmError(path, errno: errno) }
         if let free = freeSpace(at: path), free.bytes < Int64(status.st_size) + reserve { return }
-        do throws(FilmError) { try FilmWriter.remux(from: path, to: path) } catch {
+        do throws(FilmError) { try FilmWriter.remux(from: path, to: path, by: readers) } catch {
             if error.reason != .noSpace { throw error }
         }
     }
 
     /// Makes a film at `path` of what has been written of it when an error ended the writing; false where that is not enough to be played.
-    static func salvage(_ path: String) -> Bool {
+    static func salvage(_ path: String, by readers: Readers) -> Bool {
         let draft = FilmWriter.draftPath(of: path)
         guard cut(draft), rename(draft, path) == 0 else { return false }
-        try? finish(path)
+        try? finish(path, by: readers)
         return true
     }
 

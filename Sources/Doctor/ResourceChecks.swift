@@ -1,3 +1,4 @@
+import KioskPlatform
 import KioskPlayback
 
 // What is wrong with what the player needs while it plays: decoders, storage, power, air.

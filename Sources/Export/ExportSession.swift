@@ -92,9 +92,6 @@ package struct ExportSession {
             mix = SoundMix(
                 track, settings, format: samples, gain: OfflinePlayback.gain(ofVolume: Double(settings.volume) / 100))
         }
-        let copy = options.copies ? try PictureCopy.open(plan, arrangement) : nil
-        if let copy { plan.adopt(size: copy.size, rate: copy.rate) }
-
         var format = FilmFormat(
             video: FilmFormat.Video(arrangement.output, options, size: plan.size, rate: plan.rate),
             audio: plan.hasSound ? .init(samples) : nil)
@@ -102,12 +99,14 @@ package struct ExportSession {
         let path = options.output
         // Of pictures that are copied nobody knows how many bits they have.
         let least = ExportRoom.least(
-            arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: copy == nil ? plan.moving : .zero,
+            arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: options.copies ? .zero : plan.moving,
             hasSound: plan.hasSound)
         if let free = options.free ?? ExportRoom.free(for: path), free < least { throw .noRoom(path, least: least, free: free) }
         var writer = try ExportError.writing { () throws(FilmError) in
-            if let copy { try FilmWriter.open(path, format, copying: copy.stream) } else { try FilmWriter.open(path, format) }
+            try FilmWriter.open(path, format, copiesPictures: options.copies, by: options.readers)
         }
+        let copy = options.copies ? try PictureCopy.open(plan, arrangement, &writer) : nil
+        if let copy { plan.adopt(size: copy.size, rate: copy.rate) }
         let renderer = SceneRenderer(width: plan.size.width, height: plan.size.height, background: arrangement.film.background)
         var playback = OfflinePlayback(
             plan.items, cadences: plan.cadences, refresh: plan.rate, imageDuration: arrangement.film.imageDuration,

@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 
 /// A film that somebody has asked for and that is being made: what it is made of, kept beside it until it is there, so that it can be made again when the
 /// power is cut meanwhile. The films of a folder have names by the time when they were asked for:

@@ -28,6 +28,8 @@ package enum ReaderMessage: Hashable, Sendable {
     case result(ReaderResult)
     /// Where pictures of a device lie. One of its dma-bufs comes with it.
     case surface(ReaderSurface)
+    /// Of a film that is being made.
+    case film(FilmNews)
 }
 
 /// A surface of a device, which pictures name by its number: one picture in one format, in up to four dma-bufs. The corresponding C type is
@@ -218,6 +220,7 @@ extension ReaderMessage: WireMessage {
         case .request(let number, let request): return wire.message(11, number, request)
         case .result(let result): return wire.message(12, result)
         case .surface(let surface): return wire.message(13, surface)
+        case .film(let news): return wire.message(14, news)
         }
     }
 
@@ -236,6 +239,7 @@ extension ReaderMessage: WireMessage {
         case 11: self = .request(try wire.take(), try wire.take())
         case 12: self = .result(try wire.take())
         case 13: self = .surface(try wire.take())
+        case 14: self = .film(try wire.take())
         default: throw .unknown("message", Int(kind))
         }
     }

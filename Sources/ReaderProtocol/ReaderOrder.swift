@@ -25,6 +25,8 @@ package enum ReaderOrder: Hashable, Sendable {
     case refuse(UInt32, FileFailure)
     /// Those of a host, as numbers; none where nobody knows it.
     case addresses(UInt32, [String])
+    /// Of a film that is being made; any number of them at a time.
+    case film(FilmStep)
 
     /// So many addresses of a host are told.
     package static let mostAddresses = 8
@@ -47,8 +49,12 @@ package struct OpenOrder: Hashable, Sendable {
         case cover
         /// When each picture is shown (``MediaReader/pictureTimes(isCancelled:)``).
         case times
+        /// A film, of what the player gives. There is no source.
+        case film(FilmJob)
         /// Its descriptor: nothing of it is read. The path is one beneath a folder that it must not lead out of, where there is one.
         case file(folder: String?)
+
+        package var isFilm: Bool { if case .film = self { true } else { false } }
 
         fileprivate static let longestSide = 4096
         /// Nineteen hours of 60 pictures a second.
@@ -110,6 +116,7 @@ package struct OpenOrder: Hashable, Sendable {
             min(max(size.width, 1), Role.longestSide) * min(max(size.height, 1), Role.longestSide) * 4
         case .cover: 16 << 20
         case .times: Role.mostTimes * MemoryLayout<Int64>.size
+        case .film(let job): job.layout.byteCount
         }
     }
 
@@ -138,6 +145,7 @@ extension ReaderOrder: WireMessage {
             wire.put(request)
             wire.put(list: addresses.prefix(Self.mostAddresses).map { WireText(exactly: $0, .name) })
             return 10
+        case .film(let step): return wire.message(11, step)
         }
     }
 
@@ -153,6 +161,7 @@ extension ReaderOrder: WireMessage {
         case 8: self = .grant(try wire.take())
         case 9: self = .refuse(try wire.take(), try wire.take())
         case 10: self = .addresses(try wire.take(), try wire.texts(atMost: Self.mostAddresses, .name))
+        case 11: self = .film(try wire.take())
         default: throw .unknown("order", Int(kind))
         }
     }
@@ -167,6 +176,7 @@ extension OpenOrder.Role: WireValue {
         case .cover: wire.put(3 as UInt8)
         case .file(let folder): wire.put(4 as UInt8, WireText(exactly: folder, .location))
         case .times: wire.put(5 as UInt8)
+        case .film(let job): wire.put(6 as UInt8, job)
         }
     }
 
@@ -179,6 +189,7 @@ extension OpenOrder.Role: WireValue {
         case 3: self = .cover
         case 4: self = .file(folder: try wire.text(.location))
         case 5: self = .times
+        case 6: self = .film(try wire.take())
         default: throw .unknown("role", Int(number))
         }
     }

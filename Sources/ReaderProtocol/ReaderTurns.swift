@@ -14,8 +14,8 @@ package struct ReaderTurns: Sendable {
     private var mayLeave = (toDevice: false, toDeinterlacer: false)
     /// Whether it may ask for hosts.
     private var mayAskForNames = false
-    /// Whether its pictures may lie in surfaces.
-    private var mayHaveSurfaces = false
+    /// Whether its pictures may lie in surfaces, and whether it makes a film.
+    private var mayHaveSurfaces = false, mayMakeFilm = false
 
     static let mostRequests = 4
 
@@ -30,13 +30,14 @@ package struct ReaderTurns: Sendable {
         case .open(let order):
             question = (serial, .opening(order.role))
             (mayAskForNames, mayHaveSurfaces) = (order.needsNetwork, order.usesDevices && order.role == .play)
+            mayMakeFilm = order.role.isFilm
             mayLeave = (order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off)
         case .seek: question = (serial, .seeking)
         case .catchUp: question = (serial, .catchingUp)
         case .select: question = (serial, .selecting)
         case .preview: question = (serial, .previewing)
         case .grant(let request), .refuse(let request, _): requests.remove(request)
-        case .close, .cancel, .addresses: break
+        case .close, .cancel, .addresses, .film: break
         }
     }
 
@@ -62,6 +63,7 @@ package struct ReaderTurns: Sendable {
         case (.request(let number, .file), _): return requests.count < Self.mostRequests && !requests.contains(number)
         case (.request(_, .name), _): return mayAskForNames
         case (.surface, _): return mayHaveSurfaces
+        case (.film, _): return mayMakeFilm
         case (.request(_, .device), .opening(.play)): return mayLeave.toDevice && !isDescribed
         case (.request(_, .deinterlacer), .opening(.play)): return mayLeave.toDeinterlacer && !isDescribed
         case (.failed, .some): return true
@@ -95,6 +97,7 @@ extension ReaderMessage {
         case .request: "a request"
         case .result: "a result"
         case .surface: "a surface"
+        case .film: "news of a film"
         }
     }
 }

@@ -110,7 +110,7 @@ final class ArenaPictures: PictureStore {
 
 extension PictureRecord {
     /// What a frame says of itself, but where it lies.
-    init(_ frame: borrowing VideoFrame) {
+    package init(_ frame: borrowing VideoFrame) {
         let av = frame.av.pointee
         self.init(format: av.format, width: frame.width, height: frame.height)
         (aspectNumerator, aspectDenominator) = (av.sample_aspect_ratio.num, av.sample_aspect_ratio.den)
@@ -120,5 +120,17 @@ extension PictureRecord {
         orientation = frame.orientation
         if frame.isDamaged { flags.insert(.damaged) }
         if frame.isPooled { flags.insert(.pooled) }
+    }
+
+    /// Says in a frame what it is a picture of.
+    package func describe(_ av: UnsafeMutablePointer<AVFrame>) {
+        (av.pointee.format, av.pointee.width, av.pointee.height) = (format, Int32(width), Int32(height))
+        av.pointee.sample_aspect_ratio = AVRational(num: aspectNumerator, den: aspectDenominator)
+        av.pointee.color_range = AVColorRange(rawValue: UInt32(range))
+        av.pointee.color_primaries = AVColorPrimaries(rawValue: UInt32(primaries))
+        av.pointee.color_trc = AVColorTransferCharacteristic(rawValue: UInt32(transfer))
+        av.pointee.colorspace = AVColorSpace(rawValue: UInt32(matrix))
+        av.pointee.chroma_location = AVChromaLocation(rawValue: UInt32(chromaPlace))
+        if flags.contains(.damaged) { av.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
     }
 }

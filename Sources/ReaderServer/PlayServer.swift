@@ -110,7 +110,7 @@ struct PlayServer: ~Copyable {
                 store.free(slot)
                 hasRoom = true
             }
-            if let (order, serial) = channel.takeOrder() {
+            if let (order, serial, _) = channel.takeOrder() {
                 carryOut(order, serial)
             } else if sound.isWanted {
                 sound.write { samples in
@@ -195,7 +195,7 @@ struct PlayServer: ~Copyable {
             tell()
             say(.selected(tracks), serial: serial)
             land(Landing(nil, selection: selection, pictures: pictures.count, sound: sound.count), serial)
-        case .open, .preview, .close, .cancel, .grant, .refuse, .addresses: break
+        case .open, .preview, .close, .cancel, .grant, .refuse, .addresses, .film: break
         }
     }
 

@@ -11,10 +11,15 @@ import Synchronization
 /// A thread of its own receives (`orders`), so that ``ReaderOrder/cancel`` and the answers to requests come while a source is being read. It is
 /// started by ``listen(_:)``; before that, the thread that calls ``first()`` receives.
 final class ReaderChannel: Sendable {
+    /// What is ordered, and a descriptor where one comes with it.
+    typealias Order = (order: ReaderOrder, serial: UInt32, descriptor: SharedDescriptor?)
+
     private struct State {
-        var orders: [(order: ReaderOrder, serial: UInt32)] = []
+        var orders: [Order] = []
         var answers: [UInt32: Result<OpenedFile, FileFailure>] = [:]
         var addresses: [UInt32: [String]] = [:]
+        /// What has become of bytes of a film, in their order.
+        var written: [Int32] = []
         var lastRequest: UInt32 = 0
         /// Whether nothing more is ordered, and whether there is nobody at the other end any more.
         var isClosed = false, isGone = false
@@ -101,14 +106,22 @@ final class ReaderChannel: Sendable {
     }
 
     /// The next order; nil where there is none, or nobody any more who could give one (``isClosed``).
-    func takeOrder() -> (order: ReaderOrder, serial: UInt32)? {
+    func takeOrder() -> Order? {
         state.withLock { $0.orders.isEmpty ? nil : $0.orders.removeFirst() }
     }
 
     /// The next order, waited for; nil when the player has gone.
-    func nextOrder() -> (order: ReaderOrder, serial: UInt32)? {
-        state.wait { state -> (order: ReaderOrder, serial: UInt32)?? in
+    func nextOrder() -> Order? {
+        state.wait { state -> Order?? in
             if !state.orders.isEmpty { return state.orders.removeFirst() }
+            return state.isClosed ? .some(nil) : nil
+        } ?? nil
+    }
+
+    /// What has become of the bytes of a film that were sent last: 0 or an error number; nil when the player has gone.
+    func nextWritten() -> Int32? {
+        state.wait { state -> Int32?? in
+            if !state.written.isEmpty { return state.written.removeFirst() }
             return state.isClosed ? .some(nil) : nil
         } ?? nil
     }
@@ -133,8 +146,9 @@ final class ReaderChannel: Sendable {
             }
             state.signal { $0.answers[number] = answer }
         case .refuse(let number, let failure): state.signal { $0.answers[number] = .failure(failure) }
+        case .film(.written(let code)): state.signal { $0.written.append(code) }
         case .addresses(let number, let addresses): state.signal { $0.addresses[number] = addresses }
-        default: state.signal { $0.orders.append((order, serial)) }
+        default: state.signal { $0.orders.append((order, serial, descriptor)) }
         }
     }
 

@@ -85,7 +85,7 @@ package enum ReaderServer {
             exit(0)
         }
         channel.listen()
-        serve(order, serial, on: channel, gifts.memory)
+        serve(order, serial, on: channel, gifts)
         exit(0)
     }
 
@@ -103,7 +103,7 @@ package enum ReaderServer {
             return page.freeDecoder()
         }
         channel.listen()
-        serve(order, serial, on: channel, gifts.memory)
+        serve(order, serial, on: channel, gifts)
     }
 
     // MARK: Before the first byte
@@ -114,6 +114,8 @@ package enum ReaderServer {
         var page: SharedDescriptor?
         /// Where results lie.
         var memory: SharedDescriptor?
+        /// A film that is being made, to be read.
+        var written: SharedDescriptor?
         /// Which readers use devices.
         var devices: DevicePage?
 
@@ -137,6 +139,7 @@ package enum ReaderServer {
                 switch Int(number) {
                 case Int(KIOSK_READER_PAGE): page = own
                 case Int(KIOSK_READER_ARENA): memory = own
+                case Int(KIOSK_READER_SOURCE): written = own
                 default: break
                 }
             }
@@ -171,8 +174,8 @@ package enum ReaderServer {
         // Libraries, stacks and tables; and pictures twice, as a decoder's and as libswscale's.
         limits.address_space = (1 << 30) + 2 * memory + UInt64(clamping: order.memoryCapacity)
         limits.data = (512 << 20) + memory
-        // Files that the source names; and connections.
-        limits.grants = order.needsNetwork ? 128 : 32
+        // Files that the source names; connections; clips of a film.
+        limits.grants = order.needsNetwork ? 128 : order.role.isFilm ? 1000 : 32
         var state = kiosk_sandbox_state()
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
         let report = page?.sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self)
@@ -275,8 +278,8 @@ package enum ReaderServer {
     // MARK: Orders
 
     /// Opens the source for what it is wanted for, and carries out what else is ordered of it, until the player has gone.
-    private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ file: SharedDescriptor?) {
-        let memory = file.flatMap { ResultMemory($0) }
+    private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ gifts: Gifts) {
+        let memory = gifts.memory.flatMap { SharedMemory($0.raw) }
         switch order.role {
         case .thumbnail(let size):
             // It may run only when nothing else does, and the player knows how long that takes.
@@ -285,12 +288,15 @@ package enum ReaderServer {
         case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
         case .cover: channel.send(cover(of: order, channel, memory), serial: serial)
         case .times: channel.send(times(of: order, channel, memory), serial: serial)
+        case .film(let job):
+            guard let memory, let page = gifts.page.flatMap({ ControlPage(mapping: $0.raw) }), let written = gifts.written else { return }
+            FilmServer.serve(job, order.reach, on: channel, page, memory, written)
         case .play, .file: channel.send(.failed(.failed("nobody reads that here")), serial: serial)
         }
     }
 
     private static func thumbnail(
-        of order: OpenOrder, _ size: PixelSize, _ channel: ReaderChannel, _ memory: ResultMemory?
+        of order: OpenOrder, _ size: PixelSize, _ channel: ReaderChannel, _ memory: SharedMemory?
     ) -> ReaderMessage {
         guard
             let thumbnail = Thumbnail.make(
@@ -302,7 +308,7 @@ package enum ReaderServer {
         return .result(.thumbnail(thumbnail.facts, picture))
     }
 
-    private static func cover(of order: OpenOrder, _ channel: ReaderChannel, _ memory: ResultMemory?) -> ReaderMessage {
+    private static func cover(of order: OpenOrder, _ channel: ReaderChannel, _ memory: SharedMemory?) -> ReaderMessage {
         do throws(MediaError) {
             let cover = try AssetCover.read(
                 from: order.source, isKept: order.isKept, reach: order.reach, settings: order.settings, interruption: channel.interruption)
@@ -313,7 +319,7 @@ package enum ReaderServer {
         }
     }
 
-    private static func times(of order: OpenOrder, _ channel: ReaderChannel, _ memory: ResultMemory?) -> ReaderMessage {
+    private static func times(of order: OpenOrder, _ channel: ReaderChannel, _ memory: SharedMemory?) -> ReaderMessage {
         do throws(MediaError) {
             var reader = try MediaReader.open(
                 order.source, reach: order.reach, samples: nil, interruption: channel.interruption, deinterlacing: order.deinterlacing,
@@ -327,7 +333,7 @@ package enum ReaderServer {
     }
 
     private static func servePreviews(
-        of order: OpenOrder, _ size: PixelSize, _ serial: UInt32, _ channel: ReaderChannel, _ memory: ResultMemory?
+        of order: OpenOrder, _ size: PixelSize, _ serial: UInt32, _ channel: ReaderChannel, _ memory: SharedMemory?
     ) {
         do throws(MediaError) {
             guard
@@ -355,37 +361,23 @@ package enum ReaderServer {
     }
 }
 
-/// Memory that the player has made, in which results lie: it has the size of the largest.
-private final class ResultMemory {
-    private let bytes: UnsafeMutableRawBufferPointer
-
-    /// Maps it; nil with `errno`. The corresponding C function is `mmap`.
-    init?(_ file: SharedDescriptor) {
-        var status = stat()
-        guard fstat(file.raw, &status) == 0, status.st_size > 0 else { return nil }
-        let count = Int(status.st_size)
-        guard let base = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED, file.raw, 0), base != MAP_FAILED else { return nil }
-        bytes = UnsafeMutableRawBufferPointer(start: base, count: count)
-    }
-
-    deinit { munmap(bytes.baseAddress, bytes.count) }
-
+extension SharedMemory {
     /// Puts a file there; false where it has no room.
-    func put(_ file: [UInt8]) -> Bool {
+    fileprivate func put(_ file: [UInt8]) -> Bool {
         guard file.count <= bytes.count else { return false }
         bytes.copyBytes(from: file)
         return true
     }
 
     /// Puts times there; false where they have no room.
-    func put(_ times: [MediaTime]) -> Bool {
+    fileprivate func put(_ times: [MediaTime]) -> Bool {
         guard times.count <= bytes.count / MemoryLayout<Int64>.size else { return false }
         times.map(\.nanoseconds).withUnsafeBytes { bytes.copyMemory(from: $0) }
         return true
     }
 
     /// Puts a picture there: its size; nil where it has no room.
-    func put(_ picture: SmallPicture) -> PixelSize? {
+    fileprivate func put(_ picture: SmallPicture) -> PixelSize? {
         guard picture.pixels.count <= bytes.count / 4 else { return nil }
         picture.pixels.withUnsafeBytes { bytes.copyMemory(from: $0) }
         return PixelSize(width: picture.width, height: picture.height)

@@ -2,6 +2,7 @@ import CKioskFFmpeg
 import Glibc
 import KioskMedia
 import KioskReaderProtocol
+import KioskReaderServer
 
 /// Pictures in the memory that a reader draws into (``SharedResults``). A frame has its planes there, and gives its place back to the reader when
 /// nobody has it any more. What is seen of it may change as long as the reader lives, and stays when that is gone.
@@ -72,19 +73,5 @@ final class ArenaFrames: Sendable {
             return nil
         }
         return VideoFrame(adopting: target, orientation: record.orientation)
-    }
-}
-
-extension PictureRecord {
-    /// Says in a frame what it is a picture of.
-    func describe(_ av: UnsafeMutablePointer<AVFrame>) {
-        (av.pointee.format, av.pointee.width, av.pointee.height) = (format, Int32(width), Int32(height))
-        av.pointee.sample_aspect_ratio = AVRational(num: aspectNumerator, den: aspectDenominator)
-        av.pointee.color_range = AVColorRange(rawValue: UInt32(range))
-        av.pointee.color_primaries = AVColorPrimaries(rawValue: UInt32(primaries))
-        av.pointee.color_trc = AVColorTransferCharacteristic(rawValue: UInt32(transfer))
-        av.pointee.colorspace = AVColorSpace(rawValue: UInt32(matrix))
-        av.pointee.chroma_location = AVChromaLocation(rawValue: UInt32(chromaPlace))
-        if flags.contains(.damaged) { av.pointee.flags |= AV_FRAME_FLAG_CORRUPT }
     }
 }

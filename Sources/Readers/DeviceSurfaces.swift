@@ -4,6 +4,7 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
+import KioskReaderServer
 import Synchronization
 
 /// The surfaces of a reader's device, which come as dma-bufs, and its pictures in them. A surface is shown as it is, or copied by the reader

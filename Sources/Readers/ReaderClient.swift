@@ -430,7 +430,7 @@ package final class ReaderClient: @unchecked Sendable {
         case .note(.lineSpeed(let rate)): if handed == nil { Throughput.note(rate, of: source) }
         case .selected(let tracks):
             (selectedTracks, hasSound, description.audio) = (tracks.selected, tracks.hasSound, tracks.audio)
-        case .ready, .described, .log, .request, .result: break
+        case .ready, .described, .log, .request, .result, .film: break
         }
     }
 

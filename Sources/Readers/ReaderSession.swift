@@ -33,11 +33,11 @@ package final class ReaderSession: @unchecked Sendable {
     /// How long a dead process may take until its status is known.
     private static let burial = MediaTime.seconds(2)
 
-    /// Has a reader open a source, and do with it what its role says. Blocks until the reader is there, some milliseconds as a rule.
+    /// Has a reader open a source, and do with it what its role says. `written` is what has been written of a film, to be read. Blocks until the reader is there, some milliseconds as a rule.
     ///
     /// - Throws: ``MediaError/Reason/readerFailed(_:)`` where there can be no reader.
     package init(
-        _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers, handed: HandedFrames? = nil,
+        _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers, handed: HandedFrames? = nil, written: Int32? = nil,
         _ interruption: Interruption
     ) throws(MediaError) {
         func failed(_ reason: String) -> MediaError { MediaError(order.source, .readerFailed(reason)) }
@@ -53,6 +53,7 @@ package final class ReaderSession: @unchecked Sendable {
         self.order = order
         reader.give(Int32(KIOSK_READER_PAGE), file.raw)
         reader.give(Int32(KIOSK_READER_ARENA), results.file.raw)
+        if let written { reader.give(Int32(KIOSK_READER_SOURCE), written) }
         if let devices { reader.give(Int32(KIOSK_READER_DEVICES), devices.file.raw) }
         send(.open(order))
     }

@@ -6,6 +6,7 @@ import Export
 import Glibc
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Logging
 

@@ -4,6 +4,7 @@ import Glibc
 import KioskCapture
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Logging
 

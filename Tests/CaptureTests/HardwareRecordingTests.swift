@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing
@@ -15,7 +16,7 @@ extension RecordingTests {
             let folder = try Folder()
             var request = RecordingRequest(path: folder.path + "/out.mp4")
             request.encoder = EncoderWish(setting, device: device)
-            var recording = try Recording.open(request, RecordingTests.format, colours: nil, samples: RecordingTests.stereo)
+            var recording = try Recording.open(request, RecordingTests.format, colours: nil, samples: RecordingTests.stereo, by: .inProcess)
             for number in 1...50 {
                 recording.write(RecordingTests.picture(number, at: 0.04 * Double(number - 1)), dropped: 0)
                 recording.write(SoundResampler.Piece(silence: 0, samples: [Float](repeating: 0.1, count: 2 * 1920)))

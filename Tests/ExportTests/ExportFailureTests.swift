@@ -2,6 +2,7 @@ import Configuration
 import Foundation
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import KioskPlayback
 import Testing
 
 @testable import Export
+@testable import KioskMedia
 
 /// The pure values of an export.
 @Suite struct ExportValueTests {

@@ -2,6 +2,7 @@ import Configuration
 import Foundation
 import Glibc
 import KioskMedia
+import KioskReaders
 import KioskVocabulary
 import Testing
 

@@ -2,6 +2,7 @@ import CKioskFFmpeg
 import Foundation
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import Configuration
 import Foundation
 import KioskMedia
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ extension ExportSessionTests {
             var arrangement = try ExportSessionTests.arrangement(["thirty.mp4", "turned-90.mp4"], gravity: .resizeAspectFill)
             arrangement.output.encoder = setting
             var options = ExportSession.Options(output: folder.path + "/film.mp4")
-            options.device = device
+            (options.device, options.readers) = (device, .inProcess)
             let report = try ExportSession.run(arrangement, options)
             #expect(folder.names == ["film.mp4"])
             let read = try FilmWriterTests.read(options.output)

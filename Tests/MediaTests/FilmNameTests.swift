@@ -1,4 +1,5 @@
 import KioskMedia
+import KioskReaders
 import Testing
 
 /// What a film may be called.

@@ -75,6 +75,8 @@ static struct {
 } faults[64];
 // In players: the picture at which the driver crashes
 static int crash_at, drawn;
+// In what makes films: the picture at which the driver's encoder crashes, or hangs
+static int encoder_crash_at, encoder_hang_at, encoded;
 static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1, offers_filter = 1,
     offers_encoder = 1, offers_b_pictures, offers_sync_buffer = 1, offers_headers = 1, offers_quantiser = 1, stall;
 
@@ -544,6 +546,8 @@ static VAStatus end_picture(VADriverContextP driver, VAContextID id) {
     struct surface *s = c ? surface(c->target) : NULL;
     if (!s) return VA_STATUS_ERROR_INVALID_SURFACE;
     if (c->is_encoder) {
+        if (++encoded == encoder_crash_at) __builtin_trap();
+        while (encoded == encoder_hang_at) pause();
         CALL("EndPicture", VA_STATUS_ERROR_ENCODING_ERROR);
         return encode(c, s);
     }
@@ -688,6 +692,9 @@ __attribute__((constructor)) static void begin(void) {
     if (count) context_limit = atoi(count);
     const char *crash = getenv("KIOSK_TEST_VA_CRASH");
     if (crash) crash_at = atoi(crash);
+    const char *film_crash = getenv("KIOSK_TEST_VA_FILM_CRASH"), *film_hang = getenv("KIOSK_TEST_VA_FILM_HANG");
+    encoder_crash_at = film_crash ? atoi(film_crash) : 0;
+    encoder_hang_at = film_hang ? atoi(film_hang) : 0;
 }
 
 __attribute__((destructor)) static void report(void) {

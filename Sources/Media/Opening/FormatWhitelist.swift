@@ -69,14 +69,27 @@ enum FormatWhitelist {
 }
 
 /// A film of our own, or a clip that has been opened before, read packet by packet without a ``MediaReader``.
-package enum FilmInput {
-    /// Opens the file at `path`, which opens nothing else. Returns 0 or a negative AVERROR; `context` is nil then. The corresponding C function is
-    /// `avformat_open_input`.
-    package static func open(_ path: String, _ context: inout UnsafeMutablePointer<AVFormatContext>?) -> Int32 {
+package final class FilmInput {
+    private var context: UnsafeMutablePointer<AVFormatContext>?
+    private let stream: ByteStream
+
+    /// Opens a file, which opens nothing else. The corresponding C function is `avformat_open_input`.
+    ///
+    /// - Throws: ``FilmError`` where it is none that can be read.
+    package init(_ file: OpenedFile, path: String) throws(FilmError) {
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
-        av_dict_set(&options, "protocol_whitelist", "file", 0)
+        av_dict_set(&options, "protocol_whitelist", "data", 0)
         av_dict_set(&options, "format_whitelist", FormatWhitelist.formats(StreamSettings(), lists: []), 0)
-        return avformat_open_input(&context, "file:" + path, nil, &options)
+        stream = ByteStream(size: file.version.size, read: { file.read(into: $0.baseAddress!, count: $0.count, at: $1).count })
+        context = avformat_alloc_context()
+        context?.pointee.pb = stream.context
+        var status = avformat_open_input(&context, path, nil, &options)
+        if status >= 0 { status = avformat_find_stream_info(context, nil) }
+        if status < 0 { throw FilmError(path, .unreadable(averrorText(status))) }
     }
+
+    deinit { avformat_close_input(&context) }
+
+    package var raw: UnsafeMutablePointer<AVFormatContext> { context! }
 }

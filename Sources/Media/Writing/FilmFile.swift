@@ -2,65 +2,64 @@ import CKioskFFmpeg
 import Glibc
 import KioskPlatform
 
-/// The file that a film is written to, and its muxer.
+/// The muxer of a film.
 ///
-/// It is written under a name of its own in the same folder (``draftPath(of:)``: hidden, and no name of a video, so that no playlist takes it up)
-/// and is given its name when all of it is on the disk. The draft of an earlier run that was cut off is written over. While it is written it
-/// is locked: a second process that wants the same file is told so.
-///
-/// A fragment is written to the disk (fdatasync) when it is complete. The index of a fragmented file (`moov`) is written with its first
+/// A fragment is on the disk when the next one begins (``FilmOutput/sync()``). The index of a fragmented file (`moov`) is written with its first
 /// fragment, as only then it is known by how much the encoders are behind.
 struct FilmFile: ~Copyable, @unchecked Sendable {
     // Sendable because the pointers are reached only through their single owner.
-    let path: String
-    let draft: String
     private let raw: UnsafeMutablePointer<AVFormatContext>
-    /// The draft once more, for the lock and for fdatasync: libavformat keeps its own descriptor to itself.
-    private let file: Descriptor
+    private let output: any FilmOutput
+    private let stream: ByteStream
+    /// What reads back what has been written, to put the index before it.
+    private let openStreams: OpenStreams
+    /// For messages.
+    private let path: String
     private let isFragmented: Bool
-    private var hasHeader = false
-    private var isFinished = false
     /// How far it is on the disk.
     private var syncedCount = 0
 
     /// How long a fragment is at most, in microseconds; with what the encoders and the muxer hold less than a second is lost in a power cut.
     static let fragmentDuration = 800_000
 
-    /// What the file at `path` is called until it is finished.
-    static func draftPath(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return ".\(path).part" }
-        return "\(path[...slash]).\(path[path.index(after: slash)...]).part"
+    private final class OpenStreams {
+        let output: any FilmOutput
+        let written: ByteStream
+        var reading: [UnsafeMutablePointer<AVIOContext>: ByteStream] = [:]
+
+        init(_ output: any FilmOutput, _ written: ByteStream) { (self.output, self.written) = (output, written) }
     }
 
-    /// Creates the draft of the file at `path`, without a track.
-    static func create(_ path: String, fragmented: Bool) throws(FilmError) -> FilmFile {
-        try FilmWriter.checkPlace(path)
-        let draft = draftPath(of: path)
-        guard let file = Descriptor(opening: draft, O_RDWR | O_CREAT, mode: 0o666), file.lock() else {
-            throw FilmError(path, errno: errno)
-        }
+    /// A file without a track, whose bytes go to `output`; `path` is what messages name.
+    init(_ output: any FilmOutput, fragmented: Bool, path: String) throws(FilmError) {
         var context: UnsafeMutablePointer<AVFormatContext>?
-        let made = avformat_alloc_output_context2(&context, nil, "mp4", draft)
-        guard made >= 0, let context else {
-            unlink(draft)
-            throw FilmError(path, writing: made)
+        let made = avformat_alloc_output_context2(&context, nil, "mp4", "film.mp4")
+        guard made >= 0, let context else { throw FilmError(path, writing: made) }
+        let stream = ByteStream(size: 0, read: { _, _ in -Int(EBADF) }, write: { output.write($0, at: $1) })
+        (raw, self.output, self.stream, isFragmented, self.path) = (context, output, stream, fragmented, path)
+        openStreams = OpenStreams(output, stream)
+        raw.pointee.pb = stream.context
+        raw.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
+        raw.pointee.opaque = Unmanaged.passUnretained(openStreams).toOpaque()
+        // The muxer asks for nothing but its own file, to be read.
+        raw.pointee.io_open = { context, result, _, flags, _ in
+            guard let context, let result, let opaque = context.pointee.opaque, flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ else {
+                return shim_averror(EACCES)
+            }
+            let streams = Unmanaged<OpenStreams>.fromOpaque(opaque).takeUnretainedValue()
+            let reading = ByteStream(size: streams.written.size, read: { streams.output.read(into: $0, at: $1) })
+            streams.reading[reading.context] = reading
+            result.pointee = reading.context
+            return 0
         }
-        return FilmFile(path, draft, context, file, isFragmented: fragmented)
+        raw.pointee.io_close2 = { context, io in
+            guard let context, let io, let opaque = context.pointee.opaque else { return 0 }
+            Unmanaged<OpenStreams>.fromOpaque(opaque).takeUnretainedValue().reading[io] = nil
+            return 0
+        }
     }
 
-    private init(
-        _ path: String, _ draft: String, _ raw: UnsafeMutablePointer<AVFormatContext>, _ file: consuming Descriptor, isFragmented: Bool
-    ) {
-        (self.path, self.draft, self.raw, self.isFragmented) = (path, draft, raw, isFragmented)
-        self.file = file
-    }
-
-    deinit {
-        if raw.pointee.pb != nil { avio_closep(&raw.pointee.pb) }
-        avformat_free_context(raw)
-        // What is there of a fragmented file can be played.
-        if !isFinished, !isFragmented || !hasHeader { unlink(draft) }
-    }
+    deinit { avformat_free_context(raw) }
 
     /// Adds a track that `codec` encodes. Before ``begin(title:)``.
     mutating func addTrack(_ codec: UnsafeMutablePointer<AVCodecContext>) throws(FilmError) -> UnsafeMutablePointer<AVStream> {
@@ -95,8 +94,6 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         // A copy: under ThreadSanitizer the compiler (6.3.1) fails on an inout access through a property of a value that cannot be copied.
         let raw = raw
         if let title { av_dict_set(&raw.pointee.metadata, "title", title, 0) }
-        var opened = avio_open2(&raw.pointee.pb, draft, AVIO_FLAG_WRITE, nil, nil)
-        guard opened >= 0 else { throw FilmError(path, writing: opened) }
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         av_dict_set(&options, "video_track_timescale", "90000", 0)
@@ -108,9 +105,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         } else {
             av_dict_set(&options, "movflags", "+faststart", 0)
         }
-        opened = avformat_write_header(raw, &options)
-        try check(opened)
-        hasHeader = true
+        try check(avformat_write_header(raw, &options))
     }
 
     /// Writes a packet of track `index`, whose times are in `base`; it is empty then.
@@ -123,7 +118,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         // A fragment is written in one piece.
         if isFragmented, byteCount != syncedCount {
             syncedCount = byteCount
-            if fdatasync(file.raw) != 0 { throw FilmError(path, errno: errno) }
+            output.sync()
         }
     }
 
@@ -136,52 +131,10 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
     /// Bytes written so far, the last of them perhaps not to the disk.
     var byteCount: Int { raw.pointee.pb.map { max(0, Int($0.pointee.pos)) } ?? 0 }
 
-    /// Writes the index, has all of it written to the disk, and gives the file its name.
+    /// Writes the index, and what is left.
     mutating func finish() throws(FilmError) {
         try check(av_write_trailer(raw))
         avio_flush(raw.pointee.pb)
         try check(0)
-        let closed = avio_closep(&raw.pointee.pb)
-        guard closed >= 0 else { throw FilmError(path, writing: closed) }
-        guard fsync(file.raw) == 0, rename(draft, path) == 0 else { throw FilmError(path, errno: errno) }
-        isFinished = true
-        // The name must survive a power cut, too.
-        syncFolder(of: path)
     }
-
-    /// Gives up the file; nothing of it is left, nor comes back after a power cut.
-    mutating func discard() {
-        if isFinished { return }
-        unlink(draft)
-        syncFolder(of: draft)
-        isFinished = true
-    }
-}
-
-extension FilmWriter {
-    /// Whether a film can have this name: not where something lies there that is no regular file. A film that is finished takes the place of what
-    /// had its name, a device's, too.
-    package static func checkPlace(_ path: String) throws(FilmError) {
-        if let status = stat(at: path), !status.isFile { throw FilmError(path, status.isFolder ? .isDirectory : .isNoFile) }
-    }
-
-    /// What is wrong with a name for a film, and what to do; nil for nothing. Without an extension it is as good as another.
-    package static func nameProblem(_ path: String) -> String? {
-        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-        if path.isEmpty { return "name the file to write" }
-        if name.isEmpty { return "\(path): is the name of a folder: name a file in it" }
-        guard let dot = name.lastIndex(of: "."), dot != name.startIndex,
-            others.contains(name[name.index(after: dot)...].lowercased())
-        else { return nil }
-        return "\(path): films are MP4: name it \(path.dropLast(name.distance(from: dot, to: name.endIndex))).mp4"
-    }
-
-    /// Extensions of other things than MP4.
-    private static let others: Set<String> = [
-        "3g2", "3gp", "aac", "apng", "asf", "avi", "conf", "divx", "dv", "f4v", "flac", "flv", "gif", "jpeg", "jpg", "m2t", "m2ts", "m2v",
-        "m3u",
-        "m3u8", "m4a", "mka", "mkv", "mov", "mp3", "mpd", "mpeg", "mpg", "mts", "mxf", "nut", "oga", "ogg", "ogm", "ogv", "opus", "png",
-        "rm",
-        "rmvb", "toml", "ts", "txt", "vob", "wav", "webm", "webp", "wma", "wmv", "y4m", "zip",
-    ]
 }

@@ -4,7 +4,7 @@ import KioskVocabulary
 /// What a film is to hold, and how it is encoded.
 package struct FilmFormat: Hashable, Sendable {
     /// How the file is put together.
-    package enum Container: Hashable, Sendable {
+    package enum Container: Hashable, CaseIterable, Sendable {
         /// Its index comes first, so that it plays while it is loaded. Nothing of it can be played before it is finished.
         case mp4
         /// In fragments of at most a second, each written to the disk when it is complete: what a power cut leaves can be played. Of less
@@ -18,7 +18,7 @@ package struct FilmFormat: Hashable, Sendable {
     }
 
     /// How their numbers mean colours; always the limited range.
-    package enum Colour: Hashable, Sendable { case bt601, bt709 }
+    package enum Colour: Hashable, CaseIterable, Sendable { case bt601, bt709 }
 
     /// The picture track.
     package struct Video: Hashable, Sendable {

@@ -12,23 +12,16 @@ enum SurfaceEncoder {
     /// many more as libavcodec may hold on the way.
     static let poolSize = 8
 
-    /// Opens `codec`, which is the encoder of `way`, on its device. Blocks, at most for ``HardwareDevice/timeLimit``.
+    /// Opens `codec`, which is the encoder of `way`, on its device. Blocks.
     static func open(
         _ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: FilmFormat.Video
     ) throws(SurfaceError) -> UnsafeMutablePointer<AVCodecContext> {
         guard let node = way.device, access(node, F_OK) == 0 else {
             throw SurfaceError(text: "there is no \(way.device ?? "device for it (/dev/dri/renderD*)")")
         }
-        if DriverCall.hangs(node) { throw SurfaceError(text: "its driver has not answered since it was called last") }
-        let begin = HostTime.now
         let device = try HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node)
-        // libavcodec's description of an encoder, which nobody changes.
-        nonisolated(unsafe) let known = codec
         let opening = Opening()
-        let limit = max(HardwareDevice.timeLimit - (HostTime.now - begin), .milliseconds(100))
-        guard DriverCall.run(of: node, within: limit, { opening.open(known, device, video) }, late: { opening.context?.free() }) else {
-            throw SurfaceError(text: DriverCall.silence(HardwareDevice.timeLimit))
-        }
+        opening.open(codec, device, video)
         guard let context = opening.context else { throw SurfaceError(text: opening.reason) }
         return context
     }
@@ -45,8 +38,7 @@ enum SurfaceEncoder {
     }
 
     /// What a call that opens has come to.
-    private final class Opening: @unchecked Sendable {
-        // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
+    private final class Opening {
         var context: UnsafeMutablePointer<AVCodecContext>?
         var reason = ""
 

@@ -15,11 +15,12 @@ final class VideoEncoder: @unchecked Sendable {
     /// What is to be known of the choice; nil for nothing.
     private(set) var note: String?
     /// The next packet, after ``receive()`` has returned true.
-    private(set) var packet: UnsafeMutablePointer<AVPacket>
+    let packet: UnsafeMutablePointer<AVPacket>
     /// Of the packets' times.
     let packetTimeBase: AVRational
     private let isVAAPI: Bool
-    private let calls: EncoderCalls
+    /// The encoder, for the header of the file: before a picture goes in.
+    let context: UnsafeMutablePointer<AVCodecContext>
     private let path: String
     /// What it failed with. It is not called any more then: libavcodec's encoders of VAAPI end the process when they are.
     private var failure: FilmError?
@@ -57,27 +58,26 @@ final class VideoEncoder: @unchecked Sendable {
         throw FilmError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
     }
 
-    /// Opens one of them; nil where the installed FFmpeg has it not. Blocks; where it is hardware, for a few seconds at most.
+    /// Opens one of them; nil where the installed FFmpeg has it not. Blocks.
     static func open(_ way: EncoderChoice.Way, _ video: FilmFormat.Video, path: String) throws(SurfaceError) -> VideoEncoder? {
         guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return nil }
         let context =
             way.isVAAPI ? try SurfaceEncoder.open(codec, way, video) : avcodec_alloc_context3(codec)
         guard let context else { throw SurfaceError(text: averrorText(shim_averror(ENOMEM))) }
         if !way.isVAAPI { EncoderChoice.configure(context, codec, video, name: way.encoder) }
-        let encoder = VideoEncoder(context, way, isLive: video.isLive, path: path)
-        let status = way.isVAAPI ? 0 : encoder.calls.open(codec)
+        let encoder = VideoEncoder(context, way, path: path)
+        let status = way.isVAAPI ? 0 : avcodec_open2(context, codec, nil)
         guard status >= 0 else {
             // libavcodec has looked at every one of them.
             let isNowhere = way.isV4L2 && status == shim_averror(EINVAL)
-            throw SurfaceError(text: isNowhere ? "no device (/dev/video*) encodes this" : encoder.calls.reason(status))
+            throw SurfaceError(text: isNowhere ? "no device (/dev/video*) encodes this" : averrorText(status))
         }
         encoder.describe()
         return encoder
     }
 
-    private init(_ context: UnsafeMutablePointer<AVCodecContext>, _ way: EncoderChoice.Way, isLive: Bool, path: String) {
-        (name, self.path) = (way.encoder, path)
-        calls = EncoderCalls(context, driver: way.isHardware ? way.driver : nil, isLive: isLive)
+    private init(_ context: UnsafeMutablePointer<AVCodecContext>, _ way: EncoderChoice.Way, path: String) {
+        (name, self.path, self.context) = (way.encoder, path, context)
         isVAAPI = way.isVAAPI
         packetTimeBase = context.pointee.time_base
         packet = av_packet_alloc()
@@ -94,10 +94,8 @@ final class VideoEncoder: @unchecked Sendable {
         own.pointee.color_range = context.pointee.color_range
     }
 
-    /// The encoder, for the header of the file: before a picture goes in.
-    var context: UnsafeMutablePointer<AVCodecContext> { calls.context }
-
     deinit {
+        context.free()
         packet.free()
         reference.free()
         own.free()
@@ -111,12 +109,6 @@ final class VideoEncoder: @unchecked Sendable {
     /// Puts in a picture that is shown from `time` on, for `duration` where that is known; false where that is not later than the last one's:
     /// it is left out then.
     func send(_ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime?) throws(FilmError) -> Bool {
-        if frame.surface != nil {
-            guard let plain = frame.downloaded() else {
-                throw FilmError(path, .unsupportedPicture("the hardware decoder's driver does not let its pictures be read"))
-            }
-            return try send(plain, at: time, duration: duration)
-        }
         guard let ticks = accept(time, duration) else { return false }
         let av = frame.av
         let isRight =
@@ -131,49 +123,6 @@ final class VideoEncoder: @unchecked Sendable {
             try convert(av)
             try send(own, at: ticks)
         }
-        return true
-    }
-
-    /// The same with planes in memory, 8-bit 4:2:0 of the encoder's size: luma, then both chroma planes, each with the bytes from one row to the
-    /// next.
-    func send(
-        planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
-        duration: MediaTime?
-    ) throws(FilmError) -> Bool {
-        guard let ticks = accept(time, duration) else { return false }
-        try makeWritable()
-        let source = ScratchFrame()
-        source.raw.pointee.format = AV_PIX_FMT_YUV420P.rawValue
-        (source.raw.pointee.width, source.raw.pointee.height) = (own.pointee.width, own.pointee.height)
-        source.raw.pointee.colorspace = own.pointee.colorspace
-        source.raw.pointee.data.0 = UnsafeMutablePointer(mutating: planes.0)
-        source.raw.pointee.data.1 = UnsafeMutablePointer(mutating: planes.1)
-        source.raw.pointee.data.2 = UnsafeMutablePointer(mutating: planes.2)
-        source.raw.pointee.linesize.0 = Int32(strides.0)
-        source.raw.pointee.linesize.1 = Int32(strides.1)
-        source.raw.pointee.linesize.2 = Int32(strides.2)
-        // Hardware encoders take NV12.
-        if own.pointee.format == AV_PIX_FMT_YUV420P.rawValue { av_frame_copy(own, source.raw) } else { try convert(source.raw) }
-        try send(own, at: ticks)
-        return true
-    }
-
-    /// The same with XRGB8888 pixels in memory, of the encoder's size.
-    func send(pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime?) throws(FilmError) -> Bool {
-        guard let ticks = accept(time, duration) else { return false }
-        try makeWritable()
-        try prepareConverter(
-            Conversion(
-                width: own.pointee.width, height: own.pointee.height, format: kAV_PIX_FMT_XRGB8888.rawValue,
-                matrix: AVCOL_SPC_RGB.rawValue, isFullRange: true))
-        var source: [UnsafePointer<UInt8>?] = [pixels.assumingMemoryBound(to: UInt8.self), nil, nil, nil]
-        var strides: [Int32] = [Int32(stride), 0, 0, 0]
-        let (data, linesizes) = (own.pointee.data, own.pointee.linesize)
-        var planes: [UnsafeMutablePointer<UInt8>?] = [data.0, data.1, data.2, data.3]
-        var lines: [Int32] = [linesizes.0, linesizes.1, linesizes.2, linesizes.3]
-        let drawn = sws_scale(converter, &source, &strides, 0, own.pointee.height, &planes, &lines)
-        if drawn < 0 { throw FilmError(path, .unsupportedPicture(averrorText(drawn))) }
-        try send(own, at: ticks)
         return true
     }
 
@@ -228,7 +177,12 @@ final class VideoEncoder: @unchecked Sendable {
         frame.pointee.pict_type = AV_PICTURE_TYPE_NONE
         if let failure { throw failure }
         hasBegun = true
-        try check(calls.send(frame))
+        try check(put(frame))
+    }
+
+    /// Puts a picture in, which is referenced or copied. The corresponding C function is `avcodec_send_frame`.
+    private func put(_ frame: UnsafeMutablePointer<AVFrame>) -> Int32 {
+        isVAAPI ? SurfaceEncoder.upload(frame, to: context) : avcodec_send_frame(context, frame)
     }
 
     /// Whether it is not called any more.
@@ -239,14 +193,14 @@ final class VideoEncoder: @unchecked Sendable {
         if let failure { throw failure }
         // libavcodec's encoders of VAAPI read through a null pointer where there was none.
         if !hasBegun { return }
-        let status = calls.send(nil)
+        let status = avcodec_send_frame(context, nil)
         if status != kAVERROR_EOF { try check(status) }
     }
 
     /// Takes the next packet out, into ``packet``; false where there is none before the next picture goes in, or none any more.
     func receive() throws(FilmError) -> Bool {
         if let failure { throw failure }
-        let status = calls.receive(&packet)
+        let status = avcodec_receive_packet(context, packet)
         if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }
         try check(status)
         if let duration = durations.removeValue(forKey: packet.pointee.pts) { packet.pointee.duration = duration }
@@ -255,7 +209,7 @@ final class VideoEncoder: @unchecked Sendable {
 
     private func check(_ status: Int32) throws(FilmError) {
         guard status < 0 else { return }
-        let error = FilmError(path, .encoderFailed("\(name): \(calls.reason(status))"))
+        let error = FilmError(path, .encoderFailed("\(name): \(averrorText(status))"))
         failure = error
         throw error
     }

@@ -134,12 +134,3 @@ package struct ItemInspection: Sendable {
         if let problem = Self.earlyEnd(end, of: asset, soundEnd: reader.soundEnd) { warnings.append(problem) }
     }
 }
-
-/// A number as people write it: at most two decimals, no trailing zeros.
-package func decimal(_ value: Double) -> String {
-    let hundredths = Int(saturating: value * 100)
-    let (whole, rest) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
-    let sign = hundredths < 0 ? "-" : ""
-    if rest == 0 { return "\(sign)\(whole)" }
-    return rest % 10 == 0 ? "\(sign)\(whole).\(rest / 10)" : "\(sign)\(whole).\(rest.padded(to: 2))"
-}

@@ -1,8 +1,7 @@
 import CKioskFFmpeg
 import Glibc
-import KioskMedia
 import KioskPlatform
-import KioskPlayback
+import KioskVocabulary
 
 /// The pictures of a file as packets, in the order of the file.
 final class PictureSource: @unchecked Sendable {
@@ -16,40 +15,28 @@ final class PictureSource: @unchecked Sendable {
         var isDiscarded = false
     }
 
-    private var context: UnsafeMutablePointer<AVFormatContext>?
+    private let input: FilmInput
     private let index: Int32
     /// The next packet, after ``read()`` has returned true.
-    let packet: UnsafeMutablePointer<AVPacket>
+    let packet = av_packet_alloc()!
 
-    /// The first picture track of the file at `path`.
-    static func open(_ path: String) throws(FilmError) -> PictureSource {
-        var context: UnsafeMutablePointer<AVFormatContext>?
-        var status = FilmInput.open(path, &context)
-        guard status >= 0, let input = context else { throw FilmError(path, .unreadable(averrorText(status))) }
-        status = avformat_find_stream_info(input, nil)
-        let index = status < 0 ? status : av_find_best_stream(input, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
-        guard index >= 0, let packet = av_packet_alloc() else {
-            avformat_close_input(&context)
-            throw FilmError(path, .unreadable(averrorText(index)))
+    /// The first picture track of a file.
+    init(_ file: OpenedFile, path: String) throws(FilmError) {
+        input = try FilmInput(file, path: path)
+        index = av_find_best_stream(input.raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0)
+        guard index >= 0 else { throw FilmError(path, .unreadable(averrorText(index))) }
+        for other in 0..<Int32(input.raw.pointee.nb_streams) where other != index {
+            shim_stream_discard(input.raw.pointee.streams[Int(other)], 1)
         }
-        for other in 0..<Int32(input.pointee.nb_streams) where other != index {
-            shim_stream_discard(input.pointee.streams[Int(other)], 1)
-        }
-        return PictureSource(input, index, packet)
-    }
-
-    private init(_ context: UnsafeMutablePointer<AVFormatContext>, _ index: Int32, _ packet: UnsafeMutablePointer<AVPacket>) {
-        (self.context, self.index, self.packet) = (context, index, packet)
     }
 
     deinit {
         var packet: UnsafeMutablePointer<AVPacket>? = packet
         av_packet_free(&packet)
-        avformat_close_input(&context)
     }
 
     /// The track.
-    var stream: UnsafeMutablePointer<AVStream> { context!.pointee.streams[Int(index)]! }
+    var stream: UnsafeMutablePointer<AVStream> { input.raw.pointee.streams[Int(index)]! }
     /// What times are counted in.
     var base: AVRational { stream.pointee.time_base }
     /// How long a picture stands, in ``base``; 0 where nobody says.
@@ -65,7 +52,7 @@ final class PictureSource: @unchecked Sendable {
     func read() -> Bool {
         while true {
             av_packet_unref(packet)
-            guard av_read_frame(context, packet) >= 0 else { return false }
+            guard av_read_frame(input.raw, packet) >= 0 else { return false }
             if packet.pointee.stream_index == index { return true }
         }
     }

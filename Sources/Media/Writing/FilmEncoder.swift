@@ -2,43 +2,39 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// Writes a film: pictures with their times, and samples one after another.
+/// Makes the bytes of a film: of pictures with their times, and samples one after another.
 ///
 ///     pictures ──▶ VideoEncoder ──┐
-///     samples ───▶ AudioEncoder ──┴─▶ FilmFile
+///     samples ───▶ AudioEncoder ──┴─▶ FilmFile ──▶ FilmOutput
 ///
-/// Both begin at zero, the beginning of the file. What goes in has to be about equally far at any moment: the muxer keeps what is ahead in
-/// memory. The file has its name only after ``finish()``; a value that goes before leaves nothing behind, but for a fragmented file what has
-/// been written of it (``draftPath(of:)``).
+/// Both begin at zero, the beginning of the film. What goes in has to be about equally far at any moment: the muxer keeps what is ahead in
+/// memory.
 ///
-/// It blocks for encoding and for the disk, and is not shared: one thread at a time owns it. After an error nothing more can be written, and
+/// It blocks for encoding and for its output, and is not shared: one thread at a time owns it. After an error nothing more can be written, and
 /// only after one of the pictures' encoder can it be finished.
-package struct FilmWriter: ~Copyable, Sendable {
+package struct FilmEncoder: ~Copyable, Sendable {
     private var file: FilmFile
     private let video: VideoEncoder?
     private let audio: AudioEncoder?
     private let audioFormat: AudioFormat?
     private let audioTrack: Int
 
-    /// What the file at `path` is called until it is finished, in the same folder. Of a fragmented file it can be played.
-    package static func draftPath(of path: String) -> String { FilmFile.draftPath(of: path) }
-
-    /// Opens the encoders and begins a file that will be called `path`; one of that name is replaced when it is finished.
+    /// Opens the encoders, and begins a film whose bytes go to `output`; `path` is what messages name.
     ///
-    /// - Throws: ``FilmError`` where an encoder is missing, or the file cannot be written.
-    package static func open(_ path: String, _ format: FilmFormat) throws(FilmError) -> FilmWriter {
-        try open(path, format, copying: nil)
+    /// - Throws: ``FilmError`` where an encoder is missing, or the output takes nothing.
+    package static func open(_ output: any FilmOutput, _ format: FilmFormat, path: String) throws(FilmError) -> FilmEncoder {
+        try open(output, format, path: path, copying: nil)
     }
 
     /// The same with pictures that are copied from the track `source`, which has to be there until this returns; nil to encode them.
     package static func open(
-        _ path: String, _ format: FilmFormat, copying source: UnsafeMutablePointer<AVStream>?
-    ) throws(FilmError) -> FilmWriter {
+        _ output: any FilmOutput, _ format: FilmFormat, path: String, copying source: UnsafeMutablePointer<AVStream>?
+    ) throws(FilmError) -> FilmEncoder {
         // The encoders first: where one is missing nothing has happened to the disk.
         let video: VideoEncoder? =
             if source == nil, let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
         let audio: AudioEncoder? = if let track = format.audio { try AudioEncoder.open(track, path: path) } else { nil }
-        var file = try FilmFile.create(path, fragmented: format.container == .fragmentedMP4)
+        var file = try FilmFile(output, fragmented: format.container == .fragmentedMP4, path: path)
         if let context = video?.context, let track = format.video {
             let stream = try file.addTrack(context)
             if track.orientation != .up {
@@ -49,7 +45,7 @@ package struct FilmWriter: ~Copyable, Sendable {
         if let source { try file.addCopy(of: source) }
         if let context = audio?.context { _ = try file.addTrack(context) }
         try file.begin(title: format.title)
-        return FilmWriter(
+        return FilmEncoder(
             file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1)
     }
 
@@ -57,10 +53,6 @@ package struct FilmWriter: ~Copyable, Sendable {
     package var videoEncoder: String? { video?.name }
     /// What is to be known of its choice; nil for nothing.
     package var videoEncoderNote: String? { video?.note }
-    /// Samples of each channel that have been written.
-    package var samplePosition: Int { audio?.position ?? 0 }
-    /// How large the file is so far, in bytes.
-    package var byteCount: Int { file.byteCount }
 
     // MARK: Pictures
 
@@ -72,27 +64,6 @@ package struct FilmWriter: ~Copyable, Sendable {
         _ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime? = nil
     ) throws(FilmError) -> Bool {
         let isTaken = try video?.send(frame, at: time, duration: duration) ?? false
-        try writePictures()
-        return isTaken
-    }
-
-    /// The same with 8-bit planes of 4:2:0 of the track's size: luma, blue and red difference, and the bytes from one row to the next of each.
-    /// They are copied.
-    @discardableResult package mutating func write(
-        planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
-        duration: MediaTime? = nil
-    ) throws(FilmError) -> Bool {
-        let isTaken = try video?.send(planes: planes, strides: strides, at: time, duration: duration) ?? false
-        try writePictures()
-        return isTaken
-    }
-
-    /// The same with pixels of the track's size, each blue, green, red and a byte that means nothing (DRM's XRGB8888), and the bytes from one
-    /// row to the next.
-    @discardableResult package mutating func write(
-        pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime? = nil
-    ) throws(FilmError) -> Bool {
-        let isTaken = try video?.send(pixels: pixels, stride: stride, at: time, duration: duration) ?? false
         try writePictures()
         return isTaken
     }
@@ -136,8 +107,7 @@ package struct FilmWriter: ~Copyable, Sendable {
 
     // MARK: The end
 
-    /// Encodes what is left, writes the index, and gives the file its name when all of it is on the disk. Where the encoder of the pictures has
-    /// failed (``FilmError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
+    /// Encodes what is left, and writes the index. Where the encoder of the pictures has failed (``FilmError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
     package mutating func finish() throws(FilmError) {
         if let video, !video.hasFailed {
             try video.sendEnd()
@@ -148,9 +118,6 @@ package struct FilmWriter: ~Copyable, Sendable {
         try writeSound()
         try file.finish()
     }
-
-    /// Gives the file up: nothing of it is left, of a fragmented one neither.
-    package mutating func discard() { file.discard() }
 }
 
 extension Orientation {

@@ -1,0 +1,38 @@
+import CKioskFFmpeg
+
+extension FilmEncoder {
+    /// Puts a fragmented recording together anew as a plain MP4, with its index first; its packets are copied. Of a recording that was cut off that is
+    /// what can be read of it.
+    ///
+    /// - Parameters:
+    ///   - path: what messages name.
+    ///   - onPacket: called after each packet.
+    /// - Throws: ``FilmError`` where nothing can be read, or `output` takes nothing.
+    package static func remux(_ input: FilmInput, to output: any FilmOutput, path: String, onPacket: () -> Void) throws(FilmError) {
+        var file = try FilmFile(output, fragmented: false, path: path)
+        var tracks: [Int32: Int] = [:]
+        for index in 0..<Int32(input.raw.pointee.nb_streams) {
+            guard let stream = input.raw.pointee.streams[Int(index)] else { continue }
+            let kind = stream.pointee.codecpar.pointee.codec_type
+            guard kind == AVMEDIA_TYPE_VIDEO || kind == AVMEDIA_TYPE_AUDIO else { continue }
+            try file.addCopy(of: stream)
+            tracks[index] = tracks.count
+        }
+        guard !tracks.isEmpty else { throw FilmError(path, .unreadable("it has neither a picture nor sound")) }
+        try file.begin(title: av_dict_get(input.raw.pointee.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) })
+        let packet = Packet()
+        var count = 0
+        while av_read_frame(input.raw, packet.raw) >= 0 {
+            let index = packet.raw.pointee.stream_index
+            guard let track = tracks[index], let stream = input.raw.pointee.streams[Int(index)] else {
+                av_packet_unref(packet.raw)
+                continue
+            }
+            try file.write(packet.raw, track: track, in: stream.pointee.time_base)
+            count += 1
+            onPacket()
+        }
+        guard count > 0 else { throw FilmError(path, .unreadable("it ends before its first second")) }
+        try file.finish()
+    }
+}

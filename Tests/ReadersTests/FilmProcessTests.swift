@@ -1,0 +1,118 @@
+import CKioskFFmpeg
+import CTestSupport
+import Foundation
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import KioskReaders
+
+/// Films that a process of its own makes, and what becomes of them where that ends: Tests/VADriver as an encoder that crashes or hangs.
+@Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
+struct FilmProcessTests {
+    private let folder = NSTemporaryDirectory() + "kiosk-film-\(UUID().uuidString)"
+    private var path: String { folder + "/out.mp4" }
+    private var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder).sorted()) ?? [] }
+    private func remove() { try? FileManager.default.removeItem(atPath: folder) }
+
+    init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
+
+    private func format(_ container: FilmFormat.Container, _ setting: EncoderSetting = .software) -> FilmFormat {
+        var video = FilmFormat.Video(width: 320, height: 240, frameRate: 25)
+        (video.codec, video.isLive, video.encoder) = (.h264, true, EncoderWish(setting, device: "/dev/null"))
+        return FilmFormat(container: container, video: video, audio: nil)
+    }
+
+    /// Writes gray pictures, brighter from one to the next, at 25 a second; how many, and why no more.
+    private func write(_ count: Int, to writer: inout FilmWriter) -> (Int, FilmError?) {
+        for number in 0..<count {
+            let pixels = UnsafeMutableBufferPointer<UInt32>.allocate(capacity: 320 * 240)
+            defer { pixels.deallocate() }
+            pixels.initialize(repeating: UInt32(number % 200 + 20) * 0x01_0101)
+            do throws(FilmError) {
+                _ = try writer.write(
+                    pixels: pixels.baseAddress!, stride: 1280, at: .milliseconds(40 * Int64(number)), duration: .milliseconds(40))
+            } catch { return (number, error) }
+        }
+        return (count, nil)
+    }
+
+    /// How many pictures a film has, and how bright they are.
+    private func read(_ path: String) throws -> [Int] {
+        var reader = try MediaReader.open(path, samples: nil)
+        var found: [Int] = []
+        while let frame = reader.nextFrame() { found.append(Int(frame.frame.av.pointee.data.0![320 * 100 + 100])) }
+        return found
+    }
+
+    @Test(arguments: [FilmFormat.Container.mp4, .fragmentedMP4]) func `a film is made by a process that has no file`(
+        container: FilmFormat.Container
+    ) throws {
+        defer { remove() }
+        var writer = try FilmWriter.open(path, format(container))
+        #expect(writer.videoEncoder == "libx264" && writer.videoEncoderNote == nil)
+        let (count, error) = write(100, to: &writer)
+        #expect(count == 100 && error == nil && names == [".out.mp4.part"])
+        try writer.finish()
+        #expect(names == ["out.mp4"])
+        let found = try read(path)
+        #expect(found.count == 100)
+        // 16 + 219/255 of it, within what the encoder does.
+        for (number, value) in found.enumerated() { #expect(abs(value - (16 + (number + 20) * 219 / 255)) <= 2, "\(number): \(value)") }
+    }
+
+    @Test(arguments: ["CRASH", "HANG"]) func `an encoder that ends its process costs the film, or leaves what can be played of it`(
+        deed: String
+    ) throws {
+        defer { remove() }
+        // One picture is encoded to see whether it can be.
+        let readers = Hostile.readers(with: "VADriver", "KIOSK_TEST_VA_FILM_\(deed)=60")
+        for container in [FilmFormat.Container.fragmentedMP4, .mp4] {
+            let begin = HostTime.now
+            var writer = try FilmWriter.open(path, format(container, .hardware), by: readers)
+            #expect(writer.videoEncoder == "h264_vaapi")
+            let (count, error) = write(1000, to: &writer)
+            #expect(55...70 ~= count, "\(count)")
+            let expected = deed == "CRASH" ? "its decoder crashed" : "made no progress for 2 s"
+            guard case .encoderFailed(let text)? = error?.reason, text.contains("progress") || text.contains("crashed") else {
+                Issue.record("\(String(describing: error)), \(expected)")
+                continue
+            }
+            #expect(text.contains(deed == "CRASH" ? "crashed (SIG" : "made no progress for 2 s"), "\(text)")
+            #expect(throws: FilmError.self) { try writer.finish() }
+            #expect(HostTime.now - begin < .seconds(120))
+            _ = consume writer
+            #expect(names == (container == .mp4 ? [] : [".out.mp4.part"]))
+            if container == .fragmentedMP4 {
+                try FilmWriter.remux(from: folder + "/.out.mp4.part", to: folder + "/saved.mp4")
+                let saved = try read(folder + "/saved.mp4").count
+                #expect(20...60 ~= saved, "\(saved)")
+                try FileManager.default.removeItem(atPath: folder + "/saved.mp4")
+                try FileManager.default.removeItem(atPath: folder + "/.out.mp4.part")
+            }
+        }
+    }
+
+    @Test func `without a program films are not made, and that is said`() throws {
+        defer { remove() }
+        let error = #expect(throws: FilmError.self) { _ = try FilmWriter.open(path, format(.mp4), by: Readers(executable: "/nowhere")) }
+        #expect(error?.description.contains("there is no /nowhere") == true, "\(String(describing: error))")
+        #expect(names == [])
+    }
+
+    @Test func `what nobody can put together anew is named`() throws {
+        defer { remove() }
+        try Data("no film".utf8).write(to: URL(fileURLWithPath: folder + "/a.mp4"))
+        for name in ["/a.mp4", "/nothing.mp4"] {
+            let error = #expect(throws: FilmError.self) { try FilmWriter.remux(from: folder + name, to: path) }
+            guard case .unreadable? = error?.reason, error?.path == folder + name else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+        }
+        #expect(names == ["a.mp4"])
+    }
+}
