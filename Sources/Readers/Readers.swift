@@ -100,6 +100,8 @@ package final class Readers: Sendable {
     /// What readers with devices have in common, once there is one; and which of its places are taken.
     private let devices = Mutex<(page: DevicePage, file: SharedDescriptor, taken: Set<Int>)?>(nil)
     private let mostEnding: Int, endLimit: MediaTime
+    /// Where they come from, of those that run when nothing else does.
+    private let origin: Readers?
 
     /// Those forked from the program at `executable`. None is while `mostEnding` that have been ended are there for longer than `endLimit`.
     package init(
@@ -107,7 +109,7 @@ package final class Readers: Sendable {
         lookUp: @escaping @Sendable (String) -> [String] = HostNames.addresses
     ) {
         (self.executable, self.isolation, self.mostEnding, self.endLimit) = (executable, isolation, mostEnding, endLimit)
-        self.lookUp = lookUp
+        (self.lookUp, origin) = (lookUp, nil)
     }
 
     private static let answerLimit = MediaTime.seconds(20)
@@ -133,8 +135,17 @@ package final class Readers: Sendable {
         return (folder.parts?.folder ?? "/").appending("lib/kiosk/kiosk-reader").string
     }
 
+    /// The same, but each of them runs when nothing else wants the processor.
+    package var whenIdle: Readers { Readers(whenIdle: self) }
+
+    private init(whenIdle origin: Readers) {
+        (executable, isolation, lookUp, self.origin) = (origin.executable, origin.isolation, origin.lookUp, origin)
+        (mostEnding, endLimit) = (origin.mostEnding, origin.endLimit)
+    }
+
     /// Another reader, which waits for what it is given.
     func reader(priority: ReaderPriority, _ handed: HandedFrames? = nil) throws(ReaderStartError) -> Reader {
+        if let origin { return try origin.reader(priority: .runsWhenIdle, handed) }
         if isolation == .process { return Reader(try fork(priority: priority)) }
         let (own, its) = try socketPair()
         let clock = Monitor<clockid_t?>(nil)
@@ -155,7 +166,8 @@ package final class Readers: Sendable {
 
     /// A place in the page of readers with devices, and the file of that; nil where all are taken, or without memory.
     func takeDevicePlace() -> (place: Int, file: SharedDescriptor)? {
-        devices.withLock { devices in
+        if let origin { return origin.takeDevicePlace() }
+        return devices.withLock { devices in
             if devices == nil, let file = DevicePage.makeFile(), let page = DevicePage(mapping: file.raw) {
                 devices = (page, SharedDescriptor(file), [])
             }
@@ -167,6 +179,7 @@ package final class Readers: Sendable {
 
     /// Its reader has ended.
     func giveBackDevicePlace(_ place: Int) {
+        if let origin { return origin.giveBackDevicePlace(place) }
         devices.withLock { devices in
             devices?.page.clear(place)
             devices?.taken.remove(place)
@@ -235,6 +248,7 @@ package final class Readers: Sendable {
     /// Has the zygote started, so that the first process is there sooner; returns at once. What forks has the priority of the first thread that calls
     /// this, or that forks: that must be an ordinary one.
     package func prepare() {
+        if let origin { return origin.prepare() }
         state.signal { state in
             state.isWanted = state.zygote == nil
             if state.hasThread || isolation == .thread { return }

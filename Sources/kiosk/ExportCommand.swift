@@ -76,6 +76,7 @@ struct ExportCommand: ParsableCommand {
         if priority == .idle { Thread.runWhenIdle() }
 
         var settings = ExportSession.Options(output: output)
+        if priority == .idle { settings.readers = .shared.whenIdle }
         (settings.replaces, settings.copies, settings.kept) = (progress.force, copy, sources)
         var line = ExportLine(line: ProgressLine(progress))
         do throws(ExportError) {

@@ -3,6 +3,7 @@ import Controls
 import Export
 import Glibc
 import KioskPlatform
+import KioskReaders
 import KioskVocabulary
 import Logging
 import Synchronization
@@ -145,6 +146,7 @@ final class ShelfFilms: Sendable {
         let configuration = state.withLock { $0.configuration }
         let arrangement = Arrangement(showing: order.clips, music: order.music, in: configuration)
         var options = ExportSession.Options(output: order.path)
+        options.readers = .shared.whenIdle
         options.device = configuration.playback.decoderDevice
         var told = HostTime(nanoseconds: 0)
         Thread.runWhenIdle()
