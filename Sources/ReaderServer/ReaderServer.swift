@@ -55,15 +55,8 @@ package enum ReaderServer {
         let source: Result<OpenedFile, FileFailure> = isURL(path) ? .failure(.notARegularFile) : open(path)
         guard lockIn(order, gifts, channel) else { exit(70) }
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
-        // One thread receives while another one waits for that.
-        let waits = Atomic(0)
-        FileAccess.leave(
-            to: { name, folder in folder == nil && name == path ? source : channel.ask(for: name, in: folder) },
-            watch: { isReading in
-                let count = waits.wrappingAdd(isReading ? 1 : -1, ordering: .relaxed).newValue
-                page?.activity = count > 0 ? .reading : .decoding
-                if !isReading { page?.advance() }
-            })
+        FileAccess.leave { name, folder in folder == nil && name == path ? source : channel.ask(for: name, in: folder) }
+        if let page { show(channel.interruption, on: page) }
         page?.activity = order.needsNetwork ? .reading : .decoding
         if order.needsNetwork { askForNames(on: channel) }
         if order.needsNetwork, let page {
@@ -97,6 +90,7 @@ package enum ReaderServer {
         channel.send(.ready(ReaderReadiness()))
         if case .file(let folder) = order.role { return openFile(order.source, in: folder, for: channel, serial) }
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
+        if let page { show(channel.interruption, on: page) }
         if case .play = order.role, let page, let handed {
             channel.listen { page.readerBell.ring(.messages) }
             PlayServer.serve(order, serial, on: channel, page, handed, hasFilters: true)
@@ -104,6 +98,17 @@ package enum ReaderServer {
         }
         channel.listen()
         serve(order, serial, on: channel, gifts)
+    }
+
+    /// Shows whether the reader waits for a disk or a server.
+    private static func show(_ interruption: Interruption, on page: ControlPage) {
+        // One thread receives while another one waits for that.
+        let waits = Atomic(0)
+        interruption.whenReading { isReading in
+            let count = waits.wrappingAdd(isReading ? 1 : -1, ordering: .relaxed).newValue
+            page.activity = count > 0 ? .reading : .decoding
+            if !isReading { page.advance() }
+        }
     }
 
     // MARK: Before the first byte

@@ -103,10 +103,12 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     /// Waits for a packet as long as the receiver's own wait for one may last, and a little longer: a call that nobody can interrupt may
     /// not return at all.
     private mutating func take(from receiver: PacketReceiver) -> Packet? {
+        let interruption = interruption
+        return interruption.reading { next(of: receiver) }
+    }
+
+    private mutating func next(of receiver: PacketReceiver) -> Packet? {
         var giveUp = HostTime.now + readingLimit + Self.margin
-        let watch = FileAccess.left?.watch
-        watch?(true)
-        defer { watch?(false) }
         while !interruption.cancelled {
             switch receiver.take(until: .now + .milliseconds(100)) {
             case .packet(let packet):

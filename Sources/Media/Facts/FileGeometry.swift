@@ -37,7 +37,7 @@ struct FileGeometry: Hashable, Sendable {
     init(_ path: String, format: String, interruption: Interruption) {
         self.init()
         let kinds = ["png_pipe", "webp_pipe", "tiff_pipe", "image2", "mov", "matroska"]
-        guard kinds.contains(where: format.hasPrefix), let file = try? BoundedFile.open(path, interruption: interruption) else { return }
+        guard kinds.contains(where: format.hasPrefix), let file = try? BlockFile(path, interruption: interruption) else { return }
         self = FileGeometry(Bytes(file.size) { offset, count in file.bytes(at: offset, count: count) })
     }
 
@@ -337,7 +337,7 @@ extension FileGeometry {
     }
 }
 
-extension BoundedFile {
+extension BlockFile {
     /// So many bytes from a place on; fewer at the end, nil where they cannot be read.
     func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         guard count <= 32 << 20, seek(to: offset) else { return nil }

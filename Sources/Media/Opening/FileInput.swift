@@ -5,7 +5,7 @@ import KioskVocabulary
 import Synchronization
 
 /// libavformat's access to files and servers. What it opens by the `file` protocol, the source and the files that this names (segments of a
-/// local HLS list, the picture of `image2`), is a ``BoundedFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the
+/// local HLS list, the picture of `image2`), is a ``BlockFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the
 /// ``Interruption``; a redirection of HTTP is followed here (``HTTPRedirect``), as libavio would take the source's headers along.
 ///
 /// What a source may name is ``SourceReach``'s to say. Buffer sizes and order of calls are those of libavformat's `file` protocol.
@@ -17,7 +17,7 @@ final class FileInput: @unchecked Sendable {
     private let reach: SourceReach
     /// Why something that libavformat wanted was not opened; nil where there was no reason but its own.
     private(set) var refusal: MediaError.Reason?
-    private var open: [UnsafeMutablePointer<AVIOContext>: BoundedFile] = [:]
+    private var open: [UnsafeMutablePointer<AVIOContext>: BlockFile] = [:]
     private var openDefault: OpenCall?
     private var closeDefault: CloseCall?
 
@@ -279,15 +279,15 @@ final class FileInput: @unchecked Sendable {
 
     /// Opens the file at `path`, beneath `folder` where one is given; the context belongs to this object.
     func openFile(_ path: String, in folder: String? = nil) throws(FileFailure) -> UnsafeMutablePointer<AVIOContext> {
-        let file = try BoundedFile.open(path, in: folder, interruption: interruption)
+        let file = try BlockFile(path, in: folder, interruption: interruption)
         let io = avio_alloc_context(
             av_malloc(Self.bufferSize).assumingMemoryBound(to: UInt8.self), Int32(Self.bufferSize), 0,
             Unmanaged.passUnretained(file).toOpaque(),
             { file, buffer, count in
-                Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().readPacket(into: buffer!, count: count)
+                Unmanaged<BlockFile>.fromOpaque(file!).takeUnretainedValue().readPacket(into: buffer!, count: count)
             }, nil,
             { file, offset, whence in
-                Unmanaged<BoundedFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
+                Unmanaged<BlockFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
             })!
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
         if case .hls = ListBeginning(of: io, mayBeHLS: reach.lists.contains("hls"), mayBeDASH: false) {
@@ -323,7 +323,7 @@ final class FileInput: @unchecked Sendable {
     }
 }
 
-extension BoundedFile {
+extension BlockFile {
     /// libavio's `read_packet`.
     func readPacket(into buffer: UnsafeMutablePointer<UInt8>, count: Int32) -> Int32 {
         switch read(into: buffer, count: Int(count)) {

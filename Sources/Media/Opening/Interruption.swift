@@ -4,9 +4,8 @@ import Synchronization
 
 /// Bounds every wait for a source: each operation has a deadline, and another thread may cancel it at once.
 ///
-/// libavformat calls back between its own waits (AVIOInterruptCB), so a network source stops within about 100 ms. Calls on files are made
-/// by a worker thread (``BoundedFile``), and the reading thread waits for it here. Calls that neither reaches, such as the resolver of host
-/// names, block the thread that made them: its owner abandons that thread at ``deadline``.
+/// libavformat calls back between its own waits (AVIOInterruptCB), so a network source stops within about 100 ms. Calls that this does not reach, on
+/// files and of the resolver of host names, block the thread that makes them: who waits for it waits no longer than it says.
 package final class Interruption: Sendable {
     private let deadlineNanoseconds = Atomic<Int64>(.max / 2)
     private let isCancelled = Atomic<Bool>(false)
@@ -15,18 +14,15 @@ package final class Interruption: Sendable {
     private let beginning = Mutex<(@Sendable () -> Void)?>(nil)
     /// What is to be done once it is cancelled.
     private let reaction = Mutex<(@Sendable () -> Void)?>(nil)
-    /// Counts calls of ``wake()`` and ``cancel()``. The value is not used; ``wait(for:)`` waits on its monitor.
-    private let changes = Monitor(UInt64(0))
+    /// Told of calls that may not return.
+    private let watch = Mutex<(@Sendable (Bool) -> Void)?>(nil)
 
     /// One that is not cancelled, and has no deadline yet.
     package init() {}
 
     /// Ends the present operation and every later one with ``MediaError/Reason/cancelled``. From any thread.
     package func cancel() {
-        changes.signal { count in
-            isCancelled.store(true, ordering: .relaxed)
-            count &+= 1
-        }
+        isCancelled.store(true, ordering: .relaxed)
         let reaction = reaction.withLock { $0.take() }
         reaction?()
     }
@@ -55,6 +51,18 @@ package final class Interruption: Sendable {
     /// Calls `body` whenever an operation begins, on the thread that begins it.
     package func whenAllowed(_ body: @escaping @Sendable () -> Void) { beginning.withLock { $0 = body } }
 
+    /// Has `body` told before each call of the system that reads from a file, and after it; and of each wait for what comes over the network. On the
+    /// thread that reads.
+    package func whenReading(_ body: @escaping @Sendable (_ isReading: Bool) -> Void) { watch.withLock { $0 = body } }
+
+    /// Reads, which may take its time.
+    func reading<Result: ~Copyable>(_ body: () -> Result) -> Result {
+        let watch = watch.withLock { $0 }
+        watch?(true)
+        defer { watch?(false) }
+        return body()
+    }
+
     /// When something that begins now and may take `time` is to be over.
     func limit(_ time: MediaTime) -> HostTime { .now + time * patience.load(ordering: .relaxed) }
 
@@ -63,18 +71,6 @@ package final class Interruption: Sendable {
 
     /// Whether the present operation was cancelled or has had its time.
     var isOver: Bool { cancelled || HostTime.now > deadline }
-
-    /// Waits until `result` returns a value; it is called again after each ``wake()``. Nil once the operation is over. For the thread that
-    /// owns the source.
-    func wait<Result>(for result: () -> Result?) -> Result? {
-        changes.wait(until: deadline) { _ -> Result?? in
-            if let found = result() { return .some(found) }
-            return cancelled ? .some(nil) : nil
-        } ?? nil
-    }
-
-    /// Has ``wait(for:)`` call its `result` again. From any thread.
-    func wake() { changes.signal { $0 &+= 1 } }
 
     /// The callback to set on an AVFormatContext; the context must not outlive this object.
     var callback: AVIOInterruptCB {

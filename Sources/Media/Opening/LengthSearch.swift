@@ -76,7 +76,7 @@ extension FormatContext {
             guard isMatroska || raw.pointee.duration <= 0 else { return }
         }
         let longest = mayBeJoined ? Self.longestJoinedWalk : isMatroska ? .max : Self.longestWalk
-        guard let file = try? BoundedFile.open(path, interruption: interruption), file.size <= longest else { return }
+        guard let file = try? BlockFile(path, interruption: interruption), file.size <= longest else { return }
         let key = Path(path)
         var found = Self.known.withLock { $0[key] }
         if found?.version != file.version {
@@ -90,7 +90,7 @@ extension FormatContext {
     }
 
     /// nil where a file of Matroska has no cluster near its end.
-    private func search(_ file: BoundedFile, isMatroska: Bool, mayBeJoined: Bool) -> Found? {
+    private func search(_ file: BlockFile, isMatroska: Bool, mayBeJoined: Bool) -> Found? {
         var (input, joints): (SplicedFile, Joints?) = (SplicedFile(file, until: 0, goingOnAt: 0), nil)
         if mayBeJoined {
             joints = Joints(
@@ -186,7 +186,7 @@ extension FormatContext {
 
     /// Where in a Matroska file the first cluster begins, in so many bytes from `begin` on; nil where none does. What looks like the number of
     /// one is one only where what begins a cluster follows its length.
-    private static func firstCluster(of file: BoundedFile, from begin: Int64, count: Int) -> Int64? {
+    private static func firstCluster(of file: BlockFile, from begin: Int64, count: Int) -> Int64? {
         return file.bytes(at: begin, count: count)?.withUnsafeBufferPointer { bytes in
             for index in 0..<max(0, bytes.count - 16) {
                 guard bytes[index] == 0x1F, bytes[index + 1] == 0x43, bytes[index + 2] == 0xB6, bytes[index + 3] == 0x75 else { continue }
@@ -201,11 +201,11 @@ extension FormatContext {
 
 /// Two parts of a file as if the one followed the other: its first bytes, and those from a place on.
 private final class SplicedFile {
-    private let file: BoundedFile
+    private let file: BlockFile
     /// Where the first part ends, and the second begins.
     private let end: Int64, next: Int64
 
-    init(_ file: BoundedFile, until end: Int64, goingOnAt next: Int64) {
+    init(_ file: BlockFile, until end: Int64, goingOnAt next: Int64) {
         (self.file, self.end, self.next) = (file, end, next)
         _ = file.seek(to: end > 0 ? 0 : next)
     }

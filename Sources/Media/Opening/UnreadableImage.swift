@@ -47,7 +47,7 @@ extension MediaError {
         }
         if isURL(source) || interruption.cancelled { return self }
         interruption.allow(openingTimeLimit)
-        guard let file = try? BoundedFile.open(source, interruption: interruption), let bytes = file.bytes(at: 0, count: 4096),
+        guard let file = try? BlockFile(source, interruption: interruption), let bytes = file.bytes(at: 0, count: 4096),
             let kind = UnreadableImage(bytes)
         else { return self }
         return MediaError(source, .unreadableImage(kind))

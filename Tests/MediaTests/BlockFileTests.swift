@@ -4,16 +4,16 @@ import Testing
 
 @testable import KioskMedia
 
-@Suite struct BoundedFileTests {
+@Suite struct BlockFileTests {
     private let path = NSTemporaryDirectory() + "kiosk-bounded-\(UUID().uuidString)"
 
     /// Bytes that differ from one place to the next, over several blocks.
-    private let bytes = (0..<(3 * BoundedFile.blockSize + 1234)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
+    private let bytes = (0..<(3 * BlockFile.blockSize + 1234)).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 
     private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
 
     /// Up to `count` bytes from where `file` stands, fewer at its end.
-    private func read(_ file: BoundedFile, _ count: Int) -> [UInt8] {
+    private func read(_ file: BlockFile, _ count: Int) -> [UInt8] {
         var result: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: count)
         while result.count < count,
@@ -27,7 +27,7 @@ import Testing
     @Test func givesTheBytesOfEveryPlace() throws {
         try write(bytes)
         defer { unlink(path) }
-        let file = try BoundedFile.open(path, interruption: Interruption())
+        let file = try BlockFile(path, interruption: Interruption())
         #expect(file.size == Int64(bytes.count))
         #expect(read(file, bytes.count + 1) == bytes)
         // Within a block, across its end, behind the file's.
@@ -41,7 +41,7 @@ import Testing
     @Test func aFileThatGrowsIsReadOn() throws {
         try write(Array(bytes.prefix(1000)))
         defer { unlink(path) }
-        let file = try BoundedFile.open(path, interruption: Interruption())
+        let file = try BlockFile(path, interruption: Interruption())
         #expect(read(file, 2000) == Array(bytes.prefix(1000)))
         try write(bytes)
         #expect(try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd()?.count == bytes.count)
@@ -53,33 +53,32 @@ import Testing
         try write(bytes)
         defer { unlink(path) }
         let interruption = Interruption()
-        let file = try BoundedFile.open(path, interruption: interruption)
+        let file = try BlockFile(path, interruption: interruption)
         #expect(read(file, 10).count == 10)
         interruption.cancel()
         #expect(file.seek(to: 500_000))
         #expect(read(file, 10) == [])
-        #expect(throws: FileFailure.self) { try BoundedFile.open(path, interruption: interruption) }
+        #expect(throws: FileFailure.self) { try BlockFile(path, interruption: interruption) }
     }
 
-    /// A worker may be given up before it has taken up what it was asked: it is no call that hangs.
-    @Test func whatIsGivenUpEarlyIsForgottenWhenItEnds() throws {
+    @Test func whoWaitsIsToldOfCallsThatMayNotReturn() throws {
         try write(bytes)
         defer { unlink(path) }
-        for _ in 0..<200 {
-            let interruption = Interruption()
-            interruption.allow(MediaTime(nanoseconds: 20_000))
-            _ = try? BoundedFile.open(path, interruption: interruption)
-        }
-        let deadline = HostTime.now + .seconds(30)
-        while AbandonedCalls.contains(path), HostTime.now < deadline { usleep(1000) }
-        #expect(!AbandonedCalls.contains(path))
+        let told = Monitor<[Bool]>([])
+        let interruption = Interruption()
+        interruption.whenReading { isReading in told.withLock { $0.append(isReading) } }
+        let file = try BlockFile(path, interruption: interruption)
+        #expect(read(file, 100).count == 100 && read(file, 100).count == 100)
+        #expect(told.withLock { $0 } == [true, false])
+        _ = read(file, bytes.count)
+        #expect(told.withLock { $0.count } > 2)
     }
 
     @Test func whatIsNoRegularFileIsRefused() throws {
         #expect(mkfifo(path, 0o600) == 0)
         defer { unlink(path) }
         do {
-            _ = try BoundedFile.open(path, interruption: Interruption())
+            _ = try BlockFile(path, interruption: Interruption())
             Issue.record("it was opened")
         } catch FileFailure.notARegularFile {}
     }
@@ -87,7 +86,7 @@ import Testing
     @Test("What the kernel makes up is no empty file that one could copy again") func ofTheKernel() {
         for path in ["/proc/self/mem", "/proc/self/status"] {
             do {
-                _ = try BoundedFile.open(path, interruption: Interruption())
+                _ = try BlockFile(path, interruption: Interruption())
                 Issue.record("\(path) was opened")
             } catch FileFailure.notARegularFile {} catch { Issue.record("\(path): \(error)") }
         }
