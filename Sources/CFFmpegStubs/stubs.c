@@ -3,6 +3,7 @@
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,11 +64,9 @@ static void load(void) {
     __atomic_store_n(&is_loaded, true, __ATOMIC_RELEASE);
 }
 
-bool kiosk_has_ffmpeg(void) { return __atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE); }
-
 static void need(void) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (__builtin_expect(!kiosk_has_ffmpeg(), 0)) pthread_once(&once, load);
+    if (__builtin_expect(!__atomic_load_n(&is_loaded, __ATOMIC_ACQUIRE), 0)) pthread_once(&once, load);
 }
 
 // Weak, as the tests put a decoder of their own in the place of one

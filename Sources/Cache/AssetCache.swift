@@ -103,15 +103,12 @@ package final class AssetCache: Sendable {
         guard Self.mayKeep(source) else { return nil }
         let source = Path(source)
         _ = state.wait(until: .now + Self.scanLimit) { $0.isScanned || $0.isStopping ? true : nil }
-        while let entry = state.withLock({ $0.kept[source] }) {
-            if store.isComplete(entry) {
-                state.withLock { _ = $0.used.insert(source) }
-                return store.contentPath(entry)
-            }
-            // Another content may have taken its place since.
-            reject(source.string, at: store.contentPath(entry))
+        // Nothing is asked of its disk here, which may hang.
+        return state.withLock { state in
+            guard let entry = state.kept[source] else { return nil }
+            state.used.insert(source)
+            return store.contentPath(entry)
         }
-        return nil
     }
 
     /// The file that was given out for a source cannot be played: it is deleted, and the source is fetched again. Where another content has taken its place
@@ -217,11 +214,19 @@ package final class AssetCache: Sendable {
 
     /// Notes what is wanted and has been used, and deletes what cannot be played; returns those.
     private func settle(_ sources: [Path]) -> [Path] {
-        let (used, rejected) = state.withLock { state in
-            defer { (state.used, state.rejected, state.wanted) = ([], [], sources) }
-            return (state.used, state.rejected)
+        let used = state.withLock { state in
+            defer { (state.used, state.wanted) = ([], sources) }
+            return state.used.compactMap { state.kept[$0] }
         }
-        for source in used { store.touch(CacheKey(source)) }
+        for entry in used {
+            store.touch(CacheKey(entry.source))
+            // Somebody has cut it off.
+            if !store.isComplete(entry) { reject(entry.source.string, at: store.contentPath(entry)) }
+        }
+        let rejected = state.withLock { state in
+            defer { state.rejected = [] }
+            return state.rejected
+        }
         for entry in rejected { store.remove(entry) }
         return rejected.map(\.source)
     }

@@ -23,6 +23,8 @@ package enum ReaderLie: Error, Hashable, Sendable, CustomStringConvertible {
     case plane(Int, offset: UInt64)
     /// A result that is not what was asked for.
     case result(String)
+    /// A surface that cannot be, or one more than there may be.
+    case surface
 
     package var description: String {
         switch self {
@@ -38,6 +40,7 @@ package enum ReaderLie: Error, Hashable, Sendable, CustomStringConvertible {
         case .stride(let plane, let bytes): "sent rows of \(bytes) bytes in plane \(plane)"
         case .plane(let plane, let offset): "sent plane \(plane) at \(offset), outside of its memory"
         case .result(let what): "sent \(what) as a result"
+        case .surface: "sent a surface that cannot be"
         }
     }
 }

@@ -22,7 +22,7 @@ final class DeviceSurfaces: SurfaceCopier {
 
     private static let copyLimit = MediaTime.seconds(1)
     /// So many dma-bufs at a time: each is a descriptor of this process.
-    private static let mostObjects = 128
+    private static let mostObjects = ControlLayout.pictureCount * ReaderSurface.mostObjects
 
     init(_ session: ReaderSession, _ rules: PictureRules, _ held: HeldPictures) {
         (self.session, self.rules, self.held, copies) = (session, rules, held, ArenaFrames(session.results, held))

@@ -346,7 +346,7 @@ private final class FilmProcess: @unchecked Sendable {
 
     private func die(_ death: ReaderDeath) {
         canFinish = false
-        failure = FilmError(path, .encoderFailed(session.end(for: death)))
+        failure = FilmError(path, .encoderFailed(session.end(for: death, of: "process")))
     }
 
     private func take(_ message: ReaderMessage) {

@@ -30,6 +30,7 @@ package final class Reader: Sendable {
 
     private let socket: SharedDescriptor
     private let process: ReaderProcess?
+    private let thread: Readers.ThreadLife?
     /// That of its processor time (``FairTime``); nil of a thread.
     let clock: clockid_t?
     /// What a process writes to standard error.
@@ -37,7 +38,7 @@ package final class Reader: Sendable {
 
     /// A process that was forked, and waits for what it is given.
     init(_ process: ReaderProcess) {
-        (self.process, socket, clock) = (process, process.socket, FairTime.clock(ofProcess: process.pid))
+        (self.process, thread, socket, clock) = (process, nil, process.socket, FairTime.clock(ofProcess: process.pid))
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             complaints = nil
@@ -52,8 +53,8 @@ package final class Reader: Sendable {
     }
 
     /// A thread that serves the other end of `socket`, and whose processor time is that of `clock`.
-    init(_ clock: clockid_t?, thread socket: SharedDescriptor) {
-        (self.socket, process, complaints, self.clock) = (socket, nil, nil, clock)
+    init(_ clock: clockid_t?, thread socket: SharedDescriptor, _ life: Readers.ThreadLife) {
+        (self.socket, process, thread, complaints, self.clock) = (socket, nil, life, nil, clock)
     }
 
     deinit { end() }
@@ -61,6 +62,7 @@ package final class Reader: Sendable {
     /// Ends it. From any thread.
     package func end() {
         process?.kill()
+        thread?.isLeft()
         shutdown(socket.raw, Int32(SHUT_RDWR))
     }
 

@@ -426,7 +426,7 @@ package final class ReaderClient: @unchecked Sendable {
         case .note(.device(let name)): if surfaces != nil { HardwareHistory.announce(device: name) }
         case .note(.refusedByDevices(let shape)): refusedShape = shape
         case .note(.deviceFailed(let reason)): if surfaces != nil { HardwareHistory.failed(source, reason) }
-        case .surface(let surface): if surfaces?.take(surface, descriptor) == false { die(.lied(.place(0))) }
+        case .surface(let surface): if surfaces?.take(surface, descriptor) == false { die(.lied(.surface)) }
         case .note(.lineSpeed(let rate)): if handed == nil { Throughput.note(rate, of: source) }
         case .selected(let tracks):
             (selectedTracks, hasSound, description.audio) = (tracks.selected, tracks.hasSound, tracks.audio)

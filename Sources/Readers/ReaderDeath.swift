@@ -23,16 +23,19 @@ package enum ReaderDeath: Error, Hashable, Sendable, CustomStringConvertible {
     case lost
 
     /// What has become of it, for a line about its source.
-    package var description: String {
+    package var description: String { told(of: "decoder") }
+
+    /// The same of what is called otherwise.
+    func told(of part: String) -> String {
         switch self {
-        case .crashed(SIGSYS, let call): "its decoder was ended: it called \(call ?? "the system"), which it may not"
-        case .crashed(SIGKILL, _): "its decoder was ended by the system: it may have taken too much memory"
-        case .crashed(let signal, _): "its decoder crashed (\(Self.name(of: signal)))"
-        case .exited(let status): "its decoder ended by itself (status \(status))"
-        case .lied(let lie): "its decoder was ended: it \(lie)"
+        case .crashed(SIGSYS, let call): "its \(part) was ended: it called \(call ?? "the system"), which it may not"
+        case .crashed(SIGKILL, _): "its \(part) was ended by the system: it may have taken too much memory"
+        case .crashed(let signal, _): "its \(part) crashed (\(Self.name(of: signal)))"
+        case .exited(let status): "its \(part) ended by itself (status \(status))"
+        case .lied(let lie): "its \(part) was ended: it \(lie)"
         case .silent(let seconds): MediaError.Reason.timedOut(seconds: seconds).text
-        case .stalled(let seconds): "its decoder made no progress for \(Int(saturating: seconds)) s"
-        case .hungUp: "its decoder was ended: it closed its socket"
+        case .stalled(let seconds): "its \(part) made no progress for \(Int(saturating: seconds)) s"
+        case .hungUp: "its \(part) was ended: it closed its socket"
         case .lost: "the program that reads it was ended"
         }
     }

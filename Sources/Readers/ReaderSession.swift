@@ -151,10 +151,10 @@ package final class ReaderSession: @unchecked Sendable {
     }
 
     /// Ends the reader for good, for what it has done or left undone; the words for that.
-    package func end(for death: ReaderDeath) -> String {
+    package func end(for death: ReaderDeath, of part: String = "decoder") -> String {
         reader.end()
         let words = reader.lastWords
-        return "\(death)" + (words.isEmpty ? "" : ": \(words)")
+        return death.told(of: part) + (words.isEmpty ? "" : ": \(words)")
     }
 
     /// The same as an error about its source.

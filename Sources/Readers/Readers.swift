@@ -18,8 +18,8 @@ package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertibl
     case failed(path: String, reason: String)
     /// It did not answer in time.
     case silent(path: String)
-    /// So many processes that have been ended are still there: each is in a call that the system does not break off, of a file on a disk or a share
-    /// that does not answer.
+    /// So many processes, or threads, that have been ended are still there: each is in a call that the system does not break off, of a file on a disk or a
+    /// share that does not answer.
     case stuck(Int)
 
     /// What was being done, why it could not be, and what to do.
@@ -79,8 +79,10 @@ package final class Readers: Sendable {
         var processes: [UInt32: ReaderExit?] = [:]
         /// The numbers of those that have not.
         var numbers: [pid_t: UInt32] = [:]
+        /// Threads that nobody has, and have not ended: each is in a call that does not return.
+        var threads: Set<UInt32> = []
         /// How many nobody has, and have not ended.
-        var ending: Int { numbers.values.count { !processes.keys.contains($0) } }
+        var ending: Int { numbers.values.count { !processes.keys.contains($0) } + threads.count }
     }
 
     /// Where a source is read.
@@ -147,9 +149,12 @@ package final class Readers: Sendable {
     func reader(priority: ReaderPriority, _ handed: HandedFrames? = nil) throws(ReaderStartError) -> Reader {
         if let origin { return try origin.reader(priority: .runsWhenIdle, handed) }
         if isolation == .process { return Reader(try fork(priority: priority)) }
+        try waitForRoom()
         let (own, its) = try socketPair()
         let clock = Monitor<clockid_t?>(nil)
+        let life = ThreadLife(of: self)
         Thread("reader") {
+            defer { life.hasEnded() }
             clock.signal { clock in
                 var own = clockid_t()
                 clock = pthread_getcpuclockid(pthread_self(), &own) == 0 ? own : CLOCK_PROCESS_CPUTIME_ID
@@ -161,7 +166,7 @@ package final class Readers: Sendable {
             }
             ReaderServer.serveThread(its, handed)
         }.detach()
-        return Reader(clock.wait { $0 }, thread: own)
+        return Reader(clock.wait { $0 }, thread: own, life)
     }
 
     /// A place in the page of readers with devices, and the file of that; nil where all are taken, or without memory.
@@ -204,14 +209,49 @@ package final class Readers: Sendable {
         return (SharedDescriptor(Descriptor(ends[0])), SharedDescriptor(Descriptor(ends[1])))
     }
 
+    /// Waits until not too many that nobody has any more hang in calls.
+    private func waitForRoom() throws(ReaderStartError) {
+        let hasRoom = state.wait(until: .now + endLimit) { $0.ending < mostEnding ? true : nil }
+        guard hasRoom == true else { throw .stuck(state.withLock { $0.ending }) }
+    }
+
+    // MARK: Threads
+
+    /// A thread that reads, and whether anybody has it.
+    final class ThreadLife: Sendable {
+        private let readers: Readers, number: UInt32
+        private let isOver = Mutex(false)
+
+        init(of readers: Readers) {
+            self.readers = readers
+            number = readers.state.withLock { state in
+                state.lastNumber &+= 1
+                return state.lastNumber
+            }
+        }
+
+        /// Nobody has it any more.
+        func isLeft() {
+            isOver.withLock { isOver in
+                if !isOver { readers.state.signal { _ = $0.threads.insert(number) } }
+            }
+        }
+
+        func hasEnded() {
+            isOver.withLock { isOver in
+                isOver = true
+                readers.state.signal { _ = $0.threads.remove(number) }
+            }
+        }
+    }
+
     // MARK: Processes
 
     /// Forks a process, which waits for its orders. Blocks until it is there, at most some 30 s; some milliseconds as a rule, and a tenth of a
     /// second where the zygote has to be started.
     private func fork(priority: ReaderPriority) throws(ReaderStartError) -> ReaderProcess {
         let zygote = try startedZygote()
-        let mayFork = state.wait(until: .now + endLimit) { $0.ending < mostEnding ? true : nil }
-        guard mayFork == true else { throw .stuck(state.withLock { $0.ending }) }
+        try waitForRoom()
         let (own, its) = try socketPair()
         let number = state.withLock { state in
             state.lastNumber &+= 1

@@ -1,3 +1,4 @@
+import CKioskFFmpeg
 import Foundation
 import KioskMedia
 import KioskPlatform
@@ -34,8 +35,8 @@ import Testing
                     return message.write(to: &wire)
                 })
         }
-        #expect(kinds(Samples.orders) == Set(1...10))
-        #expect(kinds(Samples.messages) == Set(1...13))
+        #expect(kinds(Samples.orders) == Set(1...11))
+        #expect(kinds(Samples.messages) == Set(1...14))
     }
 
     // MARK: What is too long
@@ -281,11 +282,27 @@ enum Samples {
         return order
     }()
 
+    static let film: FilmJob = {
+        var video = FilmFormat.Video(width: 1280, height: 720, frameRate: 30000.0 / 1001)
+        (video.codec, video.encoder, video.quality, video.bitRate) = (.hevc, EncoderWish(.hardware, device: "/dev/null"), 18, 5_000_000)
+        (video.orientation, video.colour, video.isLive, video.threads) = (Orientation(rotation: .clockwise90), .bt601, true, 2)
+        var format = FilmFormat(container: .fragmentedMP4, video: video, audio: .init(AudioFormat(sampleRate: 44_100, channelCount: 1)))
+        format.title = "A film"
+        return FilmJob(format, copies: true)
+    }()
+
+    static let picture: PictureRecord = {
+        var picture = PictureRecord(format: AV_PIX_FMT_YUV420P.rawValue, width: 64, height: 32)
+        (picture.slot, picture.offsets, picture.strides) = (2, [4096, 8192, 12288, 0], [64, 32, 32, 0])
+        (picture.time, picture.duration, picture.matrix) = (.seconds(3), .milliseconds(40), 1)
+        return picture
+    }()
+
     static let orders: [ReaderOrder] =
         ([
             .play, .previews(PixelSize(width: 320, height: 180)), .thumbnail(PixelSize(width: 1, height: 2)), .cover,
             .times,
-            .file(folder: nil), .file(folder: "/srv"),
+            .file(folder: nil), .file(folder: "/srv"), .film(film), .film(FilmJob(FilmFormat(video: nil, audio: nil), remuxed: "a.mp4")),
         ] as [OpenOrder.Role]).map { role in
             var order = open
             order.role = role
@@ -297,6 +314,9 @@ enum Samples {
             .select(.automatic, at: .zero), .select(.off, at: .seconds(1)), .select(.number(3), at: .zero), .preview(.seconds(7)),
             .close, .cancel, .addresses(6, ["192.168.1.7", "fe80::1%eth0"]), .addresses(7, []), .grant(4),
             .refuse(5, .refused(.certificate)), .refuse(5, .system(13)),
+            .film(.frame(picture)), .film(.samples(room: 3, count: 1024)), .film(.silence(48_000)), .film(.finish), .film(.written(28)),
+            .film(.clip(start: .seconds(1), end: nil)), .film(.copy(until: nil, [])),
+            .film(.copy(until: .seconds(4), [.init(clip: 0, instant: .zero), .init(clip: 3, instant: .seconds(2))])),
         ] + ([.isDirectory, .notARegularFile, .isEmpty, .notReadable, .leadsOutside, .interrupted] as [FileFailure]).map { .refuse(6, $0) }
 
     static let messages: [ReaderMessage] = {
@@ -330,6 +350,11 @@ enum Samples {
             .note(.refusedByDevices("h264 1920x1080 8")), .note(.deviceFailed("it did not answer for 1 s")),
             .note(.device("/dev/dri/renderD128: a driver")),
             .result(.cover(codec: "mjpeg", byteCount: 12345)), .result(.noCover), .result(.times(nil)), .result(.times(99)),
+            .film(.began(encoder: "libx264", note: nil)), .film(.began(encoder: nil, note: "in software")), .film(.free(room: 1)),
+            .film(.write(at: 1 << 33, count: 65_536)), .film(.sync), .film(.finished), .film(.looked([])), .film(.looked(["is a still"])),
+            .film(.copied(1 << 40)), .film(.failed(.noSpace)), .film(.failed(.noEncoder(codec: "hevc", tried: ["libx265: no", ""]))),
+            .film(.failed(.cannotWrite("no"))), .film(.failed(.encoderFailed("x"))), .film(.failed(.unsupportedPicture("1×1"))),
+            .film(.failed(.unreadable("it ends"))), .film(.failed(.isBeingWritten)),
             .result(.file), .result(.noFile(.leadsOutside)), .result(.noFile(.refused(.notMedia))),
         ]
     }()

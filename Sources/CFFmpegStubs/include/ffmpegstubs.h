@@ -4,7 +4,3 @@
 // more once files are read by processes of their own. So no program is linked to them but kiosk-reader and the tests (CFFmpegLibraries), in which the stubs
 // find what the loader has loaded already. The declarations are FFmpeg's own.
 #pragma once
-#include <stdbool.h>
-
-/// Whether the libraries are loaded. Any thread.
-bool kiosk_has_ffmpeg(void);

@@ -186,8 +186,12 @@ package struct Throughput: Hashable, Sendable {
     mutating func received(_ bytes: Int64, from server: String, in time: MediaTime) {
         guard bytes >= Self.leastBytes, time > .zero else { return }
         let rate = Double(bytes) * 8 / time.seconds
+        set(of(server).map { $0 + (rate < $0 ? 0.7 : 0.3) * (rate - $0) } ?? rate, of: server)
+    }
+
+    private mutating func set(_ rate: Double, of server: String) {
         if servers.count >= Self.mostServers, servers[server] == nil { servers = [:] }
-        servers[server] = servers[server].map { $0 + (rate < $0 ? 0.7 : 0.3) * (rate - $0) } ?? rate
+        servers[server] = rate
     }
 
     static func server(_ url: String) -> String {
@@ -201,7 +205,7 @@ package struct Throughput: Hashable, Sendable {
     package static func seen(of source: String) -> Double? { seen.withLock { $0.of(server(source)) } }
 
     /// Somebody else has seen so much of it.
-    package static func note(_ rate: Double, of source: String) { seen.withLock { $0.servers[server(source)] = rate } }
+    package static func note(_ rate: Double, of source: String) { seen.withLock { $0.set(rate, of: server(source)) } }
 
     /// Bits a second that any line carries.
     package static let plausible = 1.0...1e12

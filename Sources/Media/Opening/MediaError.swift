@@ -68,9 +68,6 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
-    /// A step of opening `source` has taken longer than ``openingTimeLimit``.
-    package static func timedOut(_ source: String) -> MediaError { MediaError(source, .timedOut(seconds: openingTimeLimit.seconds)) }
-
     /// `/srv/a.mp4: is empty (0 bytes): copy it again`; without the user name and password of a URL.
     package var description: String { "\(source.withoutCredentials): \(reason.text)" }
 }

@@ -139,7 +139,7 @@ package final class PlaybackEngine: Sendable {
         var hasEnded = stopShowing(by: deadline)
         for thread in threads.withLock({ $0.others }) where !thread.join(until: deadline) { hasEnded = false }
         if !audioOutput.stop(by: deadline) { hasEnded = false }
-        return hasEnded && !opener.hasLeftThreads && !lostOpener.hasLeftThreads
+        return hasEnded
     }
 }
 

@@ -49,9 +49,11 @@ final class SimulatedMedia: @unchecked Sendable {
 
     /// Opens the clip that a request names, as ``ItemOpener`` opens a file.
     func open(_ request: ItemOpener.Request, _ interruption: Interruption) throws(MediaError) -> ItemOpener.Opened {
-        guard let clip = Int(request.item.source), clips.indices.contains(clip) else { throw .timedOut(request.item.source) }
+        guard let clip = Int(request.item.source), clips.indices.contains(clip) else {
+            throw MediaError(request.item.source, .timedOut(seconds: 15))
+        }
         opened.append((clip, time()))
-        if let opening = openings[clip], !opening.works(at: time()) { throw .timedOut(request.item.source) }
+        if let opening = openings[clip], !opening.works(at: time()) { throw MediaError(request.item.source, .timedOut(seconds: 15)) }
         let reader = SimulatedReader(clip, of: self, interruption: interruption)
         let time = request.time > .zero ? reader.seek(to: request.time, precision: request.precision) : .zero
         return ItemOpener.Opened(reader: reader, time: time)
