@@ -23,7 +23,7 @@ enum FilmServer {
                     throw FilmError(name, .unreadable("it cannot be opened"))
                 }
                 channel.send(.film(.began(encoder: nil, note: nil)))
-                try FilmEncoder.remux(try FilmInput(file, path: name), to: output, path: name) { page.advance() }
+                try FilmEncoder.remux(try FilmInput(file, path: name), to: output, path: name)
             } else if job.copies {
                 channel.send(.film(.began(encoder: nil, note: nil)))
                 try copy(job, output, channel, page, memory)
@@ -194,4 +194,5 @@ private final class SentOutput: FilmOutput {
     }
 
     func sync() { channel.send(.film(.sync)) }
+    func advance() { page.advance() }
 }

@@ -144,8 +144,11 @@ private final class FilmProcess: @unchecked Sendable {
     /// What went wrong first, and whether there is somebody nevertheless who can finish the film.
     private var failure: FilmError?, canFinish = true
 
-    /// How long it may make no progress: a recording's encoder that takes so long has failed it anyway.
-    private static let liveLimit = MediaTime.seconds(2), limit = MediaTime.seconds(10), openingLimit = MediaTime.seconds(20)
+    /// How long it may make no progress: for a picture of a film that nobody waits for a slow processor takes long, and a device does not. A recording's
+    /// encoder that takes so long has failed it anyway.
+    private let limit: MediaTime
+    private static let liveLimit = MediaTime.seconds(2), deviceLimit = MediaTime.seconds(10), softwareLimit = MediaTime.seconds(60)
+    private static let openingLimit = MediaTime.seconds(20)
     /// How long a clip may take to be read, of the process' own time.
     private static let readingLimit = MediaTime.seconds(600)
 
@@ -153,6 +156,7 @@ private final class FilmProcess: @unchecked Sendable {
     init(_ path: String, _ job: FilmJob, reading folder: String? = nil, usesDevices: Bool, by readers: Readers) throws(FilmError) {
         (self.path, self.job) = (path, job)
         let format = job.format
+        limit = format.video?.isLive == true ? Self.liveLimit : usesDevices ? Self.deviceLimit : Self.softwareLimit
         // What AAC takes.
         if let samples = format.audio?.samples, !(8000...96_000 ~= samples.sampleRate && 1...8 ~= samples.channelCount) {
             throw FilmError(path, .noEncoder(codec: "AAC", tried: ["aac: \(samples.sampleRate) Hz, \(samples.channelCount) channels"]))
@@ -240,7 +244,7 @@ private final class FilmProcess: @unchecked Sendable {
 
     /// A room that nobody needs, waited for.
     private func takeRoom() throws(FilmError) -> Int {
-        try wait(job.format.video?.isLive == true ? Self.liveLimit : Self.limit) { free != 0 }
+        try wait(limit) { free != 0 }
         let room = free.trailingZeroBitCount
         free &= ~(1 << UInt8(room))
         return room
@@ -263,7 +267,7 @@ private final class FilmProcess: @unchecked Sendable {
     func copy(until time: MediaTime?, _ begun: [FilmStep.Playthrough]) throws(FilmError) -> Int64 {
         copied = nil
         session.send(.film(.copy(until: time, begun)))
-        try wait(Self.limit) { copied != nil }
+        try wait(limit) { copied != nil }
         return copied ?? 0
     }
 
@@ -300,7 +304,7 @@ private final class FilmProcess: @unchecked Sendable {
         guard canFinish else { throw failure ?? FilmError(path, .encoderFailed("it has ended")) }
         session.send(.film(.finish))
         failure = nil
-        try wait(Self.limit) { isFinished }
+        try wait(max(limit, Self.deviceLimit)) { isFinished }
         try draft.finish()
     }
 

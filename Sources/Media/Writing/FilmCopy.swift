@@ -4,11 +4,9 @@ extension FilmEncoder {
     /// Puts a fragmented recording together anew as a plain MP4, with its index first; its packets are copied. Of a recording that was cut off that is
     /// what can be read of it.
     ///
-    /// - Parameters:
-    ///   - path: what messages name.
-    ///   - onPacket: called after each packet.
+    /// - Parameter path: what messages name.
     /// - Throws: ``FilmError`` where nothing can be read, or `output` takes nothing.
-    package static func remux(_ input: FilmInput, to output: any FilmOutput, path: String, onPacket: () -> Void) throws(FilmError) {
+    package static func remux(_ input: FilmInput, to output: any FilmOutput, path: String) throws(FilmError) {
         var file = try FilmFile(output, fragmented: false, path: path)
         var tracks: [Int32: Int] = [:]
         for index in 0..<Int32(input.raw.pointee.nb_streams) {
@@ -30,7 +28,6 @@ extension FilmEncoder {
             }
             try file.write(packet.raw, track: track, in: stream.pointee.time_base)
             count += 1
-            onPacket()
         }
         guard count > 0 else { throw FilmError(path, .unreadable("it ends before its first second")) }
         try file.finish()

@@ -114,6 +114,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         av_packet_rescale_ts(packet, base, stream.pointee.time_base)
         packet.pointee.stream_index = Int32(index)
         packet.pointee.pos = -1
+        output.advance()
         try check(av_interleaved_write_frame(raw, packet))
         // A fragment is written in one piece.
         if isFragmented, byteCount != syncedCount {

@@ -10,6 +10,8 @@ package protocol FilmOutput: AnyObject, Sendable {
     func read(into bytes: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int
     /// What has been written so far is to be on the disk. An error comes with the next bytes.
     func sync()
+    /// Another packet has come out of an encoder.
+    func advance()
 }
 
 /// A context of libavformat on bytes that lie elsewhere: what it reads, or writes. The corresponding C function is `avio_alloc_context`.
