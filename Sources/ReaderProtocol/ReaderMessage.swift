@@ -131,6 +131,8 @@ package enum ReaderRequest: Hashable, Sendable {
     case deinterlacer
     /// A reader with devices instead of this one, or the player: a device may decode this.
     case device
+    /// A buffer of memory that the display offers.
+    case plane(PlaneOffer)
     /// The addresses of a host in `.local`, which only a service of the machine knows.
     case name(String)
 }
@@ -318,6 +320,7 @@ extension ReaderRequest: WireValue {
         case .deinterlacer: wire.put(1 as UInt8)
         case .device: wire.put(2 as UInt8)
         case .name(let name): wire.put(3 as UInt8, WireText(exactly: name, .names))
+        case .plane(let offer): wire.put(4 as UInt8, offer)
         }
     }
 
@@ -328,6 +331,7 @@ extension ReaderRequest: WireValue {
         case 1: self = .deinterlacer
         case 2: self = .device
         case 3: self = .name(try wire.text(.names) ?? "")
+        case 4: self = .plane(try wire.take())
         default: throw .unknown("request", Int(number))
         }
     }

@@ -25,6 +25,10 @@ package enum ReaderOrder: Hashable, Sendable {
     case refuse(UInt32, FileFailure)
     /// Those of a host, as numbers; none where nobody knows it.
     case addresses(UInt32, [String])
+    /// Which memory the display offers from now on; no other is to be drawn into.
+    case planes([PlaneOffer])
+    /// The answer to a request for memory: a number, by which pictures name it. Its descriptor comes with it.
+    case lend(UInt32, buffer: Int)
     /// Of a film that is being made; any number of them at a time.
     case film(FilmStep)
 
@@ -94,6 +98,8 @@ package struct OpenOrder: Hashable, Sendable {
     /// Where it begins, and how exactly.
     package var start = MediaTime.zero, precision = MediaReader.SeekPrecision.exact
     package var displaySize: PixelSize?
+    /// What memory the display offers.
+    package var planes: [PlaneOffer] = []
     /// Bytes that its pictures may take.
     package var pictureMemory: Int
     /// What an earlier reader has found in this version of the file (``ReaderDescription/found``).
@@ -146,6 +152,10 @@ extension ReaderOrder: WireMessage {
             wire.put(list: addresses.prefix(Self.mostAddresses).map { WireText(exactly: $0, .name) })
             return 10
         case .film(let step): return wire.message(11, step)
+        case .planes(let offers):
+            wire.put(list: offers)
+            return 12
+        case .lend(let request, let buffer): return wire.message(13, request, buffer)
         }
     }
 
@@ -162,6 +172,8 @@ extension ReaderOrder: WireMessage {
         case 9: self = .refuse(try wire.take(), try wire.take())
         case 10: self = .addresses(try wire.take(), try wire.texts(atMost: Self.mostAddresses, .name))
         case 11: self = .film(try wire.take())
+        case 12: self = .planes(try wire.list(atMost: PlaneOffer.most))
+        case 13: self = .lend(try wire.take(), buffer: try wire.take(in: 0...ControlLayout.pictureCount - 1))
         default: throw .unknown("order", Int(kind))
         }
     }
@@ -207,7 +219,7 @@ extension OpenOrder: WireRecord {
         .number(\.devicePlace, 0...DevicePage.mostReaders - 1), .value(\.isMuted), .number(\.lineSpeed, Throughput.plausible),
         .value(\.isLogged), .value(\.start),
         .value(\.precision), .value(\.displaySize),
-        .number(\.pictureMemory, 0...1 << 40), .list(\.found, atMost: mostFound),
+        .number(\.pictureMemory, 0...1 << 40), .list(\.found, atMost: mostFound), .list(\.planes, atMost: PlaneOffer.most),
     ]
 }
 

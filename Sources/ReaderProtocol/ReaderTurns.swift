@@ -16,6 +16,8 @@ package struct ReaderTurns: Sendable {
     private var mayAskForNames = false
     /// Whether its pictures may lie in surfaces, and whether it makes a film.
     private var mayHaveSurfaces = false, mayMakeFilm = false
+    /// Whether it may ask for memory of a display.
+    private var mayUsePlanes = false
 
     static let mostRequests = 4
 
@@ -30,14 +32,14 @@ package struct ReaderTurns: Sendable {
         case .open(let order):
             question = (serial, .opening(order.role))
             (mayAskForNames, mayHaveSurfaces) = (order.needsNetwork, order.usesDevices && order.role == .play)
-            mayMakeFilm = order.role.isFilm
+            (mayMakeFilm, mayUsePlanes) = (order.role.isFilm, order.role == .play)
             mayLeave = (order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off)
         case .seek: question = (serial, .seeking)
         case .catchUp: question = (serial, .catchingUp)
         case .select: question = (serial, .selecting)
         case .preview: question = (serial, .previewing)
         case .grant(let request), .refuse(let request, _): requests.remove(request)
-        case .close, .cancel, .addresses, .film: break
+        case .close, .cancel, .addresses, .planes, .lend, .film: break
         }
     }
 
@@ -48,7 +50,7 @@ package struct ReaderTurns: Sendable {
         case .ready: isReady = true
         case .described: isDescribed = true
         case .landed, .failed, .result: question = nil
-        case .request(_, .name): break
+        case .request(_, .name), .request(_, .plane): break
         case .request(let number, _): requests.insert(number)
         default: break
         }
@@ -62,6 +64,7 @@ package struct ReaderTurns: Sendable {
         case (.problem, _), (.ended, _), (.damage, _), (.note, _): return true
         case (.request(let number, .file), _): return requests.count < Self.mostRequests && !requests.contains(number)
         case (.request(_, .name), _): return mayAskForNames
+        case (.request(_, .plane), _): return mayUsePlanes
         case (.surface, _): return mayHaveSurfaces
         case (.film, _): return mayMakeFilm
         case (.request(_, .device), .opening(.play)): return mayLeave.toDevice && !isDescribed

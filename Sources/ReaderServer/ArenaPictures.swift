@@ -4,6 +4,7 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
+import Synchronization
 
 /// Pictures in memory that the player has made and sees: the arena (CPlatform's arena.c). The allocator of the process takes large blocks from there,
 /// so what a decoder has drawn lies there already, as a rule; what does not is copied.
@@ -12,6 +13,8 @@ import KioskReaderProtocol
 final class ArenaPictures: PictureStore {
     /// Those that the player has.
     private let shown = HandedFrames()
+    /// Where they lie that a decoder has drawn into memory of a display.
+    private let planes = Mutex<BorrowedPlanes?>(nil)
 
     /// Maps the arena, and has the allocator take large blocks from there; nil with `errno`. Before the process has a second thread. The corresponding
     /// C function is `mmap`.
@@ -31,7 +34,15 @@ final class ArenaPictures: PictureStore {
 
     private static let slack = 2 * PictureRules.slack
 
+    /// Pictures may lie in memory of a display from now on.
+    func use(_ planes: BorrowedPlanes) { self.planes.withLock { $0 = planes } }
+
     func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
+        if frame.takesPlaneMemory, let number = planes.withLock({ $0 })?.number(of: frame) {
+            (record.place, record.buffer) = (.planeBuffer, number)
+            shown.put(frame, record.slot)
+            return nil
+        }
         record.place = .arena
         if let (offsets, strides) = Self.places(of: frame) {
             (record.offsets, record.strides) = (offsets, strides)
@@ -120,6 +131,7 @@ extension PictureRecord {
         orientation = frame.orientation
         if frame.isDamaged { flags.insert(.damaged) }
         if frame.isPooled { flags.insert(.pooled) }
+        if frame.takesPlaneMemory { flags.insert(.takesPlaneMemory) }
     }
 
     /// Says in a frame what it is a picture of.

@@ -23,6 +23,8 @@ struct PlayServer: ~Copyable {
     private let channel: ReaderChannel
     private let page: ControlPage
     private let store: any PictureStore
+    /// Where its decoder may draw; nil where it shares that with the player.
+    private let planes: BorrowedPlanes?
     private var pictures: ReaderPictures
     private var sound: ReaderSound
     private var sleeper: Sleeper
@@ -49,7 +51,8 @@ struct PlayServer: ~Copyable {
     ///
     /// - Parameter hasFilters: whether libavfilter is loaded, or can be. Without it nothing interlaced is played: a reader with it is asked for.
     static func serve(
-        _ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore, hasFilters: Bool
+        _ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore,
+        _ planes: BorrowedPlanes? = nil, hasFilters: Bool
     ) {
         MediaReader.takeFoundLength(order.found, of: order.source)
         if order.isLight { DecodingLoad.note(Path(order.source), 0) }
@@ -71,7 +74,7 @@ struct PlayServer: ~Copyable {
             if order.start > .zero, !media.description.isStill, media.description.isSeekable {
                 time = try media.seek(to: order.start, precision: order.precision)
             }
-            var server = PlayServer(media, from: time, order, channel, page, store)
+            var server = PlayServer(media, from: time, order, channel, page, store, planes)
             server.describe(serial)
             server.run()
         } catch {
@@ -83,9 +86,10 @@ struct PlayServer: ~Copyable {
 
     private init(
         _ media: consuming MediaReader, from time: MediaTime, _ order: OpenOrder, _ channel: ReaderChannel, _ page: ControlPage,
-        _ store: any PictureStore
+        _ store: any PictureStore, _ planes: BorrowedPlanes?
     ) {
         self.media = media
+        self.planes = planes
         (source, toldSpeed, usesDevices) = (order.source, order.lineSpeed, order.usesDevices)
         reception = order.needsNetwork ? ReceptionGauges(page, channel) : nil
         (self.time, self.channel, self.page, self.store) = (time, channel, page, store)
@@ -195,7 +199,8 @@ struct PlayServer: ~Copyable {
             tell()
             say(.selected(tracks), serial: serial)
             land(Landing(nil, selection: selection, pictures: pictures.count, sound: sound.count), serial)
-        case .open, .preview, .close, .cancel, .grant, .refuse, .addresses, .film: break
+        case .planes(let offers): planes?.set(offers)
+        case .open, .preview, .close, .cancel, .grant, .refuse, .addresses, .lend, .film: break
         }
     }
 

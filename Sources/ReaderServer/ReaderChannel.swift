@@ -18,6 +18,8 @@ final class ReaderChannel: Sendable {
         var orders: [Order] = []
         var answers: [UInt32: Result<OpenedFile, FileFailure>] = [:]
         var addresses: [UInt32: [String]] = [:]
+        /// Memory of a display, by the request for it; nil where there is none.
+        var lent: [UInt32: (Int, SharedDescriptor)?] = [:]
         /// What has become of bytes of a film, in their order.
         var written: [Int32] = []
         var lastRequest: UInt32 = 0
@@ -68,6 +70,17 @@ final class ReaderChannel: Sendable {
         }
         send(.request(number, .name(name)))
         return state.wait(until: .now + Self.nameLimit) { $0.isClosed ? [] : $0.addresses.removeValue(forKey: number) } ?? []
+    }
+
+    /// Asks the player for memory of a display, and blocks until it has answered; nil where it has none. `onAsked` is called once it can know.
+    func borrow(_ offer: PlaneOffer, onAsked: () -> Void) -> (Int, SharedDescriptor)? {
+        let number = state.withLock { state in
+            state.lastRequest &+= 1
+            return state.lastRequest
+        }
+        send(.request(number, .plane(offer)))
+        onAsked()
+        return state.wait { $0.isClosed ? .some(nil) : $0.lent.removeValue(forKey: number) } ?? nil
     }
 
     /// Longer than the services that know names take to say that there is none.
@@ -146,6 +159,7 @@ final class ReaderChannel: Sendable {
             }
             state.signal { $0.answers[number] = answer }
         case .refuse(let number, let failure): state.signal { $0.answers[number] = .failure(failure) }
+        case .lend(let number, let buffer): state.signal { $0.lent[number] = .some(descriptor.map { (buffer, $0) }) }
         case .film(.written(let code)): state.signal { $0.written.append(code) }
         case .addresses(let number, let addresses): state.signal { $0.addresses[number] = addresses }
         default: state.signal { $0.orders.append((order, serial, descriptor)) }

@@ -66,9 +66,11 @@ package enum ReaderServer {
         if order.isLogged, let page { sendLog(on: channel, page) }
         if let pictures, let page {
             channel.listen { page.readerBell.ring(.messages) }
+            let planes = BorrowedPlanes(channel, page, order.planes)
+            pictures.use(planes)
             let surfaces = order.usesDevices ? DevicePictures(pictures, channel, page) : nil
             surfaces?.serveCopies()
-            PlayServer.serve(order, serial, on: channel, page, surfaces ?? pictures, hasFilters: order.needsFilters)
+            PlayServer.serve(order, serial, on: channel, page, surfaces ?? pictures, planes, hasFilters: order.needsFilters)
             ClosingSource.waitForAll()
             // What it has drawn may still be copied.
             if surfaces != nil {

@@ -50,7 +50,7 @@ final class ArenaFrames: Sendable {
         }
         record.describe(av)
         var frame = VideoFrame(adopting: av, orientation: record.orientation)
-        frame.codec = codec
+        (frame.codec, frame.takesPlaneMemory) = (codec, record.flags.contains(.takesPlaneMemory))
         return frame
     }
 

@@ -123,7 +123,7 @@ package final class ReaderClient: @unchecked Sendable {
             switch request {
             case .deinterlacer: order.needsFilters = true
             case .device: (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
-            case .file, .name: break
+            case .file, .name, .plane: break
             }
             begun = try Self.begin(order, by: readers, handed, interruption)
         }
@@ -141,7 +141,7 @@ package final class ReaderClient: @unchecked Sendable {
         (self.interruption, self.handed, source, page) = (interruption, handed, order.source, session.page)
         let rules = PictureRules(
             arenaBytes: session.results.bytes.count, pictureMemory: order.pictureMemory,
-            places: handed != nil ? [.handed] : order.usesDevices ? [.arena, .surface] : [.arena])
+            places: handed != nil ? [.handed] : order.usesDevices ? [.arena, .surface, .planeBuffer] : [.arena, .planeBuffer])
         (pictures, sound) = (PlayerPictures(session.page, rules), PlayerSound(session.page))
         shared = handed == nil ? ArenaFrames(session.results, pictures.held) : nil
         surfaces = handed == nil && order.usesDevices ? DeviceSurfaces(session, rules, pictures.held) : nil
@@ -240,6 +240,10 @@ package final class ReaderClient: @unchecked Sendable {
 
     /// The next picture in order, in item time; nil after the last, and when there is no reader any more. Blocks for reading and decoding.
     package func nextFrame() -> TimedFrame? {
+        if handed == nil, let offers = session.planes.news() {
+            session.send(.planes(offers))
+            page.readerBell.ring(.messages)
+        }
         if death == nil, pictures.want(1 + ahead) { due.insert(.pictures) }
         let found = wait(for: .pictures) { () throws(ReaderLie) -> PictureRecord?? in
             if let record = try pictures.take() { return .some(record) }
@@ -454,7 +458,7 @@ package final class ReaderClient: @unchecked Sendable {
             return frame
         case .arena: return shared?.frame(record, codec: description.video?.codec ?? "")
         case .surface: return surfaces?.frame(record, codec: description.video?.codec ?? "")
-        case .planeBuffer: return nil
+        case .planeBuffer: return session.planes.frame(record, codec: description.video?.codec ?? "", pictures.held)
         }
     }
 }

@@ -21,6 +21,8 @@ package final class ReaderSession: @unchecked Sendable {
     private let readers: Readers
     private let interruption: Interruption
     package let page: ControlPage
+    /// What it has of the displays' memory.
+    let planes = LentPlanes()
     /// Where its results lie, and pictures that are played.
     let results: SharedResults
     private var messages = Assembly<ReaderMessage>()
@@ -50,6 +52,7 @@ package final class ReaderSession: @unchecked Sendable {
         let devices = order.usesDevices && readers.isolation == .process ? readers.takeDevicePlace() : nil
         var order = order
         order.devicePlace = devices?.place
+        if order.role == .play, handed == nil { order.planes = planes.news() ?? [] }
         self.order = order
         reader.give(Int32(KIOSK_READER_PAGE), file.raw)
         reader.give(Int32(KIOSK_READER_ARENA), results.file.raw)
@@ -97,6 +100,9 @@ package final class ReaderSession: @unchecked Sendable {
                 switch message {
                 case nil, .ready: continue
                 case .request(let number, .file(let path, let folder)): answer(path, in: folder, number)
+                case .request(let number, .plane(let offer)):
+                    let lent = planes.lend(offer)
+                    send(.lend(number, buffer: lent?.0 ?? 0), descriptor: lent?.1.raw ?? -1)
                 case .request(let number, .name(let name)): HostNames.answer(name, number, to: reader, by: readers)
                 case .log(let line): FFmpegLog.log(line)
                 case let message?: return .message(message, descriptor)

@@ -299,8 +299,8 @@ extension PlaybackEngine.Options {
 }
 
 extension Configuration {
-    /// What reads: processes, but where these are not wanted, or pictures are to be decoded into memory of the display's.
-    var readers: Readers { playback.isolation == .off || display.picturePath == .direct ? .inProcess : .shared }
+    /// What reads: processes, but where these are not wanted.
+    var readers: Readers { playback.isolation == .off ? .inProcess : .shared }
 }
 
 extension AssetCache: AssetFiles {}

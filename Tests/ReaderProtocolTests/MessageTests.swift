@@ -35,7 +35,7 @@ import Testing
                     return message.write(to: &wire)
                 })
         }
-        #expect(kinds(Samples.orders) == Set(1...11))
+        #expect(kinds(Samples.orders) == Set(1...13))
         #expect(kinds(Samples.messages) == Set(1...14))
     }
 
@@ -291,6 +291,11 @@ enum Samples {
         return FilmJob(format, copies: true)
     }()
 
+    static let plane: PlaneOffer = {
+        let layout = PictureLayout(byteCount: 640 * 400 * 3 / 2, planeCount: 3, strides: [640, 320, 320], offsets: [0, 256_000, 320_000])
+        return PlaneOffer(PlanePool(AV_PIX_FMT_YUV420P, width: 636, height: 358, layout) { nil })
+    }()
+
     static let picture: PictureRecord = {
         var picture = PictureRecord(format: AV_PIX_FMT_YUV420P.rawValue, width: 64, height: 32)
         (picture.slot, picture.offsets, picture.strides) = (2, [4096, 8192, 12288, 0], [64, 32, 32, 0])
@@ -314,7 +319,8 @@ enum Samples {
             .select(.automatic, at: .zero), .select(.off, at: .seconds(1)), .select(.number(3), at: .zero), .preview(.seconds(7)),
             .close, .cancel, .addresses(6, ["192.168.1.7", "fe80::1%eth0"]), .addresses(7, []), .grant(4),
             .refuse(5, .refused(.certificate)), .refuse(5, .system(13)),
-            .film(.frame(picture)), .film(.samples(room: 3, count: 1024)), .film(.silence(48_000)), .film(.finish), .film(.written(28)),
+            .planes([]), .planes([plane, plane]), .lend(7, buffer: 63), .film(.frame(picture)), .film(.samples(room: 3, count: 1024)),
+            .film(.silence(48_000)), .film(.finish), .film(.written(28)),
             .film(.clip(start: .seconds(1), end: nil)), .film(.copy(until: nil, [])),
             .film(.copy(until: .seconds(4), [.init(clip: 0, instant: .zero), .init(clip: 3, instant: .seconds(2))])),
         ] + ([.isDirectory, .notARegularFile, .isEmpty, .notReadable, .leadsOutside, .interrupted] as [FileFailure]).map { .refuse(6, $0) }
@@ -340,7 +346,7 @@ enum Samples {
             .note(.decoder("vaapi (/dev/dri/renderD128)")), .note(.lineSpeed(5e6)),
             .log("deprecated pixel format used"), .request(1, .file(path: "/srv/ü.mov", folder: nil)),
             .request(2, .file(path: "b.ts", folder: "/srv")), .request(3, .deinterlacer), .request(4, .device),
-            .request(5, .name("camera.local")), .result(.previews(true)),
+            .request(5, .name("camera.local")), .request(6, .plane(plane)), .result(.previews(true)),
             .result(.preview(nil)),
             .result(.preview(preview)), .result(.thumbnail(facts, PixelSize(width: 3, height: 2))), .result(.thumbnail(broken, nil)),
             .surface(

@@ -1,6 +1,7 @@
 import CKioskDRM
 import CKioskPlatform
 import Glibc
+import KioskPlatform
 
 /// Memory of a card that the processor writes and any KMS driver can scan out, mapped.
 struct DumbMemory: ~Copyable {
@@ -32,6 +33,13 @@ struct DumbMemory: ~Copyable {
         // One call instead of a page fault for every 4 KiB, which would make the first frames late.
         kiosk_populate(base, Int(size))
         return DumbMemory(card: card, handle: GEMHandle(rawValue: handle), pitch: Int(pitch), base: base, byteCount: Int(size))
+    }
+
+    /// A dma-buf of it, to be mapped and written; nil where the driver gives none. The corresponding C function is `drmPrimeHandleToFD`.
+    func share() -> SharedDescriptor? {
+        var file: Int32 = -1
+        guard drmPrimeHandleToFD(card.fd, handle.rawValue, UInt32(O_CLOEXEC | O_RDWR), &file) == 0 else { return nil }
+        return SharedDescriptor(Descriptor(file))
     }
 
     deinit {

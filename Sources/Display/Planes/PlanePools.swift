@@ -87,7 +87,7 @@ extension PlaneMemory {
             PictureLayout(
                 byteCount: layout.rows * layout.pitches[0], planeCount: layout.format.planeCount, strides: layout.pitches,
                 offsets: layout.offsets),
-            owner: buffer)
+            owner: buffer, share: { buffer.share() })
     }
 }
 

@@ -2,6 +2,7 @@ import CKioskDRM
 import CKioskFFmpeg
 import Glibc
 import KioskMedia
+import KioskPlatform
 
 /// Memory in which a plane shows YUV. Written on the compositor's thread, in rows and in order, while no plane shows it; read for snapshots only.
 class VideoBuffer: @unchecked Sendable {
@@ -11,10 +12,17 @@ class VideoBuffer: @unchecked Sendable {
     let base: UnsafeMutableRawPointer
     let framebuffer: FramebufferID
     private let owner: AnyObject?
+    private let shared: @Sendable () -> SharedDescriptor?
 
-    init(layout: VideoLayout, base: UnsafeMutableRawPointer, framebuffer: FramebufferID, owner: AnyObject? = nil) {
-        (self.layout, self.base, self.framebuffer, self.owner) = (layout, base, framebuffer, owner)
+    init(
+        layout: VideoLayout, base: UnsafeMutableRawPointer, framebuffer: FramebufferID, owner: AnyObject? = nil,
+        share: @escaping @Sendable () -> SharedDescriptor? = { nil }
+    ) {
+        (self.layout, self.base, self.framebuffer, self.owner, shared) = (layout, base, framebuffer, owner, share)
     }
+
+    /// A descriptor by which another process maps it; nil where the driver gives none. Any thread.
+    func share() -> SharedDescriptor? { shared() }
 
     /// Its planes.
     var planes: PicturePlanes {
@@ -79,6 +87,7 @@ extension VideoBuffer {
         let buffer = try DumbBuffer.make(
             memory, width: layout.width, height: layout.height, format: format.code, pitches: planes.map { layout.pitches[$0] },
             offsets: planes.map { layout.offsets[$0] })
-        return VideoBuffer(layout: layout, base: base, framebuffer: buffer.framebuffer, owner: buffer)
+        return VideoBuffer(
+            layout: layout, base: base, framebuffer: buffer.framebuffer, owner: buffer, share: { [weak buffer] in buffer?.memory.share() })
     }
 }

@@ -83,7 +83,7 @@ final class DecoderMemory: Sendable {
     }
 
     /// The formats that pools are for, the deprecated full-range names replaced by the plain ones; nil for others.
-    private static func planar(_ format: Int32) -> AVPixelFormat? {
+    static func planar(_ format: Int32) -> AVPixelFormat? {
         switch AVPixelFormat(rawValue: format) {
         case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: AV_PIX_FMT_YUV420P
         case AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUVJ422P: AV_PIX_FMT_YUV422P

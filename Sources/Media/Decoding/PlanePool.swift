@@ -1,5 +1,6 @@
 import CKioskFFmpeg
 import Glibc
+import KioskPlatform
 import Synchronization
 
 // A software decoder draws its pictures into memory that libavcodec allocates, from where a display copies them into memory that a plane shows. Where the
@@ -13,10 +14,10 @@ import Synchronization
 
 /// Where the planes of a picture are in its memory.
 package struct PictureLayout: Sendable {
-    let byteCount: Int
-    let planeCount: Int
+    package let byteCount: Int
+    package let planeCount: Int
     /// Bytes from one row to the next, and of the first row from the beginning, of each plane.
-    let strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>
+    package let strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>
 
     package init(byteCount: Int, planeCount: Int, strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>) {
         (self.byteCount, self.planeCount, self.strides, self.offsets) = (byteCount, planeCount, strides, offsets)
@@ -31,7 +32,7 @@ package struct PictureLayout: Sendable {
             offsets: [0, pitch * rows, pitch * rows + stride * chroma])
     }
 
-    func isSame(as other: PictureLayout) -> Bool {
+    package func isSame(as other: PictureLayout) -> Bool {
         byteCount == other.byteCount && planeCount == other.planeCount
             && (0..<planeCount).allSatisfy { strides[$0] == other.strides[$0] && offsets[$0] == other.offsets[$0] }
     }
@@ -53,10 +54,15 @@ package final class PlaneMemory: Sendable {
     let layout: PictureLayout
     /// What the display knows it by, and keeps it alive.
     package let owner: any AnyObject & Sendable
+    /// A descriptor by which another process maps it; nil where there is none. The corresponding C function is `drmPrimeHandleToFD`.
+    package let share: @Sendable () -> SharedDescriptor?
 
     /// From `base` on, valid as long as `owner`.
-    package init(base: UnsafeMutableRawPointer, _ layout: PictureLayout, owner: any AnyObject & Sendable) {
-        (self.base, self.layout, self.owner) = (UInt(bitPattern: base), layout, owner)
+    package init(
+        base: UnsafeMutableRawPointer, _ layout: PictureLayout, owner: any AnyObject & Sendable,
+        share: @escaping @Sendable () -> SharedDescriptor? = { nil }
+    ) {
+        (self.base, self.layout, self.owner, self.share) = (UInt(bitPattern: base), layout, owner, share)
     }
 }
 
@@ -69,9 +75,9 @@ package final class PlanePool: Sendable {
         var isOpen = true
     }
 
-    private let format: AVPixelFormat
-    private let width: Int, height: Int
-    let layout: PictureLayout
+    package let format: AVPixelFormat
+    package let width: Int, height: Int
+    package let layout: PictureLayout
     private let make: @Sendable () -> PlaneMemory?
     private let state: Mutex<State>
 
@@ -84,15 +90,30 @@ package final class PlanePool: Sendable {
     }
 
     /// For pictures of this size; `make` makes a buffer of ``room(width:height:)``, on any thread, nil where it cannot.
-    package init(_ format: AVPixelFormat, width: Int, height: Int, first: PlaneMemory, make: @escaping @Sendable () -> PlaneMemory?) {
-        (self.format, self.width, self.height, layout) = (format, width, height, first.layout)
+    package convenience init(
+        _ format: AVPixelFormat, width: Int, height: Int, first: PlaneMemory, make: @escaping @Sendable () -> PlaneMemory?
+    ) {
+        self.init(format, width: width, height: height, first.layout, [first], make: make)
+    }
+
+    /// The same without a first buffer.
+    package init(
+        _ format: AVPixelFormat, width: Int, height: Int, _ layout: PictureLayout, _ idle: [PlaneMemory] = [],
+        make: @escaping @Sendable () -> PlaneMemory?
+    ) {
+        (self.format, self.width, self.height, self.layout) = (format, width, height, layout)
         self.make = make
-        state = Mutex(State(idle: [first]))
+        state = Mutex(State(idle: idle))
     }
 
     // MARK: What is offered
 
     private static let offers = Mutex<[PlanePool]>([])
+    private static let changes = Atomic<UInt32>(0)
+
+    /// All that is offered, and how often that has changed.
+    package static var offered: [PlanePool] { offers.withLock { $0 } }
+    package static var changeCount: UInt32 { changes.load(ordering: .acquiring) }
 
     /// What is offered for pictures of this format and size now.
     static func offered(_ format: AVPixelFormat, width: Int, height: Int) -> [PlanePool] {
@@ -100,11 +121,15 @@ package final class PlanePool: Sendable {
     }
 
     /// Offers its memory to the decoders of the process.
-    package func offer() { Self.offers.withLock { $0.append(self) } }
+    package func offer() {
+        Self.offers.withLock { $0.append(self) }
+        Self.changes.add(1, ordering: .releasing)
+    }
 
     /// Its memory is not to be used any more; what is used is freed when it comes back.
     package func close() {
         Self.offers.withLock { $0.removeAll { $0 === self } }
+        Self.changes.add(1, ordering: .releasing)
         let idle = state.withLock { state in
             state.isOpen = false
             defer { state.idle = [] }
@@ -132,7 +157,8 @@ package final class PlanePool: Sendable {
         init(_ pool: PlanePool, _ memory: PlaneMemory) { (self.pool, self.memory) = (pool, memory) }
     }
 
-    private func take() -> PlaneMemory? {
+    /// A buffer, to be given back; nil where there is none.
+    package func take() -> PlaneMemory? {
         let (memory, count, isOpen) = state.withLock { state in
             let memory = state.idle.popLast()
             if let memory { state.used[memory.base] = memory }
@@ -144,11 +170,35 @@ package final class PlanePool: Sendable {
         return fresh
     }
 
-    private func giveBack(_ memory: PlaneMemory) {
+    /// A buffer is nobody's any more.
+    package func giveBack(_ memory: PlaneMemory) {
         state.withLock { state in
             state.used[memory.base] = nil
             if state.isOpen { state.idle.append(memory) }
         }
+    }
+
+    /// Whether pictures of this format and size lie in its buffers. The deprecated full-range formats lie there as the plain ones.
+    package func takes(_ format: Int32, width: Int, height: Int) -> Bool {
+        DecoderMemory.planar(format) == self.format && (width, height) == (self.width, self.height)
+    }
+
+    /// Puts a buffer that was taken into a frame; `isOver` is called with its last reference. False without memory.
+    package func put(_ memory: PlaneMemory, into frame: UnsafeMutablePointer<AVFrame>, isOver: @escaping @Sendable () -> Void) -> Bool {
+        final class End: Sendable {
+            let body: @Sendable () -> Void
+            init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+        }
+        let end = Unmanaged.passRetained(End(isOver))
+        let buffer = av_buffer_create(
+            UnsafeMutablePointer(bitPattern: memory.base), layout.byteCount,
+            { opaque, _ in Unmanaged<End>.fromOpaque(opaque!).takeRetainedValue().body() }, end.toOpaque(), AV_BUFFER_FLAG_READONLY)
+        guard let buffer else {
+            end.release()
+            return false
+        }
+        layout.describe(frame, buffer)
+        return true
     }
 
     /// Puts a buffer into a frame; false where there is none.
