@@ -80,8 +80,8 @@ extension Configuration.Playback: TableRow {
             "decoder-device", \.decoderDevice, .path(beginning: "/dev/", "a device such as \"/dev/dri/renderD128\""), needs: .restart,
             example: "\"/dev/dri/renderD128\"")
         """
-        Where files and streams are read. "auto" reads each that no device decodes in a process of its own, which has no rights: what crashes or hangs a decoder
-        costs the item, and not the player. "off" reads all of them in the player. docs/sandbox.md
+        Where files and streams are read. "auto" reads each in a process of its own, which has no rights but those to do that: what crashes or hangs a decoder
+        costs the item, and not the player. "off" reads all of them on threads of the player. docs/sandbox.md
         """
         Key("isolation", \.isolation, .word, needs: .restart)
         """
