@@ -12,14 +12,19 @@ import KioskVocabulary
 /// What a process is to make.
 package struct FilmJob: Hashable, Sendable {
     package var format: FilmFormat
-    /// The name of a film in the folder that the order may reach, which is put together anew as one with its index first; nil for a new film.
-    package var remuxed: String?
-    /// Whether the pictures are copied from clips.
-    package var copies = false
+    package var source: Source
 
-    package init(_ format: FilmFormat, remuxed: String? = nil, copies: Bool = false) {
-        (self.format, self.remuxed, self.copies) = (format, remuxed, copies)
+    /// Where the packets come from.
+    package enum Source: Hashable, Sendable {
+        /// Encoders, which are given pictures and samples.
+        case encoders
+        /// Clips: their pictures are copied, and samples are given.
+        case clips
+        /// The film of that name in the folder that the order may reach, which is put together anew with its index first.
+        case film(String)
     }
+
+    package init(_ format: FilmFormat, from source: Source = .encoders) { (self.format, self.source) = (format, source) }
 
     /// Where everything lies.
     package var layout: FilmLayout { FilmLayout(format) }
@@ -126,7 +131,26 @@ extension FilmFormat: WireRecord {
 
 extension FilmJob: WireRecord {
     package static var blank: FilmJob { FilmJob(.blank) }
-    package static let fields: [WireField<Self>] = [.value(\.format), .exact(\.remuxed, .location), .value(\.copies)]
+    package static let fields: [WireField<Self>] = [.value(\.format), .value(\.source)]
+}
+
+extension FilmJob.Source: WireValue {
+    package func write(to wire: inout WireWriter) {
+        switch self {
+        case .encoders: wire.put(0 as UInt8)
+        case .clips: wire.put(1 as UInt8)
+        case .film(let name): wire.put(2 as UInt8, WireText(exactly: name, .location))
+        }
+    }
+
+    package init(from wire: inout WireReader) throws(WireError) {
+        switch try wire.take() as UInt8 {
+        case 0: self = .encoders
+        case 1: self = .clips
+        case 2: self = .film(try wire.text(.location) ?? "")
+        case let kind: throw .unknown("film", Int(kind))
+        }
+    }
 }
 
 extension PictureRecord: WireValue {

@@ -49,7 +49,7 @@ final class ArenaPictures: PictureStore {
             shown.put(frame, record.slot)
             return nil
         }
-        guard let copy = Self.placed(frame, &record) else { return frame }
+        guard let copy = Self.copied(frame, &record) else { return frame }
         shown.put(copy, record.slot)
         return nil
     }
@@ -68,6 +68,11 @@ final class ArenaPictures: PictureStore {
             (record.offsets, record.strides) = (offsets, strides)
             return frame.shared()
         }
+        return copied(frame, &record)
+    }
+
+    /// A copy of a picture in the arena, and where it lies there in its record; nil without room.
+    private static func copied(_ frame: borrowing VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
         guard let copy = copy(of: frame), let (offsets, strides) = places(of: copy) else { return nil }
         (record.offsets, record.strides) = (offsets, strides)
         return copy

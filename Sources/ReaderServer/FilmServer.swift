@@ -18,16 +18,17 @@ enum FilmServer {
     ) {
         let output = SentOutput(channel, page, memory, at: job.layout.output, written)
         do throws(FilmError) {
-            if let name = job.remuxed {
+            switch job.source {
+            case .film(let name):
                 guard case .success(let file) = channel.ask(for: name, in: reach.folder) else {
                     throw FilmError(name, .unreadable("it cannot be opened"))
                 }
                 channel.send(.film(.began(encoder: nil, note: nil)))
                 try FilmEncoder.remux(try FilmInput(file, path: name), to: output, path: name)
-            } else if job.copies {
+            case .clips:
                 channel.send(.film(.began(encoder: nil, note: nil)))
                 try copy(job, output, channel, page, memory)
-            } else {
+            case .encoders:
                 var film = try FilmEncoder.open(output, job.format, path: "")
                 channel.send(.film(.began(encoder: film.videoEncoder, note: film.videoEncoderNote)))
                 try carryOut(job, &film, channel, page, memory)

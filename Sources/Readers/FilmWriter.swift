@@ -30,7 +30,7 @@ package struct FilmWriter: ~Copyable, Sendable {
     package static func open(
         _ path: String, _ format: FilmFormat, copiesPictures: Bool = false, by readers: Readers = .shared
     ) throws(FilmError) -> FilmWriter {
-        if copiesPictures { return FilmWriter(film: try FilmProcess(path, FilmJob(format, copies: true), usesDevices: false, by: readers)) }
+        if copiesPictures { return FilmWriter(film: try FilmProcess(path, FilmJob(format, from: .clips), usesDevices: false, by: readers)) }
         // Without a device, where software does it as well.
         let wish = format.video?.encoder.setting ?? .software
         do throws(FilmError) {
@@ -47,7 +47,7 @@ package struct FilmWriter: ~Copyable, Sendable {
     /// - Throws: ``FilmError`` where nothing of `source` can be read, or `target` cannot be written.
     package static func remux(from source: String, to target: String, by readers: Readers = .shared) throws(FilmError) {
         let name = String(source.split(separator: "/", omittingEmptySubsequences: false).last ?? "")
-        let job = FilmJob(FilmFormat(video: nil, audio: nil), remuxed: name)
+        let job = FilmJob(FilmFormat(video: nil, audio: nil), from: .film(name))
         let film: FilmProcess
         do throws(FilmError) { film = try FilmProcess(target, job, reading: Folder.of(source), usesDevices: false, by: readers) } catch {
             // It is the source that is named by what cannot be read.
@@ -161,7 +161,7 @@ private final class FilmProcess: @unchecked Sendable {
         if let samples = format.audio?.samples, !(8000...96_000 ~= samples.sampleRate && 1...8 ~= samples.channelCount) {
             throw FilmError(path, .noEncoder(codec: "AAC", tried: ["aac: \(samples.sampleRate) Hz, \(samples.channelCount) channels"]))
         }
-        draft = try FilmDraft(path, isFragmented: format.container == .fragmentedMP4 && job.remuxed == nil)
+        draft = try FilmDraft(path, isFragmented: format.container == .fragmentedMP4)
         guard let written = draft.reading() else { throw FilmError(path, errno: errno) }
         var reach = SourceReach()
         reach.folder = folder

@@ -117,26 +117,15 @@ package final class ReaderClient: @unchecked Sendable {
             order.lineSpeed = order.needsNetwork ? Throughput.seen(of: order.source) : nil
             (order.isLight, order.found) = (DecodingLoad.isLight(order.source), MediaReader.foundLength(of: order.source))
         }
-        var begun = try Self.begin(order, by: readers, handed, interruption)
-        // Each of them once: ReaderTurns takes no second one.
-        while case .asks(let request) = begun {
-            switch request {
-            case .deinterlacer: order.needsFilters = true
-            case .device: (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
-            case .file, .name, .plane: break
-            }
-            begun = try Self.begin(order, by: readers, handed, interruption)
-        }
-        guard case .opened(let session, let opened, let landed, let found, let notes) = begun else {
-            throw MediaError(order.source, .hasNoMedia)
-        }
+        let begun = try OpenedReader(&order, by: readers, handed, interruption)
+        let (session, opened) = (begun.session, begun.description)
         self.closing = closing.take()
         (needsFilters, usesDevices) = (order.needsFilters, order.usesDevices)
         if handed == nil {
             MediaReader.takeFoundLength(opened.found, of: order.source)
             if order.threads > 1 { load = DecodingLoad(order.source, and: session.reader.clock) }
         }
-        (description, nominalFrameDuration, problems) = (opened.asset, opened.nominalFrameDuration, found)
+        (description, nominalFrameDuration, problems) = (opened.asset, opened.nominalFrameDuration, begun.problems)
         (selectedTracks, hasSound) = (opened.tracks.selected, opened.tracks.hasSound)
         (self.interruption, self.handed, source, page) = (interruption, handed, order.source, session.page)
         let rules = PictureRules(
@@ -146,13 +135,13 @@ package final class ReaderClient: @unchecked Sendable {
         shared = handed == nil ? ArenaFrames(session.results, pictures.held) : nil
         surfaces = handed == nil && order.usesDevices ? DeviceSurfaces(session, rules, pictures.held) : nil
         sleeper = Sleeper(at: session.page.playerBell, slice: Self.slice)
-        shownTo = landed.time ?? .zero
+        shownTo = begun.landing.time ?? .zero
         self.session = session
         interruption.whenCancelled { [page, reader = self.session.reader] in
             reader.cancel()
             page.playerBell.ring(.messages, always: true)
         }
-        for (message, descriptor) in notes { take(message, descriptor) }
+        for (message, descriptor) in begun.notes { take(message, descriptor) }
     }
 
     deinit {
@@ -170,68 +159,13 @@ package final class ReaderClient: @unchecked Sendable {
     private static func leave(_ session: ReaderSession, _ closing: ClosingSource) {
         session.send(.close)
         Thread("leaving") {
-            session.waitForEnd(until: .now + leaveLimit)
+            session.waitForEnd(until: .now + OpenedReader.leaveLimit)
             closing.hasClosed()
         }.detach()
     }
 
-    private static let leaveLimit = MediaTime.seconds(2)
     /// How long the next item waits for the decoder of the one before it.
     private static let freeLimit = MediaTime.milliseconds(200)
-
-    private enum Beginning {
-        case opened(ReaderSession, ReaderDescription, Landing, problems: [String], [(ReaderMessage, SharedDescriptor?)])
-        /// It is not for this reader, but for one that has something.
-        case asks(ReaderRequest)
-    }
-
-    /// Has a reader open a source.
-    private static func begin(
-        _ order: OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption
-    ) throws(MediaError) -> Beginning {
-        // Of all steps together, which each have their own.
-        let limit = order.stepLimit * 12
-        interruption.allow(limit)
-        let session = try ReaderSession(order, by: readers, handed: handed, interruption)
-        let begin = HostTime.now
-        var time = FairTime(session.reader.clock, every: .seconds(2), from: begin)
-        var progress = session.page.progress
-        var opened: ReaderDescription?
-        var found: [String] = []
-        var notes: [(ReaderMessage, SharedDescriptor?)] = []
-        while true {
-            if interruption.cancelled { throw MediaError(order.source, .cancelled) }
-            switch session.receive(until: .now + .milliseconds(50)) {
-            case .nothing:
-                let now = HostTime.now
-                if session.page.progress != progress {
-                    progress = session.page.progress
-                    time = FairTime(session.reader.clock, every: .seconds(2), from: now)
-                }
-                guard time.total(at: now) >= order.stepLimit || now - begin >= limit else { continue }
-                throw session.error(of: Self.death(order.stepLimit, at: session.page))
-            case .death(let death): throw session.error(of: death)
-            case .message(.described(let description), _): opened = description
-            case .message(.landed(let landing), _):
-                guard let opened else { throw MediaError(order.source, .hasNoMedia) }
-                return .opened(session, opened, landing, problems: found, notes)
-            case .message(.problem(let problem), _): found.append(problem)
-            case .message(.failed(let reason), _): throw MediaError(order.source, reason)
-            case .message(.request(_, let request), _):
-                // It closes its source and ends.
-                session.waitForEnd(until: .now + leaveLimit)
-                return .asks(request)
-            case .message(let message, let descriptor): if notes.count < mostNotes { notes.append((message, descriptor)) }
-            }
-        }
-    }
-
-    private static let mostNotes = 256
-
-    /// Why one is given up that makes no progress: that is the disk's fault while it reads.
-    private static func death(_ limit: MediaTime, at page: ControlPage) -> ReaderDeath {
-        page.activity == .reading ? .silent(seconds: limit.seconds) : .stalled(seconds: limit.seconds)
-    }
 
     /// Item time of the first picture and sample.
     package var start: MediaTime { shownTo }
@@ -386,7 +320,7 @@ package final class ReaderClient: @unchecked Sendable {
                 // A clock of another process costs a call of the system, which no picture that comes in time is to pay.
                 if time == nil { time = FairTime(session.reader.clock, every: limit.scaled(by: 0.2), from: now) }
                 guard let total = time?.total(at: now), total >= limit.scaled(by: 0.8) else { return nil }
-                die(Self.death(limit, at: page))
+                die(ReaderDeath(noProgressWithin: limit, at: page))
                 return .some(nil)
             }
             return found ?? nil

@@ -50,6 +50,8 @@ package enum Trial {
             var started: Set<Int> = []
             var failed: [Int: String] = [:]
             var isRound = false
+            /// Those that have been come to; one may be started, fail, and be started again.
+            var all: Set<Int> { started.union(failed.keys) }
         }
         let seen = Monitor(Seen())
         var settings = DisplaySettings()
@@ -66,7 +68,7 @@ package enum Trial {
                 switch event {
                 case .itemStarted(let item, _, _):
                     let index = item.number
-                    if seen.started.contains(index), seen.started.count + seen.failed.count >= paths.count { seen.isRound = true }
+                    if seen.started.contains(index), seen.all.count >= paths.count { seen.isRound = true }
                     seen.started.insert(index)
                 case .itemFailed(let item, let message): seen.failed[item.number] = message
                 case .nothingPlayable: seen.isRound = true
@@ -83,7 +85,7 @@ package enum Trial {
         while !everyone {
             let before = count
             let now: (count: Int, everyone: Bool)? = seen.wait(until: .now + timeLimit) { seen in
-                let count = Set(seen.started).union(seen.failed.keys).count
+                let count = seen.all.count
                 return seen.isRound || count > before ? (count, seen.isRound || count == paths.count) : nil
             }
             guard let now else { break }

@@ -12,17 +12,8 @@ import Testing
 
     private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
 
-    /// Up to `count` bytes from where `file` stands, fewer at its end.
-    private func read(_ file: BlockFile, _ count: Int) -> [UInt8] {
-        var result: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: count)
-        while result.count < count,
-            case .bytes(let given) = chunk.withUnsafeMutableBytes({ file.read(into: $0.baseAddress!, count: count - result.count) })
-        {
-            result += chunk.prefix(given)
-        }
-        return result
-    }
+    /// Up to `count` bytes from a place on, fewer at the end, as a demuxer asks for them.
+    private func read(_ file: BlockFile, _ count: Int, at place: Int = 0) -> [UInt8] { file.bytes(at: Int64(place), count: count) ?? [] }
 
     @Test func givesTheBytesOfEveryPlace() throws {
         try write(bytes)
@@ -32,10 +23,11 @@ import Testing
         #expect(read(file, bytes.count + 1) == bytes)
         // Within a block, across its end, behind the file's.
         for place in [0, 5, 32_767, 32_768, 262_143, 262_144, 700_000, 100, bytes.count - 1, bytes.count, bytes.count + 50] {
-            #expect(file.seek(to: Int64(place)))
-            #expect(read(file, 1000) == Array(bytes.dropFirst(place).prefix(1000)), "at \(place)")
+            #expect(read(file, 1000, at: place) == Array(bytes.dropFirst(place).prefix(1000)), "at \(place)")
         }
-        #expect(!file.seek(to: -1))
+        var byte: UInt8 = 0
+        #expect(withUnsafeMutableBytes(of: &byte) { file.read(into: $0, at: -1) } == .failed(errno: EINVAL))
+        #expect(file.bytes(at: -1, count: 1) == nil)
     }
 
     @Test func aFileThatGrowsIsReadOn() throws {
@@ -45,7 +37,7 @@ import Testing
         #expect(read(file, 2000) == Array(bytes.prefix(1000)))
         try write(bytes)
         #expect(try FileHandle(forReadingFrom: URL(fileURLWithPath: path)).readToEnd()?.count == bytes.count)
-        #expect(read(file, 2000) == Array(bytes[1000..<3000]))
+        #expect(read(file, 2000, at: 1000) == Array(bytes[1000..<3000]))
         #expect(file.size == Int64(bytes.count))
     }
 
@@ -56,8 +48,7 @@ import Testing
         let file = try BlockFile(path, interruption: interruption)
         #expect(read(file, 10).count == 10)
         interruption.cancel()
-        #expect(file.seek(to: 500_000))
-        #expect(read(file, 10) == [])
+        #expect(read(file, 10, at: 500_000) == [])
         #expect(throws: FileFailure.self) { try BlockFile(path, interruption: interruption) }
     }
 
@@ -68,7 +59,7 @@ import Testing
         let interruption = Interruption()
         interruption.whenReading { isReading in told.withLock { $0.append(isReading) } }
         let file = try BlockFile(path, interruption: interruption)
-        #expect(read(file, 100).count == 100 && read(file, 100).count == 100)
+        #expect(read(file, 100).count == 100 && read(file, 100, at: 100).count == 100)
         #expect(told.withLock { $0 } == [true, false])
         _ = read(file, bytes.count)
         #expect(told.withLock { $0.count } > 2)

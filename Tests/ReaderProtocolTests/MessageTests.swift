@@ -288,7 +288,7 @@ enum Samples {
         (video.orientation, video.colour, video.isLive, video.threads) = (Orientation(rotation: .clockwise90), .bt601, true, 2)
         var format = FilmFormat(container: .fragmentedMP4, video: video, audio: .init(AudioFormat(sampleRate: 44_100, channelCount: 1)))
         format.title = "A film"
-        return FilmJob(format, copies: true)
+        return FilmJob(format, from: .clips)
     }()
 
     static let plane: PlaneOffer = {
@@ -307,7 +307,8 @@ enum Samples {
         ([
             .play, .previews(PixelSize(width: 320, height: 180)), .thumbnail(PixelSize(width: 1, height: 2)), .cover,
             .times,
-            .file(folder: nil), .file(folder: "/srv"), .film(film), .film(FilmJob(FilmFormat(video: nil, audio: nil), remuxed: "a.mp4")),
+            .file(folder: nil), .file(folder: "/srv"), .film(film),
+            .film(FilmJob(FilmFormat(video: nil, audio: nil), from: .film("a.mp4"))),
         ] as [OpenOrder.Role]).map { role in
             var order = open
             order.role = role

@@ -336,21 +336,3 @@ extension FileGeometry {
         return crops
     }
 }
-
-extension BlockFile {
-    /// So many bytes from a place on; fewer at the end, nil where they cannot be read.
-    func bytes(at offset: Int64, count: Int) -> [UInt8]? {
-        guard count <= 32 << 20, seek(to: offset) else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let space = count - filled
-            guard case .bytes(let number) = bytes.withUnsafeMutableBytes({ read(into: $0.baseAddress! + filled, count: space) }) else {
-                break
-            }
-            filled += number
-        }
-        bytes.removeLast(count - filled)
-        return bytes
-    }
-}

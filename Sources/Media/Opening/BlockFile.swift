@@ -58,7 +58,7 @@ package enum FileAccess {
     }
 }
 
-/// A regular file that is read in blocks of 256 KB. Seeking sets a number and makes no call.
+/// A regular file that is read in blocks of 256 KB.
 ///
 /// A call on a dead network file system or a failing disk may never return, and no signal ends it: whoever reads is told of by
 /// ``Interruption/whenReading(_:)``, and given up by who waits for it.
@@ -69,7 +69,6 @@ final class BlockFile {
     let version: FileVersion
     /// The file's length in bytes, as of the last call; it may grow.
     private(set) var size: Int64
-    private(set) var position: Int64 = 0
 
     private let file: OpenedFile
     private let interruption: Interruption
@@ -90,18 +89,9 @@ final class BlockFile {
 
     deinit { block.deallocate() }
 
-    /// The result of ``read(into:count:)``.
-    enum ReadResult: Equatable {
-        /// The number of bytes read, at least one.
-        case bytes(Int)
-        case end
-        case failed(errno: Int32)
-        /// It was cancelled, or its time was over; so is every later read.
-        case interrupted
-    }
-
-    /// Reads up to `count` bytes at ``position``.
-    func read(into destination: UnsafeMutableRawPointer, count: Int) -> ReadResult {
+    /// Reads bytes from `position` on, as many as fit in `destination` or fewer.
+    func read(into destination: UnsafeMutableRawBufferPointer, at position: Int64) -> ByteStream.ReadResult {
+        if position < 0 { return .failed(errno: EINVAL) }
         if position < blockStart || position >= blockStart + Int64(blockCount) {
             if interruption.isOver { return .interrupted }
             let isNext = blockCount > 0 && position == blockStart + Int64(blockCount)
@@ -110,21 +100,28 @@ final class BlockFile {
                 file.read(into: block, count: isNext ? Self.blockSize : Self.firstBlockSize, at: position)
             }
             if size >= 0 { self.size = size }
-            if result < 0 { return .failed(errno: Int32(-result)) }
-            if result == 0 { return .end }
+            if result <= 0 { return ByteStream.ReadResult(result) }
             (blockStart, blockCount) = (position, result)
         }
         let offset = Int(position - blockStart)
-        let given = min(count, blockCount - offset)
-        destination.copyMemory(from: block + offset, byteCount: given)
-        position += Int64(given)
+        let given = min(destination.count, blockCount - offset)
+        destination.baseAddress?.copyMemory(from: block + offset, byteCount: given)
         return .bytes(given)
     }
 
-    /// Sets ``position``, which may lie behind the end; false where it is negative.
-    func seek(to position: Int64) -> Bool {
-        if position < 0 { return false }
-        self.position = position
-        return true
+    /// So many bytes from a place on; fewer at the end, nil where they cannot be read.
+    func bytes(at offset: Int64, count: Int) -> [UInt8]? {
+        guard count <= 32 << 20, offset >= 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let result = bytes.withUnsafeMutableBytes {
+                read(into: UnsafeMutableRawBufferPointer(rebasing: $0[filled...]), at: offset + Int64(filled))
+            }
+            guard case .bytes(let number) = result else { break }
+            filled += number
+        }
+        bytes.removeLast(count - filled)
+        return bytes
     }
 }

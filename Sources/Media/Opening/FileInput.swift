@@ -17,7 +17,7 @@ final class FileInput: @unchecked Sendable {
     private let reach: SourceReach
     /// Why something that libavformat wanted was not opened; nil where there was no reason but its own.
     private(set) var refusal: MediaError.Reason?
-    private var open: [UnsafeMutablePointer<AVIOContext>: BlockFile] = [:]
+    private var open: [UnsafeMutablePointer<AVIOContext>: ByteStream] = [:]
     private var openDefault: OpenCall?
     private var closeDefault: CloseCall?
 
@@ -29,9 +29,6 @@ final class FileInput: @unchecked Sendable {
     private typealias CloseCall =
         @convention(c) (UnsafeMutablePointer<AVFormatContext>?, UnsafeMutablePointer<AVIOContext>?) -> Int32
 
-    /// As much as libavformat reads of a file at a time.
-    private static let bufferSize = 32 << 10
-
     /// - Parameters:
     ///   - source: the path or URL that is opened; empty where nothing but ``openFile(_:)`` is called.
     ///   - reach: what it may name.
@@ -41,7 +38,7 @@ final class FileInput: @unchecked Sendable {
     }
 
     deinit {
-        for context in lists.union(open.keys) { Self.free(context) }
+        for context in lists { ByteStream.free(context) }
     }
 
     // MARK: What comes over the network
@@ -280,71 +277,29 @@ final class FileInput: @unchecked Sendable {
     /// Opens the file at `path`, beneath `folder` where one is given; the context belongs to this object.
     func openFile(_ path: String, in folder: String? = nil) throws(FileFailure) -> UnsafeMutablePointer<AVIOContext> {
         let file = try BlockFile(path, in: folder, interruption: interruption)
-        let io = avio_alloc_context(
-            av_malloc(Self.bufferSize).assumingMemoryBound(to: UInt8.self), Int32(Self.bufferSize), 0,
-            Unmanaged.passUnretained(file).toOpaque(),
-            { file, buffer, count in
-                Unmanaged<BlockFile>.fromOpaque(file!).takeUnretainedValue().readPacket(into: buffer!, count: count)
-            }, nil,
-            { file, offset, whence in
-                Unmanaged<BlockFile>.fromOpaque(file!).takeUnretainedValue().seek(by: offset, whence)
-            })!
+        let stream = ByteStream(length: { file.size }, bufferSize: ByteStream.fileBufferSize) { file.read(into: $0, at: $1) }
+        let io = stream.context!
         io.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
         if case .hls = ListBeginning(of: io, mayBeHLS: reach.lists.contains("hls"), mayBeDASH: false) {
-            let position = file.position
             let text = file.size > HLSVariants.longestList ? nil : file.bytes(at: 0, count: Int(file.size))
-            _ = file.seek(to: position)
             avio_seek(io, 0, SEEK_SET)
             let isFirst = open.isEmpty && isOpening
             let fault = text.flatMap { HLSFault($0, isFirst: isFirst, mayBeEmpty: !isOpening) }
             if text == nil || fault != nil {
-                Self.free(io)
                 throw fault?.reason(isFirst: isFirst).map { .refused($0) } ?? (text == nil ? .system(EFBIG) : .isEmpty)
             }
         }
-        open[io] = file
+        open[io] = stream
         return io
     }
 
     private func close(_ context: UnsafeMutablePointer<AVFormatContext>, _ io: UnsafeMutablePointer<AVIOContext>) -> Int32 {
         if let part = parts.removeValue(forKey: io) { part.ended(at: avio_seek(io, 0, SEEK_CUR), idle: idle) }
-        guard lists.remove(io) != nil || open.removeValue(forKey: io) != nil else {
-            return closeDefault?(context, io) ?? shim_averror(EINVAL)
+        if lists.remove(io) != nil {
+            ByteStream.free(io)
+            return 0
         }
-        Self.free(io)
-        return 0
-    }
-
-    static func free(_ io: UnsafeMutablePointer<AVIOContext>) {
-        av_free(io.pointee.buffer)
-        av_free(UnsafeMutablePointer(mutating: io.pointee.protocol_whitelist))
-        var io: UnsafeMutablePointer<AVIOContext>? = io
-        avio_context_free(&io)
-    }
-}
-
-extension BlockFile {
-    /// libavio's `read_packet`.
-    func readPacket(into buffer: UnsafeMutablePointer<UInt8>, count: Int32) -> Int32 {
-        switch read(into: buffer, count: Int(count)) {
-        case .bytes(let count): Int32(count)
-        case .end: kAVERROR_EOF
-        case .failed(let code): shim_averror(code)
-        case .interrupted: kAVERROR_EXIT
-        }
-    }
-
-    /// libavio's `seek`.
-    fileprivate func seek(by offset: Int64, _ whence: Int32) -> Int64 {
-        let base: Int64
-        switch whence & ~AVSEEK_FORCE {
-        case AVSEEK_SIZE: return size
-        case SEEK_SET: base = 0
-        case SEEK_CUR: base = position
-        case SEEK_END: base = size
-        default: return Int64(shim_averror(EINVAL))
-        }
-        let (target, overflows) = base.addingReportingOverflow(offset)
-        return !overflows && seek(to: target) ? target : Int64(shim_averror(EINVAL))
+        if open.removeValue(forKey: io) != nil { return 0 }
+        return closeDefault?(context, io) ?? shim_averror(EINVAL)
     }
 }

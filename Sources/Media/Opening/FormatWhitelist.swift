@@ -81,7 +81,8 @@ package final class FilmInput {
         defer { av_dict_free(&options) }
         av_dict_set(&options, "protocol_whitelist", "data", 0)
         av_dict_set(&options, "format_whitelist", FormatWhitelist.formats(StreamSettings(), lists: []), 0)
-        stream = ByteStream(size: file.version.size, read: { file.read(into: $0.baseAddress!, count: $0.count, at: $1).count })
+        stream = ByteStream(
+            length: { file.version.size }, read: { ByteStream.ReadResult(file.read(into: $0.baseAddress!, count: $0.count, at: $1).count) })
         context = avformat_alloc_context()
         context?.pointee.pb = stream.context
         var status = avformat_open_input(&context, path, nil, &options)

@@ -91,7 +91,7 @@ extension FormatContext {
 
     /// nil where a file of Matroska has no cluster near its end.
     private func search(_ file: BlockFile, isMatroska: Bool, mayBeJoined: Bool) -> Found? {
-        var (input, joints): (SplicedFile, Joints?) = (SplicedFile(file, until: 0, goingOnAt: 0), nil)
+        var (input, joints): (ByteStream, Joints?) = (Self.parts(of: file, until: 0, goingOnAt: 0), nil)
         if mayBeJoined {
             joints = Joints(
                 video: av_find_best_stream(raw, AVMEDIA_TYPE_VIDEO, -1, -1, nil, 0),
@@ -102,10 +102,18 @@ extension FormatContext {
                     Self.firstCluster(of: file, from: max(header, file.size - length), count: Int(length))
                 }).first
             else { return nil }
-            input = SplicedFile(file, until: header, goingOnAt: tail)
+            input = Self.parts(of: file, until: header, goingOnAt: tail)
         }
         let ends = ends(of: input, &joints)
         return Found(version: file.version, ends: ends, firstJoint: joints?.first)
+    }
+
+    /// Two parts of a file as if the one followed the other: its first bytes until `end`, and those from `next` on. It cannot be sought in.
+    private static func parts(of file: BlockFile, until end: Int64, goingOnAt next: Int64) -> ByteStream {
+        ByteStream(length: nil, bufferSize: ByteStream.fileBufferSize) { buffer, position in
+            if position >= end { return file.read(into: buffer, at: position - end + next) }
+            return file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<min(buffer.count, Int(end - position))]), at: position)
+        }
     }
 
     /// Where the times of a file jump that is read through.
@@ -135,14 +143,10 @@ extension FormatContext {
     }
 
     /// The ends of the streams, in their order; nil of one without a packet that has a time. With `joints` times follow each other where they jump.
-    private func ends(of input: SplicedFile, _ joints: inout Joints?) -> [MediaTime?] {
+    private func ends(of input: ByteStream, _ joints: inout Joints?) -> [MediaTime?] {
         var context = avformat_alloc_context()
-        let io = input.makeContext()
-        defer {
-            avformat_close_input(&context)
-            FileInput.free(io)
-        }
-        context?.pointee.pb = io
+        defer { avformat_close_input(&context) }
+        context?.pointee.pb = input.context
         context?.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
         // What is not wanted of it is opened nowhere else.
         context?.pointee.protocol_whitelist = av_strdup("none")
@@ -196,34 +200,6 @@ extension FormatContext {
             }
             return nil
         }
-    }
-}
-
-/// Two parts of a file as if the one followed the other: its first bytes, and those from a place on.
-private final class SplicedFile {
-    private let file: BlockFile
-    /// Where the first part ends, and the second begins.
-    private let end: Int64, next: Int64
-
-    init(_ file: BlockFile, until end: Int64, goingOnAt next: Int64) {
-        (self.file, self.end, self.next) = (file, end, next)
-        _ = file.seek(to: end > 0 ? 0 : next)
-    }
-
-    /// An AVIOContext that reads it and cannot be sought in; this object must outlive it.
-    func makeContext() -> UnsafeMutablePointer<AVIOContext> {
-        let size = 32 << 10
-        return avio_alloc_context(
-            av_malloc(size).assumingMemoryBound(to: UInt8.self), Int32(size), 0, Unmanaged.passUnretained(self).toOpaque(),
-            { input, buffer, count in
-                Unmanaged<SplicedFile>.fromOpaque(input!).takeUnretainedValue().read(into: buffer!, count: Int(count))
-            }, nil, nil)!
-    }
-
-    private func read(into buffer: UnsafeMutablePointer<UInt8>, count: Int) -> Int32 {
-        if file.position == end, end < next { _ = file.seek(to: next) }
-        let given = file.position < end ? min(count, Int(end - file.position)) : count
-        return file.readPacket(into: buffer, count: Int32(given))
     }
 }
 

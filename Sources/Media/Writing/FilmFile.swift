@@ -35,7 +35,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         var context: UnsafeMutablePointer<AVFormatContext>?
         let made = avformat_alloc_output_context2(&context, nil, "mp4", "film.mp4")
         guard made >= 0, let context else { throw FilmError(path, writing: made) }
-        let stream = ByteStream(size: 0, read: { _, _ in -Int(EBADF) }, write: { output.write($0, at: $1) })
+        let stream = ByteStream(length: nil, read: { _, _ in .failed(errno: EBADF) }, write: { output.write($0, at: $1) })
         (raw, self.output, self.stream, isFragmented, self.path) = (context, output, stream, fragmented, path)
         openStreams = OpenStreams(output, stream)
         raw.pointee.pb = stream.context
@@ -47,7 +47,8 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
                 return shim_averror(EACCES)
             }
             let streams = Unmanaged<OpenStreams>.fromOpaque(opaque).takeUnretainedValue()
-            let reading = ByteStream(size: streams.written.size, read: { streams.output.read(into: $0, at: $1) })
+            let reading = ByteStream(
+                length: { streams.written.size }, read: { ByteStream.ReadResult(streams.output.read(into: $0, at: $1)) })
             streams.reading[reading.context] = reading
             result.pointee = reading.context
             return 0

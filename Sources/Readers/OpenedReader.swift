@@ -1,0 +1,100 @@
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskReaderServer
+import KioskVocabulary
+
+/// A reader that has opened its source, and decoded where it is to begin.
+struct OpenedReader {
+    let session: ReaderSession
+    let description: ReaderDescription
+    let landing: Landing
+    /// What is wrong with the source.
+    let problems: [String]
+    /// What it has said besides.
+    let notes: [(ReaderMessage, SharedDescriptor?)]
+
+    /// Such messages of one opening at most.
+    private static let mostNotes = 256
+    /// How long a reader that closes its source may take for that.
+    static let leaveLimit = MediaTime.seconds(2)
+
+    /// Has a reader open a source. Where that asks for libavfilter, or for the devices that may decode it, another reader does, which has them: the order says so
+    /// then. Blocks for as long as that takes, or until `interruption` ends it.
+    ///
+    /// - Throws: ``MediaError`` with what is wrong with the source, or with its reader.
+    init(_ order: inout OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption) throws(MediaError) {
+        // Each of them once: ReaderTurns takes no second one.
+        while true {
+            switch try Self.open(order, by: readers, handed, interruption) {
+            case .opened(let opened):
+                self = opened
+                return
+            case .asks(.deinterlacer): order.needsFilters = true
+            case .asks(.device): (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
+            case .asks: break
+            }
+        }
+    }
+
+    private init(_ session: ReaderSession, _ description: ReaderDescription, _ landing: Landing, _ heard: Heard) {
+        (self.session, self.description, self.landing, problems, notes) = (session, description, landing, heard.problems, heard.notes)
+    }
+
+    private struct Heard {
+        var problems: [String] = []
+        var notes: [(ReaderMessage, SharedDescriptor?)] = []
+    }
+
+    private enum Beginning {
+        case opened(OpenedReader)
+        /// It is not for this reader, but for one that has something.
+        case asks(ReaderRequest)
+    }
+
+    private static func open(
+        _ order: OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption
+    ) throws(MediaError) -> Beginning {
+        // Of all steps together, which each have their own.
+        let limit = order.stepLimit * 12
+        interruption.allow(limit)
+        let session = try ReaderSession(order, by: readers, handed: handed, interruption)
+        let begin = HostTime.now
+        var time = FairTime(session.reader.clock, every: .seconds(2), from: begin)
+        var progress = session.page.progress
+        var description: ReaderDescription?
+        var heard = Heard()
+        while true {
+            if interruption.cancelled { throw MediaError(order.source, .cancelled) }
+            switch session.receive(until: .now + .milliseconds(50)) {
+            case .nothing:
+                let now = HostTime.now
+                if session.page.progress != progress {
+                    progress = session.page.progress
+                    time = FairTime(session.reader.clock, every: .seconds(2), from: now)
+                }
+                guard time.total(at: now) >= order.stepLimit || now - begin >= limit else { continue }
+                throw session.error(of: ReaderDeath(noProgressWithin: order.stepLimit, at: session.page))
+            case .death(let death): throw session.error(of: death)
+            case .message(.described(let described), _): description = described
+            case .message(.landed(let landing), _):
+                guard let description else { throw MediaError(order.source, .hasNoMedia) }
+                return .opened(OpenedReader(session, description, landing, heard))
+            case .message(.problem(let problem), _): heard.problems.append(problem)
+            case .message(.failed(let reason), _): throw MediaError(order.source, reason)
+            case .message(.request(_, let request), _):
+                // It closes its source and ends.
+                session.waitForEnd(until: .now + leaveLimit)
+                return .asks(request)
+            case .message(let message, let descriptor): if heard.notes.count < mostNotes { heard.notes.append((message, descriptor)) }
+            }
+        }
+    }
+}
+
+extension ReaderDeath {
+    /// One makes no progress: that is the disk's fault while it reads.
+    init(noProgressWithin limit: MediaTime, at page: ControlPage) {
+        self = page.activity == .reading ? .silent(seconds: limit.seconds) : .stalled(seconds: limit.seconds)
+    }
+}
