@@ -80,8 +80,10 @@ kernel: setup
 
 # ALL=--all: those that make test leaves to make test-all, too. PROOFS='--filter NAME': some of them
 proofs:
+	@Tools/setup python3:-python3
 	$(PROVE) $(UNIT) bed machine $(ALL) $(PROOFS)
 proofs-unit:
+	@Tools/setup python3:-python3
 	$(PROVE) $(UNIT) $(ALL) $(PROOFS) --name unit
 proofs-bed:
 	$(PROVE) bed $(ALL) $(PROOFS) --name bed

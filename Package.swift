@@ -42,7 +42,7 @@ let package = Package(
             dependencies: [
                 "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInputCore", "KioskDisplayCore", "KioskAudioCore", "Cache",
                 "Content",
-                "Commands", "Configuration",
+                "Commands", "Configuration", "Schedule",
                 "KioskPlayback", "KioskReaders",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
@@ -155,10 +155,14 @@ let package = Package(
             path: "Sources/Media", swiftSettings: upcoming),
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(
-            name: "Content", dependencies: ["CKioskPlatform", "Configuration", "KioskVocabulary", "KioskPlatform", log, system],
+            name: "Content",
+            dependencies: ["CKioskPlatform", "Configuration", "Schedule", "KioskVocabulary", "KioskPlatform", log, system],
             swiftSettings: pure),
         .target(
-            name: "Configuration", dependencies: ["CTOML", "Commands", "KioskVocabulary", "KioskPlatform", system], swiftSettings: pure),
+            name: "Configuration", dependencies: ["CTOML", "Commands", "Schedule", "KioskVocabulary", "KioskPlatform", system],
+            swiftSettings: pure),
+        // When: rules of days and hours, time zones, the sun.
+        .target(name: "Schedule", dependencies: ["KioskPlatform"], swiftSettings: pure),
         // The table of commands.
         .target(name: "Commands", dependencies: ["KioskVocabulary", "KioskPlatform", log], swiftSettings: pure),
         .target(name: "KioskVocabulary", dependencies: ["KioskPlatform"], path: "Sources/Vocabulary", swiftSettings: pure),
@@ -214,8 +218,11 @@ let package = Package(
             name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
         .testTarget(
             name: "ConfigurationTests",
-            dependencies: ["Commands", "Configuration", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
+            dependencies: ["Commands", "Configuration", "Schedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
+        .testTarget(
+            name: "ScheduleTests", dependencies: ["Schedule", "TestSupport", "KioskPlatform"], exclude: ["year.py"], swiftSettings: upcoming
+        ),
         .testTarget(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .testTarget(

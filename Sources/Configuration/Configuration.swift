@@ -15,19 +15,23 @@ package struct Configuration: Hashable, Sendable {
     package var control = Control()
     package var record = Record()
     package var log = Log()
+    package var place = Place()
     /// `[[playlist]]`, in the order of the file.
     package var playlist: [PlaylistEntry] = []
+    /// `[[program]]` and `[[at]]`, in the order of the file.
+    package var programs: [Program] = []
+    package var timers: [Timer] = []
     /// The file it was read from, as the user gave it; nil when there was none.
     package var path: String?
 
     /// The defaults, and an empty playlist.
     package init() {}
 
-    /// The files and URLs that keys, gestures, taps on items and the idle time play: each once, keys first.
+    /// The files and URLs that keys, gestures, taps on items, the idle time and the clock play: each once, keys first.
     package var commandSources: [String] {
         let commands =
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
-            + playlist.map(\.onTap) + [idle.after == nil ? nil : idle.command]
+            + entries.map(\.onTap) + [idle.after == nil ? nil : idle.command] + timers.map(\.command)
         var (sources, seen): ([String], Set<Path>) = ([], [])
         for case .player(.playSource(let source, _))? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources
@@ -55,12 +59,21 @@ extension Configuration: TableRow {
         Key(table: "idle", \.idle, needs: .viewers, isWhole: true)
         "What is played: one [[playlist]] for each entry, in double brackets, in this order."
         Key(list: "playlist", \.playlist)
+        """
+        A playlist of its own, which is played instead when its time has come: a change is a seam like any other (docs/schedule.md). kiosk schedule shows what is
+        played when.
+        """
+        Key(list: "program", \.programs, isExample: true)
+        "What is done at a time of day: one [[at]] for each."
+        Key(list: "at", \.timers, isExample: true)
         Key(table: "control", \.control)
         """
         Films of visitors: what a camera sees and a microphone hears, when a key, a tap or a program says "record start" (docs/record.md).
         """
         Key(table: "record", \.record, isWhole: true)
         Key(table: "log", \.log)
+        "Where the display stands, for what is said of time."
+        Key(table: "place", \.place)
     }
 
     static func check(_ row: inout Self, _ table: TableReader) {
@@ -85,7 +98,10 @@ extension Configuration {
     /// Those of the whole playlist; relative paths are relative to the working folder.
     package var sources: [String] {
         get { playlist.map(\.source.location) }
-        set { playlist = newValue.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: workingFolder)) } }
+        set {
+            playlist = newValue.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: workingFolder)) }
+            programs = []
+        }
     }
 
     /// That of `[display]`; it becomes that of every playlist entry, too.
@@ -94,6 +110,9 @@ extension Configuration {
         set {
             display.gravity = newValue
             for index in playlist.indices { playlist[index].gravity = nil }
+            for program in programs.indices {
+                for index in programs[program].playlist.indices { programs[program].playlist[index].gravity = nil }
+            }
         }
     }
 }

@@ -60,6 +60,10 @@ struct KeyFacts: Sendable {
     var heading: String?
     /// Whether there may be any number of the table.
     var isList = false
+    /// Of a list: whether kiosk.conf shows an example of it, and has none.
+    var isExample = false
+    /// The table that has the same keys, and explains them.
+    var explainedIn: String?
     /// Those of a table whose keys are known.
     var keys: @Sendable () -> [KeyFacts] = { [] }
 
@@ -170,9 +174,12 @@ extension Key {
     }
 
     /// The tables `[[name]]`, any number of them, likewise.
-    init<Sub: TableRow>(list name: String, _ path: any WritableKeyPath<Row, [Sub]> & Sendable) {
+    init<Sub: TableRow>(
+        list name: String, _ path: any WritableKeyPath<Row, [Sub]> & Sendable, isExample: Bool = false, explainedIn: String? = nil
+    ) {
         let (heading, name) = ("[[\(name)]]", String(name.split(separator: ".").last ?? ""))
-        facts = KeyFacts(name: name, heading: heading, isList: true, keys: { Sub.keys.map(\.facts) })
+        facts = KeyFacts(
+            name: name, heading: heading, isList: true, isExample: isExample, explainedIn: explainedIn, keys: { Sub.keys.map(\.facts) })
         read = { value, row, outer in
             row[keyPath: path] = TableReader.list(value, heading: heading, in: outer).map { table in
                 var entry = Sub()

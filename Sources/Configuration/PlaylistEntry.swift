@@ -1,5 +1,6 @@
 import KioskPlatform
 import KioskVocabulary
+import Schedule
 
 /// One `[[playlist]]`: what to play and what it says about how. nil is what the file leaves out.
 package struct PlaylistEntry: Hashable, Sendable {
@@ -26,6 +27,12 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var videoTrack: TrackChoice?
     /// What it says of `[network]`.
     package var stream = StreamChoices()
+    /// When it is played.
+    package var time = TimeRule()
+    /// Of all that are on, those of the highest priority are played.
+    package var priority = 0
+    /// How often each of its items comes in a round.
+    package var weight = 1
     /// Whether it repeats until it is tapped.
     package var waitsForTap: Bool?
     package var onTap: Command?
@@ -48,7 +55,7 @@ package struct PlaylistEntry: Hashable, Sendable {
     }
 }
 
-extension PlaylistEntry: TableRow {
+extension PlaylistEntry: TimedRow {
     /// One whose source has still to be read.
     init() { self.init(source: PlaylistSource("", relativeTo: "/")) }
 
@@ -76,6 +83,13 @@ extension PlaylistEntry: TableRow {
         Key("muted", \.isMuted, .flag, shown: "false")
         "How many times in a row it is played. For a folder or a list this and all keys below hold for each file in it."
         Key("repeat", \.repeatCount, .number(in: 1...1_000_000), shown: "1")
+        for key in timeKeys { key }
+        """
+        Of all entries whose time it is, those with the highest priority are played: one for the holidays with 1 takes the place of all others, which have 0.
+        """
+        Key("priority", \.priority, .number(in: -1000...1000))
+        "How often each of its items comes in a round, spread over it: 3 is three times as often as the others."
+        Key("weight", \.weight, .number(in: 1...100))
         "Where to begin in the clip."
         Key("start", \.start, .timeOrZero, shown: "0")
         "Where to end in the clip, counted from its beginning. No default: it is played to its end. An example:"
@@ -107,7 +121,10 @@ extension PlaylistEntry: TableRow {
         for key in Key<Self>.inherited(from: "network", StreamSettings.keys) { key }
     }
 
-    static func check(_ row: inout Self, _ table: TableReader) { table.require(row.end, after: row.start ?? .zero) }
+    static func check(_ row: inout Self, _ table: TableReader) {
+        table.require(row.end, after: row.start ?? .zero)
+        checkTime(row, table)
+    }
 
     /// What an item goes on after.
     private enum WaitFor: String, CaseIterable {
@@ -124,6 +141,6 @@ extension Configuration {
     /// What is fetched without verifying who sends it, by its names.
     package var unverifiedSources: [String] {
         if !network.verifiesTLS { return ["[network]"] }
-        return playlist.filter { $0.stream.verifiesTLS == false }.map(\.source.location)
+        return entries.filter { $0.stream.verifiesTLS == false }.map(\.source.location)
     }
 }

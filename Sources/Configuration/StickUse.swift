@@ -27,6 +27,6 @@ extension Configuration {
     /// Whether anything in it asks for what is on sticks, so that they are mounted.
     package var wantsSticks: Bool {
         playback.usb != .off || shelf.folders.contains(where: StickMounts.hold)
-            || playlist.contains { StickMounts.hold($0.source.location) }
+            || entries.contains { StickMounts.hold($0.source.location) }
     }
 }

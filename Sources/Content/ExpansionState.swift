@@ -2,6 +2,7 @@ import Configuration
 import Glibc
 import KioskPlatform
 import KioskVocabulary
+import Schedule
 
 /// What ``PlaylistExpansion``'s threads share, and what follows from what happens. Touched with its lock held.
 struct ExpansionState {
@@ -65,6 +66,8 @@ struct ExpansionState {
     private var hasFallbackNews = false
     /// Whether a round of this plan has come to its end.
     private var hasLooked = false
+    /// Whether what is on has changed and is not to wait.
+    private var isUrgent = false
     /// The items that were told last; nil before the first time.
     private(set) var told: [PlaylistItem]?
     private var problems: [String] = []
@@ -184,6 +187,11 @@ struct ExpansionState {
         }
     }
 
+    mutating func setOn(_ entries: Set<Int>, atOnce: Bool) {
+        if plan.on == entries { return }
+        (plan.on, isUrgent, hasLedgerNews) = (entries, atOnce, true)
+    }
+
     mutating func probed(_ probe: ContentLedger.Probe, problem: String?, at now: HostTime) {
         if ledger.probed(probe, problem: problem, at: now) { hasLedgerNews = true }
     }
@@ -299,7 +307,7 @@ struct ExpansionState {
         notes = []
         guard hasLooked, entries.indices.allSatisfy({ entries[$0] != nil || hung.contains($0) }) else { return news }
 
-        var items: [PlaylistItem] = []
+        var listed: [[PlaylistItem]] = []
         var problems: [String] = []
         var isEmpty = true
         for index in entries.indices {
@@ -309,12 +317,13 @@ struct ExpansionState {
             let sources = entries[index].map { $0.counted?.sources ?? [] } ?? (plan.assume(index).map { [$0] } ?? [])
             problems += entries[index]?.expansion.problems ?? []
             if !sources.isEmpty { isEmpty = false }
-            let listed = sources.compactMap { source -> PlaylistItem? in
-                guard source.version != nil else { return plan.item(index, source) }
-                return ledger.listed(source.path).map { plan.item(index, .init(source.source, $0)) }
-            }
-            if index != plan.replacing { items += listed } else if !listed.isEmpty { items = listed }
+            listed.append(
+                sources.compactMap { source -> PlaylistItem? in
+                    guard source.version != nil else { return plan.item(index, source) }
+                    return ledger.listed(source.path).map { plan.item(index, .init(source.source, $0)) }
+                })
         }
+        let items = played(of: listed)
         let seconds = Int(limit.seconds.rounded(.up))
         problems += hung.sorted().map {
             "\(plan.names[$0]): no answer for \(seconds) s: its disk or its server hangs; what was found there before is played, if anything"
@@ -331,9 +340,33 @@ struct ExpansionState {
         if let played = fallback.played, played != told {
             if fallback.isShown { news.append(.note("nothing can be played: \(played[0].name) is shown until something can")) }
             told = played
-            news.append(.items(played))
+            news.append(.items(played, atOnce: isUrgent))
         }
+        isUrgent = false
         return news
+    }
+}
+
+extension ExpansionState {
+    /// What is played of the items of all entries.
+    private func played(of listed: [[PlaylistItem]]) -> [PlaylistItem] {
+        if let replacing = plan.replacing, !listed[replacing].isEmpty { return listed[replacing] }
+        var entries = listed.indices.filter { $0 != plan.replacing }
+        if let schedule = plan.schedule {
+            entries = schedule.played(of: plan.on.intersection(entries)) { !listed[$0].isEmpty }
+        }
+        return Self.spread(entries.flatMap { entry in listed[entry].map { ($0, plan.weight(entry)) } })
+    }
+
+    /// Each item as often as its weight says, at even distances in the round; what is there once stays where it is.
+    static func spread(_ items: [(item: PlaylistItem, weight: Int)]) -> [PlaylistItem] {
+        if items.allSatisfy({ $0.weight == 1 }) { return items.map(\.item) }
+        let places = items.enumerated().flatMap { number, entry in
+            (0..<entry.weight).map {
+                (place: (Double($0) + (Double(number) + 0.5) / Double(items.count)) / Double(entry.weight), entry.item)
+            }
+        }
+        return places.sorted { $0.place < $1.place }.map(\.1)
     }
 }
 

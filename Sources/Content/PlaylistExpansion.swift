@@ -1,6 +1,7 @@
 import Configuration
 import KioskPlatform
 import KioskVocabulary
+import Schedule
 
 /// Keeps the items of a playlist in step with its folders, lists and files: is told by the kernel what changes there (``FolderWatch``), looks
 /// into them (``ExpansionSchedule``), finds out what is complete (``ContentLedger``), and tells what is to be played.
@@ -16,8 +17,8 @@ import KioskVocabulary
 package final class PlaylistExpansion: Sendable {
     /// What to tell.
     package enum News: Hashable, Sendable {
-        /// What is to be played has changed.
-        case items([PlaylistItem])
+        /// What is to be played has changed; `atOnce` where it is not to wait for the end of what is on the screen.
+        case items([PlaylistItem], atOnce: Bool)
         /// Something is wrong with a folder or a list; told once until it changes. A line for the log.
         case problem(String)
         /// What happens to a file. A line for the log.
@@ -41,6 +42,12 @@ package final class PlaylistExpansion: Sendable {
         /// The entry whose items are played instead of all others, where it has any: a USB stick's. It may well be missing, and nobody writes
         /// there, so that its files are complete when they are seen.
         var replacing: Int?
+        /// When each entry is played, but the one that replaces all others; nil where all are always.
+        var schedule: Schedule?
+        /// The entries that are on.
+        var on: Set<Int> = []
+        /// How often the items of an entry come in a round.
+        var weight: @Sendable (Int) -> Int = { _ in 1 }
     }
 
     /// How long one entry may hold up a thread.
@@ -56,10 +63,10 @@ package final class PlaylistExpansion: Sendable {
     private let date: @Sendable () -> Int64
     private let state: Monitor<ExpansionState>
 
-    /// Looks into the playlist of `configuration`; not before ``start(_:)``. `probe` opens a file and says why it cannot be played, nil where
-    /// it can.
-    package convenience init(_ configuration: Configuration, probe: @escaping @Sendable (PlaylistItem) -> String?) {
-        self.init(Plan(configuration), watch: FolderWatch(), probe: probe)
+    /// Looks into the playlist of `configuration`, of which `entries` are on; not before ``start(_:)``. `probe` opens a file and says why it cannot be
+    /// played, nil where it can.
+    package convenience init(_ configuration: Configuration, on entries: Set<Int>, probe: @escaping @Sendable (PlaylistItem) -> String?) {
+        self.init(Plan(configuration, on: entries), watch: FolderWatch(), probe: probe)
     }
 
     /// Looks after the file at `path` alone: it is told as an item whenever it has changed and is complete, as one without a version when it
@@ -101,12 +108,15 @@ package final class PlaylistExpansion: Sendable {
     }
 
     /// Plays what another configuration says, from when all of that has been looked into.
-    package func setConfiguration(_ configuration: Configuration) { setPlan(Plan(configuration)) }
+    package func setConfiguration(_ configuration: Configuration, on entries: Set<Int>) { setPlan(Plan(configuration, on: entries)) }
 
     func setPlan(_ plan: Plan) {
         let worker = state.signal { $0.setPlan(plan, at: .now) }
         startWorker(worker)
     }
+
+    /// These entries of the present configuration are on, by its schedule. `atOnce`: that is not to wait for the end of what is on the screen.
+    package func setOn(_ entries: Set<Int>, atOnce: Bool) { state.signal { $0.setOn(entries, atOnce: atOnce) } }
 
     /// Looks no more. Does not wait for the threads: one of them may hang.
     package func stop() {
@@ -213,20 +223,22 @@ package final class PlaylistExpansion: Sendable {
 }
 
 extension PlaylistExpansion.Plan {
-    /// What a configuration says.
-    init(_ configuration: Configuration) {
-        var entries = configuration.playlist
+    /// What a configuration says, of which `entries` are on.
+    init(_ configuration: Configuration, on entries: Set<Int>) {
         let folder = configuration.playback.usb.folder(state: StickCopy.stateFolder)
-        if let folder {
+        let stick = folder.map { folder in
             var stick = PlaylistEntry(source: PlaylistSource(folder + "/", relativeTo: "/"))
             stick.isRecursive = true
-            entries.append(stick)
+            return stick
         }
-        let all = entries
+        let all = configuration.entries + (stick.map { [$0] } ?? [])
+        let schedule = configuration.schedule
         self.init(
             names: all.map(\.source.location), isFixed: all.allSatisfy(\.source.isFixed), assume: { all[$0].assumed },
             expand: { all[$0].expand() },
             item: { all[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
-            fallback: configuration.playback.fallback.map { configuration.item(of: $0) }, replacing: folder == nil ? nil : all.count - 1)
+            fallback: configuration.playback.fallback.map { configuration.item(of: $0) }, replacing: folder == nil ? nil : all.count - 1,
+            schedule: schedule.isConstant && Set(schedule.entries.map(\.rank)).count < 2 ? nil : schedule, on: entries,
+            weight: { all[$0].weight })
     }
 }

@@ -235,7 +235,7 @@ extension Configuration {
     /// How long one entry may hold up a thread.
     package static let expansionLimit = MediaTime.seconds(5)
 
-    /// The items that the playlist stands for now, what is wrong with its folders and lists, one line each, and the folders that it takes whole.
+    /// The items that the playlist and all programs stand for now, what is wrong with its folders and lists, one line each, and the folders that it takes whole.
     ///
     /// Blocks, for each entry no longer than `limit`: a dead server or a dying disk can hold up a thread that asks for a file's name for
     /// ever. Such a thread is left behind.
@@ -243,7 +243,7 @@ extension Configuration {
         limit: MediaTime = Configuration.expansionLimit
     ) -> (items: [PlaylistItem], problems: [String], folders: [String]) {
         var expansion: (items: [PlaylistItem], problems: [String], folders: [String]) = ([], [], [])
-        for entry in playlist {
+        for entry in entries {
             let answer = Monitor<SourceExpansion?>(nil)
             Thread("folders") {
                 let found = entry.expand()

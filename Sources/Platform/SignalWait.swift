@@ -13,6 +13,12 @@ package struct SignalWait: Sendable {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
+    /// Has the signals do in the calling thread what they would do without this, and in a program that it becomes.
+    package func end() {
+        var set = Self.set(signals)
+        pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    }
+
     /// The next of the signals; nil when none came within `time`. Without a time it waits for ever. Call on one thread.
     package func wait(for time: MediaTime?) -> Int32? {
         var set = Self.set(signals)

@@ -20,6 +20,8 @@ package enum ProgramCommand: Hashable, Sendable {
     case record(RecordingOrder)
     /// Ends the program, where the configuration lets viewers do that.
     case quit
+    /// Ends the program, and starts it anew.
+    case restart
 }
 
 /// What the player carries out.

@@ -17,7 +17,7 @@ struct Check: ParsableCommand {
         discussion: """
             Checks the configuration file, then every item of the playlist and what its keys and taps play (or the sources named here): \
             whether it can be opened and decoded, sound that is longer than its picture, black frames at its end, a frame rate that does \
-            not fit the display's refresh; and whether films of the shelf can be written where they are to go. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
+            not fit the display's refresh; whether films of the shelf can be written where they are to go; and what the schedule never plays. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
             read or there is nothing to play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the \
             configuration file is.
             """)
@@ -71,6 +71,12 @@ struct Check: ParsableCommand {
         {
             warnings += 1
             printError("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)".printable)
+        }
+        if sources.isEmpty {
+            for finding in ScheduleReport(configuration).findings(from: WallClock.now.seconds) {
+                warnings += 1
+                printError(finding.printable)
+            }
         }
         if items.isEmpty { print("there is nothing to play") } else { print(table.text) }
         let leftOut = PlaylistSource.filesLeftOut(of: folders)

@@ -41,6 +41,8 @@ final class Interaction: Sendable {
         var recording: RecordWiring
         /// Ends the program, where the configuration lets viewers do that.
         var quit: @Sendable () -> Void
+        /// Ends the program, and starts it anew.
+        var restart: @Sendable () -> Void
     }
 
     private let state: Mutex<State>
@@ -136,6 +138,7 @@ extension Interaction.Viewers {
             switch command {
             case .record(let order): recording.order(order)
             case .quit: if allowsQuit { around.quit() }
+            case .restart: around.restart()
             }
         }
         (self.controls, drawn) = (controls, configuration.input.controls == .none ? nil : controls)

@@ -20,7 +20,8 @@ import Remote
             """,
         version: kioskVersion,
         subcommands: [
-            Play.self, Check.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self, Calibrate.self,
+            Play.self, Check.self, ScheduleCommand.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self,
+            Calibrate.self,
             ExportCommand.self, RecordCommand.self, SchemaCommand.self, WantsSticks.self,
         ],
         defaultSubcommand: Play.self)

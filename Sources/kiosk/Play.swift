@@ -14,6 +14,7 @@ import KioskReaders
 import KioskVocabulary
 import Logging
 import Remote
+import Schedule
 
 /// `kiosk [SOURCE…]`: plays until it is told to stop.
 struct Play: ParsableCommand {
@@ -131,7 +132,10 @@ struct Play: ParsableCommand {
             readers: configuration.readers)
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
-        let others = asked.map { configuration.item(of: $0) }
+        // And what is off at present is to be there when its time comes.
+        let scheduled = configuration.schedule.isConstant ? [] : configuration.entries.filter(\.source.isFixed)
+        let others =
+            asked.map { configuration.item(of: $0) } + scheduled.map { $0.resolved(source: $0.source.location, in: configuration) }
         cache?.start { [player] in player.items.map(\.entry) + others }
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
@@ -139,12 +143,22 @@ struct Play: ParsableCommand {
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
-        let around = Interaction.Surroundings(player: player, display: display, shelf: shelf, recording: recording) {
-            log.info("asked to quit")
-            signals.raise(SIGTERM)
-        }
+        let isToRestart = Monitor(false)
+        let around = Interaction.Surroundings(
+            player: player, display: display, shelf: shelf, recording: recording,
+            quit: {
+                log.info("asked to quit")
+                signals.raise(SIGTERM)
+            },
+            restart: {
+                isToRestart.withLock { $0 = true }
+                signals.raise(SIGTERM)
+            })
         let interaction = Interaction(configuration, keyMap, around)
-        let expansion = PlaylistExpansion(configuration) { [readers = configuration.readers] in FileTrial.flaw(of: $0, by: readers) }
+        let schedule = ScheduleWiring(configuration)
+        let expansion = PlaylistExpansion(configuration, on: schedule.on) { [readers = configuration.readers] in
+            FileTrial.flaw(of: $0, by: readers)
+        }
         let stickCopy = StickCopy(check: { [readers = configuration.readers] in FileTrial.flaw(ofStick: $0, by: readers) }) { news in
             switch news {
             case .progress(let percent): interaction.show(progress: percent)
@@ -169,7 +183,7 @@ struct Play: ParsableCommand {
             switch news {
             case .problem(let problem): log.warning("\(problem)")
             case .note(let note): log.info("\(note)")
-            case .items(let items):
+            case .items(let items, let atOnce):
                 let before = listed.withLock { listed in
                     defer { listed = items }
                     return listed
@@ -177,20 +191,22 @@ struct Play: ParsableCommand {
                 if remote.control.ownsPlaylist { return }
                 reporter.listChanges(to: items)
                 // Whoever plugs a stick in, or pulls it out, waits for what follows.
-                player.setItems(remote.control.adapted(items), at: isOfStick(items) || isOfStick(before) ? .now : .atNextBoundary)
+                player.setItems(
+                    remote.control.adapted(items), at: atOnce || isOfStick(items) || isOfStick(before) ? .now : .atNextBoundary)
             }
         }
         player.addObserver { event in
             if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         interaction.start()
+        schedule.start(.init(setOn: { expansion.setOn($0, atOnce: $1) }, perform: { interaction.perform($0, at: .now) }))
         reload.start(configuration) { [player, display] old, new, keyMap in
             if new.log.level != old.log.level { StandardErrorLog.level = Logger.Level(new.log.level) }
             stickCopy.setWanted(new.playback.usb == .copy)
             player.setOptions(PlaybackEngine.Options(new), instead: PlaybackEngine.Options(old))
             if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
             if new.display.background != old.display.background { display.setBackground(new.display.background) }
-            expansion.setConfiguration(new)
+            expansion.setConfiguration(new, on: schedule.setConfiguration(new))
             shelf.setConfiguration(new)
             if ConfigurationChange(from: old, to: new).concernsViewers { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
@@ -228,6 +244,7 @@ struct Play: ParsableCommand {
             if player.stop(by: deadline) { hasStopped.signal { $0 = true } }
         }
         StandardErrorLog.show(status: "")
+        schedule.stop()
         reload.stop()
         stickCopy.stop()
         cache?.stop()
@@ -244,6 +261,16 @@ struct Play: ParsableCommand {
             StandardErrorLog.flush()
             _exit(0)
         }
+        if isToRestart.withLock({ $0 }) { Self.restart(signals) }
+    }
+
+    /// Starts the program anew. A service's is started by systemd, when it has ended.
+    private static func restart(_ signals: SignalWait) {
+        if environment("NOTIFY_SOCKET") != nil { return }
+        StandardErrorLog.flush()
+        signals.end()
+        execv("/proc/self/exe", CommandLine.unsafeArgv)
+        Logger(label: "kiosk").error("kiosk cannot be started anew: \(SystemError())")
     }
 
     /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives

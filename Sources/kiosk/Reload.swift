@@ -37,7 +37,7 @@ final class Reload: Sendable {
         let known = Monitor<PlaylistItem?>(nil)
         watch.start { [state, log] news in
             switch news {
-            case .items(let items):
+            case .items(let items, _):
                 guard let file = items.first else { return }
                 let before = known.withLock { before in
                     defer { before = file }
@@ -65,7 +65,7 @@ final class Reload: Sendable {
                     log.warning("\(path) is not taken over: what was read before goes on")
                     continue
                 }
-                if new.playlist.isEmpty, !present.playlist.isEmpty, !isDoubted {
+                if new.entries.isEmpty, !present.entries.isEmpty, !isDoubted {
                     log.warning("\(path) names nothing to play any more: it is taken over if it says the same in 2 s")
                     isDoubted = true
                     _ = state.wait(until: .now + Self.doubt) { $0.isStopping || $0.isWanted ? true : nil }

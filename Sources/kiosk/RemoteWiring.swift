@@ -132,6 +132,7 @@ final class RemoteWiring: Sendable {
     private static func items(_ sources: [String], _ configuration: Configuration) -> [PlaylistItem] {
         var configuration = configuration
         configuration.playlist = sources.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: "/")) }
+        configuration.programs = []
         return configuration.expandPlaylist().items
     }
 }

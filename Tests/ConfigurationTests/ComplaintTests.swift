@@ -224,13 +224,13 @@ let keys: [Row] = [
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [control], [record], [log]"
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [control], [record], [log], [place]"
     ),
     Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [control], [record], [log]"
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [control], [record], [log], [place]"
     ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]
@@ -382,7 +382,9 @@ let syntax: [Row] = [
         let dots = String(repeating: "a.", count: 199)
         let nest = String(repeating: "{\(dots)a = [\n", count: 7) + "1" + String(repeating: "]}", count: 7)
         #expect(
-            complaints(Array("[\(dots)a]\n\(dots)b = [\n\(nest)]".utf8)).map { $0.hasPrefix("kiosk.conf:1:2: [a]: unknown table;") } == [
+            complaints(Array("[\(dots)a]\n\(dots)b = [\n\(nest)]".utf8)).map {
+                $0.hasPrefix("kiosk.conf:1:2: [a]: unknown table, did you mean “at”?")
+            } == [
                 true
             ])
     }

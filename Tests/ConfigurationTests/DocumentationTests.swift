@@ -17,7 +17,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ("README.md", 1), ("docs/controls.md", 8), ("docs/cache.md", 1), ("docs/audio-session.md", 1), ("docs/streams.md", 1),
+        ("README.md", 1), ("docs/controls.md", 8), ("docs/cache.md", 1), ("docs/schedule.md", 2), ("docs/audio-session.md", 1),
+        ("docs/streams.md", 1),
         ("docs/shelf.md", 1),
     ])
     func `excerpts of kiosk.conf are right`(

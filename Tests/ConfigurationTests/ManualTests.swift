@@ -32,22 +32,27 @@ struct Manual {
 
     /// The file. With `uncommented` every key that has a default is given it, and every other one its example where `examples` are wanted, too.
     static func text(uncommented: Bool = false, examples: Bool = false) -> String {
-        func sign(_ key: KeyFacts) -> String { key.missing != nil || uncommented && (key.hasDefault || examples) ? "" : "#" }
+        func sign(_ key: KeyFacts, _ isLeftOut: Bool) -> String {
+            !isLeftOut && (key.missing != nil || uncommented && (key.hasDefault || examples)) ? "" : "#"
+        }
         func comment(_ text: String) -> String {
             text.isEmpty ? "" : text.split(separator: "\n", omittingEmptySubsequences: false).map { "# \($0)\n" }.joined()
         }
-        func table(_ facts: KeyFacts) -> String {
-            let heading = facts.heading ?? ""
+        func table(_ facts: KeyFacts, isExample: Bool = false) -> String {
+            let isExample = isExample || facts.isExample
+            let isLeftOut = isExample && !(uncommented && examples)
+            let heading = (isLeftOut ? "#" : "") + (facts.heading ?? "")
             if !facts.isTable {
-                let lines = facts.sample().split(separator: "\n").map { sign(facts) + $0 + "\n" }
+                let lines = facts.sample().split(separator: "\n").map { sign(facts, isLeftOut) + $0 + "\n" }
                 return "\(heading)\n" + comment(facts.paragraph) + lines.joined()
             }
             var blocks: [String] = []
-            let values = facts.keys().filter { $0.heading == nil }
+            let values = facts.keys().filter { $0.heading == nil && (facts.explainedIn == nil || $0.missing != nil) }
             for (index, key) in values.enumerated() {
-                let line = "\(sign(key))\(key.name) = \(key.sample())\n"
+                let line = "\(sign(key, isLeftOut))\(key.name) = \(key.sample())\n"
                 let isFirst = index == 0 || values[index - 1].origin != key.origin
                 switch key.origin {
+                case nil where facts.explainedIn != nil: blocks.append(line)
                 case nil where key.paragraph.isEmpty: blocks[blocks.count - 1] += line
                 case nil: blocks.append(comment(key.paragraph) + line)
                 case let origin? where isFirst:
@@ -57,11 +62,13 @@ struct Manual {
                 case _?: blocks[blocks.count - 1] += line
                 }
             }
-            let inner = facts.keys().filter { $0.heading != nil }.map(table)
+            let inner = facts.keys().filter { $0.heading != nil }.map { table($0, isExample: isExample) }
             return comment(facts.paragraph) + ([heading + "\n" + blocks.joined(separator: "\n")] + inner).joined(separator: "\n")
         }
         let tables = Configuration.keys.map(\.facts)
-        return head + (tables.filter { !$0.isList } + tables.filter(\.isList)).map(table).joined(separator: "\n") + tail
+        // The playlist comes last, and goes on behind what the keys say.
+        let order = tables.filter { !$0.isList } + tables.filter(\.isExample) + tables.filter { $0.isList && !$0.isExample }
+        return head + order.map { table($0) }.joined(separator: "\n") + tail
     }
 }
 
@@ -144,7 +151,7 @@ struct Manual {
         func check(_ table: KeyFacts) {
             let section = sections.first { $0[0] == "\"\(table.heading ?? "")\"" }
             #expect(section != nil, "\(table.name)")
-            for key in table.keys() {
+            for key in table.keys() where table.explainedIn == nil || key.missing != nil {
                 if key.heading != nil {
                     check(key)
                 } else {

@@ -77,7 +77,7 @@ import Testing
         }
 
         var lists: [[String]] {
-            news.withLock { $0.compactMap { if case .items(let items) = $0 { items.map(\.source) } else { nil } } }
+            news.withLock { $0.compactMap { if case .items(let items, _) = $0 { items.map(\.source) } else { nil } } }
         }
         var problems: [String] { news.withLock { $0.compactMap { if case .problem(let text) = $0 { text } else { nil } } } }
 

@@ -128,7 +128,7 @@ import Testing
         mutating func run(_ box: Box) {
             for _ in 0..<100 {
                 if let work = state.work(at: box.now, date: box.offset + box.now.nanoseconds) {
-                    for case .items(let items) in work.news { listed = items }
+                    for case .items(let items, _) in work.news { listed = items }
                     while let entry = state.takeEntry(at: box.now, mostHung: 8) {
                         state.found(
                             box.expand(), in: entry, epoch: state.epoch, begun: box.now, isPartial: box.isShare, by: state.worker)

@@ -21,7 +21,9 @@ import Testing
             try #require(mkdir(path, 0o755) == 0)
             try prepare(path)
             let configuration = try Configuration.parse(Array(entries.utf8), path: "kiosk.conf", folder: path)
-            expansion = PlaylistExpansion(PlaylistExpansion.Plan(configuration), watch: FolderWatch(), date: { 0 }) { item in
+            expansion = PlaylistExpansion(
+                PlaylistExpansion.Plan(configuration, on: Set(configuration.entries.indices)), watch: FolderWatch(), date: { 0 }
+            ) { item in
                 let text = SmallFile.text(item.source, atMost: 100)
                 return text.map { $0.contains("bad") ? "bad" : nil } ?? "gone"
             }
@@ -36,7 +38,8 @@ import Testing
         }
 
         func setConfiguration(_ text: String) throws {
-            expansion.setConfiguration(try Configuration.parse(Array(text.utf8), path: "kiosk.conf", folder: path))
+            let configuration = try Configuration.parse(Array(text.utf8), path: "kiosk.conf", folder: path)
+            expansion.setConfiguration(configuration, on: Set(configuration.entries.indices))
         }
 
         /// Runs a line of shell in the folder.
@@ -44,7 +47,7 @@ import Testing
 
         /// The items told last, as what stands in their files.
         var items: [PlaylistItem] {
-            news.withLock { $0.reversed().lazy.compactMap { if case .items(let items) = $0 { items } else { nil } }.first ?? [] }
+            news.withLock { $0.reversed().lazy.compactMap { if case .items(let items, _) = $0 { items } else { nil } }.first ?? [] }
         }
         var names: [String] { items.map { String($0.source.dropFirst(path.count + 1)) } }
         var lists: Int { news.withLock { $0.count { if case .items = $0 { true } else { false } } } }
@@ -131,7 +134,7 @@ import Testing
         #expect(folder.becomes(["current/media/b.mp4"]))
         folder.run("ln -sfn r1 current")
         #expect(folder.becomes(["current/media/a.mp4"]))
-        #expect(folder.news.withLock { !$0.contains(.items([])) })
+        #expect(folder.news.withLock { !$0.contains(.items([], atOnce: false)) })
     }
 
     @Test func whatAFileThatIsALinkLeadsToIsWatched() throws {
@@ -169,7 +172,7 @@ import Testing
             let deadline = HostTime.now + .seconds(30)
             while folder.items == before, HostTime.now < deadline { usleep(20_000) }
         }
-        #expect(folder.news.withLock { !$0.contains(.items([])) })
+        #expect(folder.news.withLock { !$0.contains(.items([], atOnce: false)) })
     }
 
     @Test func foldersBelowAreWatchedToo() throws {
@@ -185,7 +188,7 @@ import Testing
         let folder = try Folder(prepare: put("media/a.mp4"))
         folder.run("echo x > media/.b && mv media/.b media/b.mp4 && rm media/a.mp4")
         #expect(folder.becomes(["media/b.mp4"]))
-        #expect(folder.news.withLock { !$0.contains(.items([])) })
+        #expect(folder.news.withLock { !$0.contains(.items([], atOnce: false)) })
     }
 
     @Test func patterns() throws {

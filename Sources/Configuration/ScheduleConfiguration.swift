@@ -1,0 +1,195 @@
+// [place], [[program]] and [[at]]; and what an entry of a playlist says of time.
+import KioskVocabulary
+import Schedule
+
+extension Configuration {
+    /// `[place]`.
+    package struct Place: Hashable, Sendable {
+        /// A name of the time zone database; nil is the machine's own.
+        package var timeZone: String?
+        /// Degrees; positive in the north and in the east.
+        package var latitude: Double?
+        package var longitude: Double?
+    }
+
+    /// `[[program]]`: a playlist of its own, which is played instead of the playlist when its time has come.
+    package struct Program: Hashable, Sendable {
+        package var name = ""
+        package var time = TimeRule()
+        package var priority = 1
+        package var changesAtOnce = false
+        package var playlist: [PlaylistEntry] = []
+    }
+
+    /// `[[at]]`: a command that is carried out at a time of day.
+    package struct Timer: Hashable, Sendable {
+        package var moment = TimeOfDay("00:00")!
+        /// Its hours are nil.
+        package var time = TimeRule()
+        package var command = Command.player(.restartPlaylist)
+        /// As it stands in the file.
+        package var words = ""
+    }
+}
+
+/// What says on which days it holds.
+protocol TimedRow: TableRow {
+    var time: TimeRule { get set }
+}
+
+/// The longest distance of two priorities.
+private let priorities = -1000...1000
+
+extension TimedRow {
+    /// The keys of its days.
+    static var dayKeys: [Key<Self>] {
+        keyList {
+            """
+            On which days of the week, as "mon-fri, sun". What goes on after midnight belongs to the day on which it has begun. No default: each day. An
+            example:
+            """
+            Key(
+                "days", \.time.days, .text("days of the week such as \"mon-fri, sun\""), example: "\"mon-fri\"")
+            """
+            The first and the last day, as "2026-12-01" or, of every year, as "12-01"; the time may begin in one year and end in the next. No default: always.
+            An example:
+            """
+            Key("from", \.time.from, .text("a day such as \"2026-12-01\" or \"12-01\", in quotes"), example: "\"12-01\"")
+            Key("until", \.time.until, .text("a day such as \"2026-12-24\" or \"12-24\", in quotes"), example: "\"12-24\"")
+        }
+    }
+
+    /// Those of its days and hours.
+    static var timeKeys: [Key<Self>] {
+        var keys = dayKeys
+        keys.insert(
+            contentsOf: keyList {
+                """
+                Within which hours of these days, one span or several: "09:00-18:00, 20:00-02:00". One that ends before it begins goes on after midnight; 24:00
+                is the end of a day. "sunrise" and "sunset" are times, too, and "sunset-30m" and "sunrise+1h": [place] says where. No default: all day long. An
+                example:
+                """
+                Key(
+                    "hours", \.time.hours, .text("spans of a day such as \"09:00-18:00\" or \"sunset-23:30\", with commas between them"),
+                    example: "\"09:00-18:00\"")
+            }, at: 1)
+        return keys
+    }
+
+    static func checkTime(_ row: Self, _ table: TableReader) {
+        if row.time.isBackwards { table.complain("expected a day that is not before from", about: "until") }
+        if row.time.isMixed { table.complain("from and until are both days of one year, or both of each year", about: "until") }
+    }
+}
+
+extension Configuration.Place: TableRow {
+    static let keys: [Key<Self>] = keyList {
+        """
+        The time zone that days and hours are meant in, by its name in the time zone database (timedatectl list-timezones lists them). No default: the
+        machine's own. An example:
+        """
+        Key(
+            "time-zone", \.timeZone, .line("a time zone such as \"Europe/Berlin\"", longest: 100), example: "\"Europe/Berlin\"",
+            objection: { TimeZoneRules(named: $0) == nil ? "there is no time zone “\($0)”; timedatectl list-timezones lists them" : nil })
+        """
+        Where the display stands, in degrees, for sunrise and sunset: the south and the west are negative. No default: the sun rises at 06:00 and sets at 18:00.
+        An example:
+        """
+        Key("latitude", \.latitude, .degrees(90), example: "52.52")
+        Key("longitude", \.longitude, .degrees(180), example: "13.40")
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        if row.latitude != nil { table.require("longitude", "latitude alone is no place") }
+        if row.longitude != nil { table.require("latitude", "longitude alone is no place") }
+    }
+}
+
+extension Configuration.Program: TimedRow {
+    static let keys: [Key<Self>] = keyList {
+        "What kiosk schedule and the log call it."
+        Key("name", \.name, .line("a name", longest: 100), example: "\"evening\"", missing: "give it a name")
+        for key in timeKeys { key }
+        """
+        Of all programs whose time it is, those with the highest priority are played, one after the other if there are several. The playlist of [[playlist]]
+        has the priority 0. A program that has nothing to play gives way to the next one.
+        """
+        Key("priority", \.priority, .number(in: priorities))
+        #""boundary" waits for the end of the item that is on the screen when it begins, or ends; "now" does not."#
+        Key("at", \.changesAtOnce, Kind<ChangeMoment>.word.map({ $0 == .now }, back: { $0 ? .now : .boundary }))
+        "What it plays: [[program.playlist]] has the keys of [[playlist]], and belongs to the [[program]] above it."
+        Key(list: "program.playlist", \.playlist, explainedIn: "playlist")
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        checkTime(row, table)
+        if row.playlist.isEmpty { table.require("playlist", "say what it plays: [[program.playlist]]") }
+    }
+
+    private enum ChangeMoment: String, CaseIterable {
+        case boundary, now
+    }
+}
+
+extension Configuration.Timer: TimedRow {
+    static let keys: [Key<Self>] = keyList {
+        #"When: a time of day, or "sunset", "sunrise+30m" and so on."#
+        Key(
+            "time", \.moment, .text("a time such as \"04:00\" or \"sunset+30m\""), example: "\"04:00\"",
+            missing: "say when", objection: { $0.anchor == .midnight && $0.minutes == 1440 ? "expected a time before 24:00" : nil })
+        """
+        What: a command as in [input.keys], but "restart" ends the player and starts it anew. Where the player starts later than that it sets the volume,
+        and switches the sound off or on, as the last one before would have.
+        """
+        Key(
+            "do", \.command,
+            .command(otherwise: "leave the [[at]] out to do nothing") { CommandWords(folder: $0, restart: .program(.restart)) },
+            example: "\"restart\"", missing: "say what to do")
+        for key in dayKeys { key }
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        checkTime(row, table)
+        row.words = table.entry("do")?.value.kind.string ?? ""
+    }
+}
+
+extension Kind where Value == Double {
+    /// A number of either sign.
+    static func degrees(_ most: Double) -> Self {
+        Self(
+            "degrees from -\(Int(most)) to \(Int(most))",
+            schema: "\"type\": \"number\", \"minimum\": -\(Int(most)), \"maximum\": \(Int(most))",
+            shown: { "\($0)" }
+        ) { value, _ in
+            switch value {
+            case .integer(let number): abs(Double(number)) <= most ? Double(number) : nil
+            case .float(let number): abs(number) <= most ? number : nil
+            default: nil
+            }
+        }
+    }
+}
+
+extension Configuration {
+    /// The entries of the playlist, and then of all programs.
+    package var entries: [PlaylistEntry] { playlist + programs.flatMap(\.playlist) }
+
+    /// The clocks that days and hours are meant by.
+    package var clock: LocalClock {
+        let coordinates = place.latitude.flatMap { latitude in place.longitude.map { GeographicPlace(latitude: latitude, longitude: $0) } }
+        return LocalClock(zone: place.timeZone.flatMap { TimeZoneRules(named: $0) } ?? .local, place: coordinates)
+    }
+
+    /// When each of ``entries`` is played.
+    package var schedule: Schedule {
+        let own = playlist.map { Schedule.Entry([$0.time], rank: .init(entry: $0.priority)) }
+        let others = programs.enumerated().flatMap { number, program in
+            program.playlist.map { entry in
+                Schedule.Entry(
+                    [program.time, entry.time], rank: .init(program: program.priority, entry: entry.priority), program: number)
+            }
+        }
+        return Schedule(own + others, clock: clock)
+    }
+}

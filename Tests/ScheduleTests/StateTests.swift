@@ -1,0 +1,82 @@
+import KioskPlatform
+import TestSupport
+import Testing
+
+@testable import Schedule
+
+/// A schedule while its clock goes, leaps and is wrong.
+@Suite struct StateTests {
+    private static let clock = LocalClock.berlin
+    private static let entries = [
+        Schedule.Entry([]), Schedule.Entry([TimeRule("mon-fri", "09:00-18:00")], rank: .init(program: 1), program: 0),
+    ]
+
+    private func state(_ timers: [ScheduleState.Timer] = []) -> ScheduleState {
+        ScheduleState(Schedule(Self.entries, clock: Self.clock), timers: timers)
+    }
+
+    private func at(_ text: String, isRight: Bool = true) -> WallClock { WallClock(seconds: Self.clock.at(text), isRight: isRight) }
+
+    /// Lets the clock go from one time to another, as it is looked at: when something is due, and each minute.
+    private func go(_ state: inout ScheduleState, from start: String, to end: String) -> [String] {
+        var time = Self.clock.at(start)
+        let end = Self.clock.at(end)
+        var lines: [String] = []
+        while time < end {
+            for event in state.look(at: WallClock(seconds: time, isRight: true)) {
+                let text = if case .on(let entries) = event { "on \(entries.sorted())" } else { "\(event)" }
+                lines.append("\(Self.clock.shown(time)) \(text)")
+            }
+            time = min(time + 60, state.due(after: time) ?? .max)
+        }
+        return lines
+    }
+
+    @Test("A day of it") func aDay() throws {
+        var state = state([
+            .init(try #require(TimeOfDay("04:00")), TimeRule()), .init(try #require(TimeOfDay("20:00")), TimeRule("fri"), sets: "volume"),
+            .init(try #require(TimeOfDay("08:00")), TimeRule(), sets: "volume"),
+        ])
+        // What lasts is done at the start: the volume of eight o'clock the day before.
+        #expect(
+            go(&state, from: "2026-11-27 03:00", to: "2026-11-28 03:00") == [
+                "2026-11-27 03:00 on [0]", "2026-11-27 03:00 timer(2)", "2026-11-27 04:00 timer(0)", "2026-11-27 08:00 timer(2)",
+                "2026-11-27 09:00 on [0, 1]", "2026-11-27 18:00 on [0]",
+                "2026-11-27 20:00 timer(1)",
+            ])
+    }
+
+    @Test("What was never set waits, and is taken as it is when it is right") func neverSet() throws {
+        var state = state([.init(try #require(TimeOfDay("10:00")), TimeRule(), sets: "volume")])
+        #expect(state.look(at: WallClock(seconds: 12, isRight: false)) == [.waitsForClock, .on([0])])
+        #expect(state.look(at: WallClock(seconds: 17, isRight: false)) == [])
+        #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .timer(0)])
+        // And what is wrong again waits again.
+        #expect(state.look(at: WallClock(seconds: 40, isRight: false)) == [.waitsForClock, .on([0])])
+    }
+
+    @Test("A leap does nothing of what it leaps over, but what lasts") func leaps() throws {
+        var state = state([
+            .init(try #require(TimeOfDay("10:00")), TimeRule()), .init(try #require(TimeOfDay("10:30")), TimeRule(), sets: "volume"),
+            .init(try #require(TimeOfDay("11:00")), TimeRule(), sets: "volume"),
+        ])
+        #expect(state.look(at: at("2026-11-27 08:00")) == [.on([0]), .timer(2)])
+        #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .timer(2)])
+        // Back: what is on is what is on by the clock.
+        #expect(state.look(at: at("2026-11-27 10:45")) == [.timer(1)])
+        #expect(state.look(at: at("2026-11-28 10:45")) == [.on([0]), .timer(1)])
+    }
+
+    @Test("A time that the clock leaves out comes when it goes on, and one that it shows twice once") func daylightSaving() throws {
+        var state = state([.init(try #require(TimeOfDay("02:30")), TimeRule())])
+        #expect(
+            go(&state, from: "2026-03-29 01:00", to: "2026-03-29 05:00") == ["2026-03-29 01:00 on [0]", "2026-03-29 03:00 timer(0)"])
+        #expect(go(&state, from: "2026-10-25 01:00", to: "2026-10-25 05:00") == ["2026-10-25 02:30 timer(0)"])
+    }
+
+    @Test("Nothing to say is nothing to look for") func constant() {
+        var state = ScheduleState(Schedule([Schedule.Entry([])], clock: Self.clock))
+        #expect(state.isConstant && state.look(at: WallClock(seconds: 0, isRight: false)) == [.on([0])])
+        #expect(state.due(after: 0) == nil)
+    }
+}
