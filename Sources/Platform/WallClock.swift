@@ -15,8 +15,11 @@ package struct WallClock: Hashable, Sendable {
     /// taken for right: something else sets it, perhaps.
     package static var now: WallClock { read(root: "") }
 
+    /// The seconds that the system's clock shows. time(2) shows another one some milliseconds late.
+    package static var second: Int64 { nanoseconds(of: CLOCK_REALTIME) / 1_000_000_000 }
+
     static func read(root: String, seconds: Int64? = nil) -> WallClock {
-        let seconds = seconds ?? Int64(time(nil))
+        let seconds = seconds ?? Self.second
         // adjtimex(2) would tell, but the service may not ask it (ProtectClock=).
         let hasService = access("\(root)/run/systemd/timesync", F_OK) == 0
         let isSynchronized = access("\(root)/run/systemd/timesync/synchronized", F_OK) == 0

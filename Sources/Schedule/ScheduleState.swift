@@ -25,6 +25,8 @@ package struct ScheduleState: Sendable {
         case on(Set<Int>)
         /// It is time for this one.
         case timer(Int)
+        /// Its time was earlier, and what it sets lasts.
+        case lasting(Int)
         /// The clock has not been set: what says something of time waits.
         case waitsForClock
     }
@@ -61,7 +63,7 @@ package struct ScheduleState: Sendable {
         if let done = doneUntil, 0...Self.longestStep ~= clock.seconds - done {
             events += instants(after: done, until: clock.seconds).map { .timer($0.timer) }
         } else {
-            events += lasting(at: clock.seconds).map { .timer($0) }
+            events += lasting(at: clock.seconds).map { .lasting($0) }
         }
         doneUntil = clock.seconds
         return events

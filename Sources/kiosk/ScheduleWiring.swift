@@ -91,9 +91,10 @@ final class ScheduleWiring: Sendable {
                             effects.setOn(on, configuration.changesAtOnce(on.symmetricDifference(told.on)))
                         }
                         told = (revision, on)
-                    case .timer(let number):
+                    case .timer(let number), .lasting(let number):
                         let timer = configuration.timers[number]
-                        log.info("it is \(timer.moment): \(timer.words)")
+                        let isNow = if case .timer = event { true } else { false }
+                        log.info("\(isNow ? "it is" : "since") \(timer.moment): \(timer.words)")
                         effects.perform(timer.command)
                     case .waitsForClock: log.warning("the clock has not been set: what has hours, days or dates waits until it is")
                     }
@@ -103,7 +104,7 @@ final class ScheduleWiring: Sendable {
                     state.isStopping ? false : state.revision != revision ? true : nil
                 }
                 if goesOn == false { return }
-                if state.withLock({ $0.isDue(at: Int64(time(nil))) }) {
+                if state.withLock({ $0.isDue(at: WallClock.second) }) {
                     let now = clock()
                     state.withLock { if $0.revision == revision { $0.look(at: now) } }
                 }

@@ -40,7 +40,7 @@ import Testing
         // What lasts is done at the start: the volume of eight o'clock the day before.
         #expect(
             go(&state, from: "2026-11-27 03:00", to: "2026-11-28 03:00") == [
-                "2026-11-27 03:00 on [0]", "2026-11-27 03:00 timer(2)", "2026-11-27 04:00 timer(0)", "2026-11-27 08:00 timer(2)",
+                "2026-11-27 03:00 on [0]", "2026-11-27 03:00 lasting(2)", "2026-11-27 04:00 timer(0)", "2026-11-27 08:00 timer(2)",
                 "2026-11-27 09:00 on [0, 1]", "2026-11-27 18:00 on [0]",
                 "2026-11-27 20:00 timer(1)",
             ])
@@ -50,7 +50,7 @@ import Testing
         var state = state([.init(try #require(TimeOfDay("10:00")), TimeRule(), sets: "volume")])
         #expect(state.look(at: WallClock(seconds: 12, isRight: false)) == [.waitsForClock, .on([0])])
         #expect(state.look(at: WallClock(seconds: 17, isRight: false)) == [])
-        #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .timer(0)])
+        #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .lasting(0)])
         // And what is wrong again waits again.
         #expect(state.look(at: WallClock(seconds: 40, isRight: false)) == [.waitsForClock, .on([0])])
     }
@@ -60,11 +60,11 @@ import Testing
             .init(try #require(TimeOfDay("10:00")), TimeRule()), .init(try #require(TimeOfDay("10:30")), TimeRule(), sets: "volume"),
             .init(try #require(TimeOfDay("11:00")), TimeRule(), sets: "volume"),
         ])
-        #expect(state.look(at: at("2026-11-27 08:00")) == [.on([0]), .timer(2)])
-        #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .timer(2)])
+        #expect(state.look(at: at("2026-11-27 08:00")) == [.on([0]), .lasting(2)])
+        #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .lasting(2)])
         // Back: what is on is what is on by the clock.
-        #expect(state.look(at: at("2026-11-27 10:45")) == [.timer(1)])
-        #expect(state.look(at: at("2026-11-28 10:45")) == [.on([0]), .timer(1)])
+        #expect(state.look(at: at("2026-11-27 10:45")) == [.lasting(1)])
+        #expect(state.look(at: at("2026-11-28 10:45")) == [.on([0]), .lasting(1)])
     }
 
     @Test("A time that the clock leaves out comes when it goes on, and one that it shows twice once") func daylightSaving() throws {
