@@ -211,6 +211,43 @@ import Testing
         #expect(folder.becomes(["b.mp4"]))
     }
 
+    @Test("Of what is on the highest program that has something is played, and one whose folder is empty gives way") func programs() throws
+    {
+        let program = "[[program]]\nname = \"p\"\npriority = %\n[[program.playlist]]\nsource = "
+        let text =
+            "[[playlist]]\nsource = \"media\"\n" + program.replacing("%", with: "1") + "\"other\"\n" + program.replacing("%", with: "2")
+            + "\"late\"\n"
+        let folder = try Folder(text) { path in
+            put("media/a.mp4", "other/b.mp4")(path)
+            try #require(mkdir(path + "/late", 0o755) == 0)
+        }
+        #expect(folder.names == ["other/b.mp4"])
+        folder.expansion.setOn([0], atOnce: true)
+        #expect(folder.becomes(["media/a.mp4"]))
+        folder.expansion.setOn([0, 1, 2], atOnce: false)
+        #expect(folder.becomes(["other/b.mp4"]))
+        folder.run("echo x > late/c.mp4")
+        #expect(folder.becomes(["late/c.mp4"]))
+        folder.run("rm late/c.mp4")
+        #expect(folder.becomes(["other/b.mp4"]))
+        folder.expansion.setOn([], atOnce: false)
+        #expect(folder.becomes([]))
+        // It is told to change at once where that was asked for, and only then.
+        let told = folder.news.withLock { $0.compactMap { if case .items(_, let atOnce) = $0 { atOnce } else { nil } } }
+        #expect(told == [false, true, false, false, false, false])
+    }
+
+    @Test("An item with a weight comes as often, at even distances; the others stay where they are") func weights() {
+        func items(_ weights: [Int]) -> [String] {
+            ExpansionState.spread(weights.enumerated().map { (PlaylistItem(source: "/\($0)"), $1) }).map { String($0.source.dropFirst()) }
+        }
+        #expect(items([]) == [] && items([1, 1, 1]) == ["0", "1", "2"])
+        #expect(items([2, 1, 1, 1]) == ["0", "1", "0", "2", "3"])
+        #expect(items([1, 1, 3, 1, 1, 1]) == ["0", "2", "1", "2", "3", "4", "2", "5"])
+        let many = items([100] + Array(repeating: 1, count: 99))
+        #expect(many.count == 199 && many.count { $0 == "0" } == 100 && zip(many, many.dropFirst()).count { $0 == $1 } <= 2)
+    }
+
     @Test func anotherConfigurationTakesOverWhenAllOfItIsKnown() throws {
         let folder = try Folder(prepare: put("media/a.mp4", "other/b.mp4", "other/c.mp4"))
         try folder.setConfiguration("[[playlist]]\nsource = \"other\"\n[[playlist]]\nsource = \"media/a.mp4\"\n")
