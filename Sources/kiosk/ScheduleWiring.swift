@@ -36,9 +36,18 @@ final class ScheduleWiring: Sendable {
         }
 
         mutating func look(at clock: WallClock) {
+            let isAsExpected = looked.isRight && clock.isRight && 0...60 ~= clock.seconds - looked.seconds
             events += schedule.look(at: clock)
             (on, looked) = (schedule.on ?? [], clock)
-            due = schedule.isConstant || !clock.isRight ? nil : schedule.due(after: clock.seconds)
+            if schedule.isConstant || !clock.isRight {
+                due = nil
+            } else if let due, isAsExpected, clock.seconds < due {
+                // Nothing has come nearer.
+                return
+            } else {
+                // What is farther than a day is looked for then.
+                due = schedule.due(after: clock.seconds) ?? clock.seconds + 86_000
+            }
         }
 
         /// Whether there is to be looked further than at the time.
@@ -78,7 +87,11 @@ final class ScheduleWiring: Sendable {
         Thread("schedule") { [self] in
             // What is on at the beginning is known to who asked for it.
             var told = (revision: 0, on: on)
+            // Who has taken over another configuration may do so after what changed a moment later.
+            var isDoubtful = false
             while true {
+                if isDoubtful, state.withLock({ $0.revision }) == told.revision { effects.setOn(told.on, false) }
+                isDoubtful = false
                 let (events, configuration, revision, isConstant) = state.withLock { state in
                     defer { state.events = [] }
                     return (state.events, state.configuration, state.revision, state.schedule.isConstant)
@@ -90,6 +103,7 @@ final class ScheduleWiring: Sendable {
                         if revision == told.revision, on != told.on {
                             effects.setOn(on, configuration.changesAtOnce(on.symmetricDifference(told.on)))
                         }
+                        isDoubtful = isDoubtful || revision != told.revision
                         told = (revision, on)
                     case .timer(let number), .lasting(let number):
                         let timer = configuration.timers[number]

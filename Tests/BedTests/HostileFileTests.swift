@@ -37,7 +37,8 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
             let library = try BedGallery.library("HostileDecoder")
             let start = "LD_PRELOAD=\(library) exec \"$@\""
-            let seconds = Double(count * Self.deeds.count) * 1.8 + Double(count) * 5
+            // A turn of all of them is 35 s long, and in the second one some of them would be told of anew.
+            let seconds = Double(count) * 35 + 3
             let record = try await Bed.run(
                 "hostile", for: .seconds(seconds), playing: items, .under(["sh", "-c", start, "sh"], .kiosk(KioskConfiguration())),
                 on: machine)

@@ -57,7 +57,10 @@ struct FailureRecord {
     /// The viewer moves, or the playlist has changed: everything may be tried again.
     mutating func restart() { (retryAt, count, ahead) = (nil, 0, 0) }
 
+    /// Whether this has not been said of an item yet. What a reader that writes over its memory claims has another number each time, and is no news for that:
+    /// numbers of more than three digits do not count.
     mutating func isNews(_ message: String, about item: QueueItem.ID) -> Bool {
+        let message = message.replacing(/[0-9]{4,}/, with: "…")
         if complaints[item, default: []].count >= Self.mostComplaints, complaints[item]?.contains(message) == false {
             complaints[item] = []
         }

@@ -71,4 +71,13 @@ import Testing
         let anew = [failures.isNews("damaged", about: 0), failures.isNews("missing", about: 1)]
         #expect(anew == [true, false])
     }
+
+    @Test("A long number that is another one each time is no news, and a short one is") func numbers() {
+        var failures = FailureRecord()
+        let claims = [
+            "it claims to be 2779077507 ahead in its sound", "it claims to be 2779096473 ahead in its sound", "answers 404", "answers 503",
+        ]
+        let news = claims.map { failures.isNews($0, about: 0) }
+        #expect(news == [true, false, true, true])
+    }
 }
