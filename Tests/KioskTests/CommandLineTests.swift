@@ -6,7 +6,9 @@ import Testing
 @Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
-    @Test(arguments: ["", "play", "check", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record", "schema"])
+    @Test(arguments: [
+        "", "play", "check", "schedule", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record", "schema",
+    ])
     func help(_ subcommand: String) throws {
         let kiosk = try KioskProcess(subcommand.isEmpty ? ["--help"] : [subcommand, "--help"])
         #expect(kiosk.status() == 0)
@@ -104,7 +106,7 @@ import Testing
             (["help", "statsu"], "there is no subcommand “statsu”; did you mean “status”?"),
             (
                 ["help", "foo"],
-                "there is no subcommand “foo”; there are play, check, devices, doctor, screenshot, ctl, status, calibrate, export, record, schema, help"
+                "there is no subcommand “foo”; there are play, check, schedule, devices, doctor, screenshot, ctl, status, calibrate, export, record, schema, help"
             ),
             (["devices", "x"], "files are for --test"),
             (
