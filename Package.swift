@@ -43,7 +43,7 @@ let package = Package(
                 "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInputCore", "KioskDisplayCore", "KioskAudioCore", "Cache",
                 "Content",
                 "Commands", "Configuration", "Schedule",
-                "KioskPlayback", "KioskReaders",
+                "KioskPlayback", "KioskReaderProtocol", "KioskReaders",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
                 "CKioskPlatform",
@@ -93,7 +93,7 @@ let package = Package(
         .target(
             name: "Controls",
             dependencies: [
-                "CCairo", "Configuration", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore", "KioskPlayback",
+                "CCairo", "CQRCode", "Configuration", "Schedule", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore", "KioskPlayback",
                 "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
@@ -181,6 +181,8 @@ let package = Package(
         .target(name: "CCapture", cSettings: [.treatAllWarnings(as: .error)]),
         // What a process that reads media may do.
         .target(name: "CSandbox", cSettings: [.treatAllWarnings(as: .error)]),
+        // libqrencode, loaded when a QR code is wanted.
+        .target(name: "CQRCode", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         // libavformat and libavcodec, which are loaded when they are first called.

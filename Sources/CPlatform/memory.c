@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 // Linux 5.14; glibc's header has it from 2.35 on.
@@ -30,11 +31,15 @@ void kiosk_tune_malloc(void) {
     mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 }
 
-void kiosk_populate(void *base, size_t count) {
-    if (madvise(base, count, POPULATE_WRITE) == 0 || errno != EINVAL) return;
-    // Memory of devices is left out. Some drivers have mapped it already; where they map page by page the kernel has to be made to write there.
+// Whether memory is of a device that maps it page by page: madvise leaves it out, and the kernel has to be made to write there. Some drivers have mapped it already.
+static bool is_left_out(void *base, size_t count) {
+    if (madvise(base, count, POPULATE_WRITE) == 0 || errno != EINVAL) return false;
     unsigned char isMapped = 0;
-    if (mincore(base, 1, &isMapped) != 0 || isMapped & 1) return;
+    return mincore(base, 1, &isMapped) == 0 && !(isMapped & 1);
+}
+
+void kiosk_populate(void *base, size_t count) {
+    if (!is_left_out(base, count)) return;
     int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
     if (zeros < 0) return;
     for (size_t done = 0; done < count;) {
@@ -43,6 +48,15 @@ void kiosk_populate(void *base, size_t count) {
         done += (size_t)step;
     }
     close(zeros);
+}
+
+void kiosk_populate_without_files(void *base, size_t count) {
+    if (!is_left_out(base, count)) return;
+    for (size_t done = 0; done < count;) {
+        ssize_t step = getrandom((char *)base + done, count - done, 0);
+        if (step <= 0) break;
+        done += (size_t)step;
+    }
 }
 
 void kiosk_populate_read(const void *base, size_t count) { (void)madvise((void *)base, count, POPULATE_READ); }

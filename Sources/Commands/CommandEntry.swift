@@ -208,6 +208,21 @@ extension ParameterKind<MediaTime> {
     }
 }
 
+extension ParameterKind<MediaTime> {
+    /// How long something is to be so: seconds, or `"90s"`, `"5m"`, `"2h"`; a week at most.
+    static var duration: Self {
+        let longest = 604_800.0
+        return Self("seconds from 1 to 604800, or a time such as \"90s\", \"5m\", \"2h\" or \"1:30\"", .number) { value in
+            if let number = value.number { return 1...longest ~= number ? .seconds(number) : nil }
+            guard let text = value.text else { return nil }
+            if let time = MediaTime(clock: text) { return 1...longest ~= time.seconds ? time : nil }
+            guard let match = text.wholeMatch(of: /([0-9]{1,6})([smh])/), let number = Double(match.1) else { return nil }
+            let seconds = number * (match.2 == "h" ? 3600 : match.2 == "m" ? 60 : 1)
+            return 1...longest ~= seconds ? .seconds(seconds) : nil
+        }
+    }
+}
+
 extension MediaTime {
     /// A span as it is written: `+1:30`, `-1:30`.
     fileprivate init?(span text: String) {

@@ -463,6 +463,28 @@ package struct CommandTable: Sendable {
 
     private mutating func addProgram() {
         add(
+            "display", "Tells whether the display is on; or switches it on or off, or leaves that to the schedule again.",
+            .optional(
+                "to", .word(DisplayOrder.allCases), "What it is to be until the schedule next changes that; `auto` is what that has now.",
+                .place),
+            answer: [
+                "dark": "whether it is off; what is played stands meanwhile", "order": "\"on\", \"off\" or \"auto\", as was asked for",
+            ],
+            bound: [
+                .argument("on, off or auto, as in \"display off\"") { DisplayOrder(rawValue: $0).map { .program(.display($0)) } }
+            ]
+        ) { .display($0) }
+        add(
+            "overlay", "Lists what stands over the picture; or has one say something else, or its own again.",
+            .optional("name", .text, "Which: the name of an [[overlay]], or another one, which is then a line at the bottom.", .place),
+            .optional("text", .text, "What it is to say; without it its own is back.", .place),
+            .optional("for", .duration, "For how long; else until something else is asked for."),
+            effect: "at once; it is seen within two refresh periods of being drawn",
+            answer: [
+                "overlays": "each with its `name`, the `text` that was asked for or null, and for how many seconds it is `left` or null"
+            ]
+        ) { .overlay($0, text: $1, for: $2) }
+        add(
             "screenshot", "A PNG of what is on the screen; its descriptor comes with the answer (SCM_RIGHTS).",
             effect: "when it is encoded", answer: ["format": "\"png\""]
         ) { .screenshot }

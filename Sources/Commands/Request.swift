@@ -19,6 +19,10 @@ package enum Request: Hashable, Sendable {
     case select(TrackChoice, of: TrackKind, in: ItemName?)
     case cache
     case shelf(ShelfRequest)
+    /// Has an overlay say a text, or its own again; nothing with a name alone where it is nil.
+    case overlay(String?, text: String?, for: MediaTime?)
+    /// nil asks for nothing.
+    case display(DisplayOrder?)
     case screenshot
     case observe([ControlTopic])
     case reload

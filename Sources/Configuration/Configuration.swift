@@ -21,6 +21,8 @@ package struct Configuration: Hashable, Sendable {
     /// `[[program]]` and `[[at]]`, in the order of the file.
     package var programs: [Program] = []
     package var timers: [Timer] = []
+    /// `[[overlay]]`, in the order of the file.
+    package var overlays: [Overlay] = []
     /// The file it was read from, as the user gave it; nil when there was none.
     package var path: String?
 
@@ -66,6 +68,8 @@ extension Configuration: TableRow {
         Key(list: "program", \.programs, isExample: true)
         "What is done at a time of day: one [[at]] for each."
         Key(list: "at", \.timers, isExample: true)
+        "What stands over the picture: texts, clocks, pictures and QR codes, one [[overlay]] for each. docs/overlays.md"
+        Key(list: "overlay", \.overlays, isExample: true)
         Key(table: "control", \.control)
         """
         Films of visitors: what a camera sees and a microphone hears, when a key, a tap or a program says "record start" (docs/record.md).

@@ -1,4 +1,5 @@
 // [display] and [audio].
+import KioskPlatform
 import KioskVocabulary
 
 extension Configuration {
@@ -17,6 +18,13 @@ extension Configuration {
         /// Where the connector's own is not to be believed.
         package var physicalSize: PhysicalSize?
         package var picturePath = PicturePathChoice.automatic
+        /// Hundredths of it that overlays leave free at each side.
+        package var safeArea = 3
+        /// Whether the signal ends where the display is to be off.
+        package var dpms = true
+        /// Whether a touch has it on, and for how long after the last one.
+        package var wakes = false
+        package var wakeTime = MediaTime.seconds(300)
     }
 
     /// `[audio]`.
@@ -81,6 +89,24 @@ extension Configuration.Display: TableRow {
         "convert". The log says what is taken, and why not another.
         """
         Key("picture-path", \.picturePath, .word, needs: .restart)
+        "How many hundredths of it an [[overlay]] leaves free at each side, from 0 to 20: televisions may cut the edge off."
+        Key("safe-area", \.safeArea, .number(in: 0...20))
+        """
+        How the display is switched off, for a [[program]] with off = true, by "display off" (a key, [[at]]) or by kiosk ctl display off. dpms ends its signal:
+        it goes to sleep. What is played stands meanwhile, and nothing is decoded. docs/display-off.md
+        """
+        Key("dpms", \.dpms, .flag)
+        """
+        "touch" has a touch or a key switch it on, until nobody has touched anything for wake-time (seconds). Whatever is touched while it is off does nothing
+        else. "off" leaves it off until the schedule, or "display on", switches it on.
+        """
+        Key("wake", \.wakes, Kind<Wake>.word.map({ $0 == .touch }, back: { $0 ? .touch : .off }))
+        Key("wake-time", \.wakeTime, .time)
+    }
+
+    /// What switches it on.
+    private enum Wake: String, CaseIterable {
+        case off, touch
     }
 }
 

@@ -87,7 +87,7 @@ extension PlaylistEntry: TimedRow {
         """
         Of all entries whose time it is, those with the highest priority are played: one for the holidays with 1 takes the place of all others, which have 0.
         """
-        Key("priority", \.priority, .number(in: -1000...1000))
+        Key("priority", \.priority, .priority)
         "How often each of its items comes in a round, spread over it: 3 is three times as often as the others."
         Key("weight", \.weight, .number(in: 1...100))
         "Where to begin in the clip."

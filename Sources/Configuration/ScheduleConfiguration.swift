@@ -18,6 +18,8 @@ extension Configuration {
         package var time = TimeRule()
         package var priority = 1
         package var changesAtOnce = false
+        /// Whether it switches the display off instead of playing something.
+        package var isNight = false
         package var playlist: [PlaylistEntry] = []
     }
 
@@ -36,9 +38,6 @@ extension Configuration {
 protocol TimedRow: TableRow {
     var time: TimeRule { get set }
 }
-
-/// The longest distance of two priorities.
-private let priorities = -1000...1000
 
 extension TimedRow {
     /// The keys of its days.
@@ -114,16 +113,22 @@ extension Configuration.Program: TimedRow {
         Of all programs whose time it is, those with the highest priority are played, one after the other if there are several. The playlist of [[playlist]]
         has the priority 0. A program that has nothing to play gives way to the next one.
         """
-        Key("priority", \.priority, .number(in: priorities))
+        Key("priority", \.priority, .priority)
         #""boundary" waits for the end of the item that is on the screen when it begins, or ends; "now" does not."#
         Key("at", \.changesAtOnce, Kind<ChangeMoment>.word.map({ $0 == .now }, back: { $0 ? .now : .boundary }))
+        """
+        true switches the display off for its time, unless a program with a higher priority is on: nothing is played and nothing is heard until it ends.
+        Such a program has no playlist.
+        """
+        Key("off", \.isNight, .flag)
         "What it plays: [[program.playlist]] has the keys of [[playlist]], and belongs to the [[program]] above it."
         Key(list: "program.playlist", \.playlist, explainedIn: "playlist")
     }
 
     static func check(_ row: inout Self, _ table: TableReader) {
         checkTime(row, table)
-        if row.playlist.isEmpty { table.require("playlist", "say what it plays: [[program.playlist]]") }
+        if row.isNight, !row.playlist.isEmpty { table.complain("plays nothing: leave [[program.playlist]] out", about: "off") }
+        if !row.isNight, row.playlist.isEmpty { table.require("playlist", "say what it plays: [[program.playlist]]") }
     }
 
     private enum ChangeMoment: String, CaseIterable {
@@ -139,7 +144,7 @@ extension Configuration.Timer: TimedRow {
             missing: "say when", objection: { $0.anchor == .midnight && $0.minutes == 1440 ? "expected a time before 24:00" : nil })
         """
         What: a command as in [input.keys], but "restart" ends the player and starts it anew. Where the player starts later than that it sets the volume,
-        and switches the sound off or on, as the last one before would have.
+        and switches sound and display off or on, as the last one before would have.
         """
         Key(
             "do", \.command,
@@ -152,6 +157,11 @@ extension Configuration.Timer: TimedRow {
         checkTime(row, table)
         row.words = table.entry("do")?.value.kind.string ?? ""
     }
+}
+
+extension Kind where Value == Int {
+    /// What is compared with others of its kind.
+    static var priority: Self { number(in: -1000...1000) }
 }
 
 extension Kind where Value == Double {
@@ -190,6 +200,9 @@ extension Configuration {
                     [program.time, entry.time], rank: .init(program: program.priority, entry: entry.priority), program: number)
             }
         }
-        return Schedule(own + others, clock: clock)
+        let nights = programs.enumerated().filter(\.element.isNight).map { number, program in
+            Schedule.Entry([program.time], rank: .init(program: program.priority), program: number)
+        }
+        return Schedule(own + others, nights: nights, clock: clock)
     }
 }

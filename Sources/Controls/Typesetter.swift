@@ -1,4 +1,5 @@
 import CCairo
+import KioskPlatform
 import KioskVocabulary
 import Logging
 import Synchronization
@@ -101,6 +102,32 @@ let log = Logger(label: "controls")
             unsafe cairo_move_to(canvas.raw, left, top)
             unsafe pango_cairo_show_layout(canvas.raw, layout)
         }
+    }
+
+    /// Lays a text out in lines no wider than `width`; `body` gets how far from its left side they begin, and how wide and high they are, in pixels. nil
+    /// without any font.
+    func withLines<Result>(
+        _ text: String, size: Double, width: Double, alignment: PangoAlignment,
+        _ body: (OpaquePointer, (left: Double, width: Double, height: Double)) -> Result
+    ) -> Result? {
+        guard let context = unsafe context, let layout = unsafe pango_layout_new(context) else { return nil }
+        defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
+        let attributes = unsafe pango_attr_list_new()
+        // Figures of one width: a clock does not move as it goes.
+        unsafe pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"))
+        unsafe pango_layout_set_attributes(layout, attributes)
+        unsafe pango_attr_list_unref(attributes)
+        let description = unsafe description(size: size, isBold: false)
+        unsafe pango_layout_set_font_description(layout, description)
+        unsafe pango_font_description_free(description)
+        unsafe pango_layout_set_text(layout, text, -1)
+        unsafe pango_layout_set_alignment(layout, alignment)
+        unsafe pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
+        unsafe pango_layout_set_width(layout, Int32(saturating: width) * kPANGO_SCALE)
+        reportMissing(unsafe Int(pango_layout_get_unknown_glyphs_count(layout)), in: text)
+        var drawn = PangoRectangle()
+        unsafe pango_layout_get_pixel_extents(layout, nil, &drawn)
+        return unsafe body(layout, (Double(drawn.x), Double(drawn.width), Double(drawn.height)))
     }
 
     /// Lays a text out in one line; it is made smaller where it is a time that does not fit. `body` gets its height in pixels.

@@ -1,4 +1,5 @@
 import CKioskFFmpeg
+import CKioskPlatform
 import Glibc
 import KioskMedia
 import KioskPlatform
@@ -25,6 +26,8 @@ final class BorrowedPlanes: Sendable {
                 return nil
             }
             (self.number, base, self.byteCount) = (number, UInt(bitPattern: memory), byteCount)
+            // The decoder would meet each page by a fault: a turn of a clip has sixteen buffers of some hundred pages.
+            kiosk_populate_without_files(memory, byteCount)
         }
 
         deinit { munmap(UnsafeMutableRawPointer(bitPattern: base), byteCount) }

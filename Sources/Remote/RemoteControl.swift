@@ -32,6 +32,10 @@ package struct RemoteSurroundings: Sendable {
     /// Asks for something of the recording, if anything, and how that is then: `opening` until it is known what has come of it. nil where nothing can be
     /// recorded.
     package var record: @Sendable (RecordingOrder?) -> [String: JSONValue]? = { _ in nil }
+    /// Has an overlay say something, if one is named; the members of the answer.
+    package var overlay: @Sendable (String?, String?, MediaTime?) throws(ControlRefusal) -> [String: JSONValue] = { _, _, _ in [:] }
+    /// Asks for something of the display, if anything; what was asked for last, and whether it is off.
+    package var power: @Sendable (DisplayOrder?) -> (order: DisplayOrder, isDark: Bool) = { _ in (.auto, false) }
     /// Whether programs may end this one.
     package var mayQuit: @Sendable () -> Bool = { false }
     /// Has kiosk.conf read again.
@@ -116,6 +120,10 @@ package final class RemoteControl: Sendable {
         case .cover(let name): return try cover(name)
         case .cache: return .answer(ControlAnswer(cached))
         case .shelf(let request): return .answer(ControlAnswer(try surroundings.shelf(request)))
+        case .overlay(let name, let text, let time): return .answer(ControlAnswer(try surroundings.overlay(name, text, time)))
+        case .display(let order):
+            let power = surroundings.power(order)
+            return .answer(ControlAnswer(["dark": .bool(power.isDark), "order": power.order.rawValue.json]))
         case .screenshot: return try surroundings.screenshot()
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own
         case .reload:

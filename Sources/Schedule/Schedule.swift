@@ -2,6 +2,9 @@
 ///
 /// Entries are on or off. Of those that are on, the ones of the highest rank are played, all of them, in their order; it is not known here whether an entry has
 /// anything to play. What says nothing of time is on always. A clock that was never set decides nothing: then what says something of time is off.
+///
+/// The display is dark while a *night* is on that no program of a higher rank displaces. Nights displace nothing themselves: what is played meanwhile, or would
+/// be, is what is played without them.
 package struct Schedule: Hashable, Sendable {
     /// An entry of the playlist, or of a program.
     package struct Entry: Hashable, Sendable {
@@ -27,12 +30,33 @@ package struct Schedule: Hashable, Sendable {
     }
 
     package var entries: [Entry]
+    package var nights: [Entry]
     package var clock: LocalClock
 
-    package init(_ entries: [Entry], clock: LocalClock) { (self.entries, self.clock) = (entries, clock) }
+    package init(_ entries: [Entry], nights: [Entry] = [], clock: LocalClock) {
+        (self.entries, self.nights, self.clock) = (entries, nights, clock)
+    }
 
     /// Whether time has anything to say.
-    package var isConstant: Bool { entries.allSatisfy(\.isAlways) }
+    package var isConstant: Bool { entries.allSatisfy(\.isAlways) && nights.allSatisfy(\.isAlways) }
+
+    /// Whether the display is dark at an instant, when these entries are on.
+    package func isDark(at instant: Int64, isRight: Bool = true, on: Set<Int>) -> Bool {
+        let ranks = nights.filter { night in night.rules.allSatisfy { isRight && clock.isOn($0, at: instant) } }.map(\.rank.program)
+        guard let rank = ranks.max() else { return false }
+        return on.allSatisfy { entries[$0].rank.program <= rank }
+    }
+
+    /// What is on and whether the display is dark.
+    package struct Moment: Hashable, Sendable {
+        package var on: Set<Int>
+        package var isDark: Bool
+    }
+
+    package func moment(at instant: Int64, isRight: Bool = true) -> Moment {
+        let on = on(at: instant, isRight: isRight)
+        return Moment(on: on, isDark: isDark(at: instant, isRight: isRight, on: on))
+    }
 
     /// The entries that are on at an instant, in seconds since 1970; what waits for a clock is not, where that is not right.
     package func on(at instant: Int64, isRight: Bool = true) -> Set<Int> {
@@ -58,26 +82,32 @@ package struct Schedule: Hashable, Sendable {
         return chosen.filter { entries[$0].rank.entry == highest[entries[$0].program] }
     }
 
-    /// The next instant at which other entries are on than at `instant`; nil where that is not before `limit`.
+    /// The next instant at which other entries are on than at `instant`, or the display is dark and was not, or the other way round; nil where that is not
+    /// before `limit`.
     package func nextChange(after instant: Int64, before limit: Int64? = nil) -> Int64? {
-        let rules = Set(entries.flatMap(\.rules))
+        let rules = Set((entries + nights).flatMap(\.rules))
         if rules.isEmpty { return nil }
-        let present = on(at: instant)
+        let present = moment(at: instant)
         let end = limit ?? instant + Self.horizon
         var time = instant
         while let next = rules.compactMap({ clock.nextEdge(of: $0, after: time) }).min(), next < end {
-            if on(at: next) != present { return next }
+            if moment(at: next) != present { return next }
             time = next
         }
         return nil
     }
 
-    /// The next instant at which other entries are played, if all of them have something; nil where that is not before `limit`.
+    /// The next instant at which other entries are played, if all of them have something, or the display is dark or is not; nil where that is not before
+    /// `limit`.
     package func nextChange(ofWhatIsPlayedAfter instant: Int64, before limit: Int64) -> Int64? {
-        let present = played(of: on(at: instant))
+        func shown(_ instant: Int64) -> [Int]? {
+            let moment = moment(at: instant)
+            return moment.isDark ? nil : played(of: moment.on)
+        }
+        let present = shown(instant)
         var time = instant
         while let next = nextChange(after: time, before: limit) {
-            if played(of: on(at: next)) != present { return next }
+            if shown(next) != present { return next }
             time = next
         }
         return nil

@@ -23,6 +23,8 @@ package struct ScheduleState: Sendable {
     package enum Event: Hashable, Sendable {
         /// These entries are on now.
         case on(Set<Int>)
+        /// The display is to be off, or on.
+        case dark(Bool)
         /// It is time for this one.
         case timer(Int)
         /// Its time was earlier, and what it sets lasts.
@@ -35,6 +37,7 @@ package struct ScheduleState: Sendable {
     package let timers: [Timer]
     /// What is on; nil before the clock was looked at.
     package private(set) var on: Set<Int>?
+    package private(set) var isDark = false
     /// Until when timers have been looked at; nil while the clock was never right.
     private var doneUntil: Int64?
     private var isWaiting = false
@@ -44,7 +47,11 @@ package struct ScheduleState: Sendable {
     /// How far back a timer is looked for whose setting lasts.
     private static let memory = 8
 
-    package init(_ schedule: Schedule, timers: [Timer] = []) { (self.schedule, self.timers) = (schedule, timers) }
+    /// One that follows `former`, if there was one: what that has done at a time of day is not done again.
+    package init(_ schedule: Schedule, timers: [Timer] = [], after former: ScheduleState? = nil) {
+        (self.schedule, self.timers, isDark) = (schedule, timers, former?.isDark ?? false)
+        if let former, former.timers == timers, former.schedule.clock == schedule.clock { doneUntil = former.doneUntil }
+    }
 
     /// Whether time has nothing to say.
     package var isConstant: Bool { schedule.isConstant && timers.isEmpty }
@@ -54,10 +61,14 @@ package struct ScheduleState: Sendable {
         var events: [Event] = []
         if !clock.isRight, !isConstant, !isWaiting { events.append(.waitsForClock) }
         isWaiting = !clock.isRight
-        let now = schedule.on(at: clock.seconds, isRight: clock.isRight)
-        if now != on {
-            on = now
-            events.append(.on(now))
+        let now = schedule.moment(at: clock.seconds, isRight: clock.isRight)
+        if now.on != on {
+            on = now.on
+            events.append(.on(now.on))
+        }
+        if now.isDark != isDark {
+            isDark = now.isDark
+            events.append(.dark(isDark))
         }
         guard clock.isRight else { return events }
         if let done = doneUntil, 0...Self.longestStep ~= clock.seconds - done {

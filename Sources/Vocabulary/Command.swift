@@ -18,6 +18,8 @@ package enum Command: Hashable, Sendable {
 package enum ProgramCommand: Hashable, Sendable {
     /// Something about the recording, where `[record]` is set.
     case record(RecordingOrder)
+    /// Switches the display on or off.
+    case display(DisplayOrder)
     /// Ends the program, where the configuration lets viewers do that.
     case quit
     /// Ends the program, and starts it anew.

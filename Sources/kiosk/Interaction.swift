@@ -39,6 +39,8 @@ final class Interaction: Sendable {
         var shelf: ShelfWiring
         /// What takes events before anything here, and is not to be disturbed while somebody uses it.
         var recording: RecordWiring
+        /// What takes events while the display is off.
+        var power: PowerWiring
         /// Ends the program, where the configuration lets viewers do that.
         var quit: @Sendable () -> Void
         /// Ends the program, and starts it anew.
@@ -125,7 +127,7 @@ final class Interaction: Sendable {
 extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
     init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, _ around: Interaction.Surroundings) {
-        let (display, shelf, recording) = (around.display, around.shelf, around.recording)
+        let (display, shelf, recording, power) = (around.display, around.shelf, around.recording, around.power)
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
@@ -137,6 +139,7 @@ extension Interaction.Viewers {
         ) { command in
             switch command {
             case .record(let order): recording.order(order)
+            case .display(let order): power.ask(order)
             case .quit: if allowsQuit { around.quit() }
             case .restart: around.restart()
             }
@@ -152,9 +155,14 @@ extension Interaction.Viewers {
             if case .key(let key) = event, case .program(.record)? = keyMap.command(for: key.key) { return false }
             return recording.takes(event)
         }
-        self.handler =
+        let answering =
             configuration.idle.after.map { all.whenIdle(after: $0, isTouched: isTouched, unless: { recording.isInUse }, perform: beIdle) }
             ?? all
+        self.handler = answering.without { event in
+            var isOrder = false
+            if case .key(let key) = event, case .program(.display)? = keyMap.command(for: key.key) { isOrder = true }
+            return power.takes(event, isOrder: isOrder)
+        }
     }
 }
 

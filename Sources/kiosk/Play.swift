@@ -143,9 +143,11 @@ struct Play: ParsableCommand {
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
+        let power = PowerWiring(configuration, player: player, display: display)
+        let overlays = OverlayWiring(configuration, player: player, display: display)
         let isToRestart = Monitor(false)
         let around = Interaction.Surroundings(
-            player: player, display: display, shelf: shelf, recording: recording,
+            player: player, display: display, shelf: shelf, recording: recording, power: power,
             quit: {
                 log.info("asked to quit")
                 signals.raise(SIGTERM)
@@ -174,7 +176,7 @@ struct Play: ParsableCommand {
         }
         let remote = RemoteWiring(
             configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache,
-            recording: recording
+            recording: recording, power: power, overlays: overlays
         ) {
             reload.request()
             player.setItems(listed.withLock { $0 })
@@ -199,7 +201,10 @@ struct Play: ParsableCommand {
             if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         interaction.start()
-        schedule.start(.init(setOn: { expansion.setOn($0, atOnce: $1) }, perform: { interaction.perform($0, at: .now) }))
+        schedule.start(
+            .init(
+                setOn: { expansion.setOn($0, atOnce: $1) }, setDark: { power.setNight($0) },
+                perform: { interaction.perform($0, at: .now) }))
         reload.start(configuration) { [player, display] old, new, keyMap in
             if new.log.level != old.log.level { StandardErrorLog.level = Logger.Level(new.log.level) }
             stickCopy.setWanted(new.playback.usb == .copy)
@@ -211,6 +216,8 @@ struct Play: ParsableCommand {
             if ConfigurationChange(from: old, to: new).concernsViewers { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
             recording.setConfiguration(new)
+            power.setConfiguration(new)
+            overlays.setConfiguration(new)
         }
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
@@ -245,6 +252,8 @@ struct Play: ParsableCommand {
         }
         StandardErrorLog.show(status: "")
         schedule.stop()
+        power.stop()
+        overlays.stop()
         reload.stop()
         stickCopy.stop()
         cache?.stop()

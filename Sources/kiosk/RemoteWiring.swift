@@ -34,7 +34,7 @@ final class RemoteWiring: Sendable {
     /// `reload` reads the file again, and plays its playlist.
     init(
         _ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput, audio: any PCMOutput, interaction: Interaction,
-        shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring,
+        shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring, power: PowerWiring, overlays: OverlayWiring,
         reload: @escaping @Sendable () -> Void
     ) {
         let present = Monitor(configuration)
@@ -47,6 +47,11 @@ final class RemoteWiring: Sendable {
             items: { [present] in Self.items($0, present.withLock { $0 }) }, cache: cache, reload: reload)
         surroundings.shelf = { [shelf] request throws(ControlRefusal) in try shelf.handle(request) }
         surroundings.mayQuit = { [present] in present.withLock { $0.input.allowsQuit } }
+        surroundings.power = { [power] order in
+            if let order { power.ask(order) }
+            return (power.order, power.isDark)
+        }
+        surroundings.overlay = { [overlays] name, text, time throws(ControlRefusal) in try overlays.handle(name, text, for: time) }
         surroundings.record = { [recording] in recording.record($0) }
         let control = RemoteControl(player, surroundings)
         (self.control, self.player, self.present) = (control, player, present)

@@ -113,7 +113,16 @@ struct ScheduleReport {
     }
 
     private func add(_ time: Int64, to table: inout TextTable) {
-        let played = schedule.played(of: schedule.on(at: time))
+        let moment = schedule.moment(at: time)
+        if moment.isDark {
+            let nights = schedule.nights.compactMap(\.program).filter { configuration.clock.isOn(configuration.programs[$0].time, at: time) }
+            let night = nights.max { configuration.programs[$0].priority < configuration.programs[$1].priority }
+            table.add([
+                shown(time), "the display is off" + (night.map { ": program “\(configuration.programs[$0].name)”" } ?? ""), reason(night),
+            ])
+            return
+        }
+        let played = schedule.played(of: moment.on)
         if played.isEmpty {
             table.add([shown(time), configuration.playback.fallback == nil ? "nothing" : "the fallback", "nothing is on"])
             return
@@ -143,15 +152,16 @@ struct ScheduleReport {
 
     /// What is never played within a year and a month, and when nothing is within a week.
     func findings(from start: Int64) -> [String] {
-        if schedule.isConstant, Set(schedule.entries.map(\.rank)).count < 2 { return [] }
+        if schedule.isConstant, schedule.nights.isEmpty, Set(schedule.entries.map(\.rank)).count < 2 { return [] }
         var seen: Set<Int> = []
         var (time, holes): (Int64, [(Int64, Int64)]) = (start, [])
         let end = start + Schedule.horizon
         while true {
-            let played = schedule.played(of: schedule.on(at: time))
+            let moment = schedule.moment(at: time)
+            let played = moment.isDark ? [] : schedule.played(of: moment.on)
             seen.formUnion(played)
             let next = schedule.nextChange(after: time, before: end)
-            if played.isEmpty, time < start + 7 * 86_400, configuration.playback.fallback == nil { holes.append((time, next ?? end)) }
+            if played.isEmpty, !moment.isDark, time < start + 7 * 86_400, configuration.playback.fallback == nil { holes.append((time, next ?? end)) }
             guard let next else { break }
             if seen.count == schedule.entries.count, next > start + 7 * 86_400 { break }
             time = next

@@ -14,6 +14,8 @@ final class ScheduleWiring: Sendable {
     struct Effects: Sendable {
         /// These entries are on; `atOnce` where that is not to wait for the end of what is on the screen.
         var setOn: @Sendable (Set<Int>, _ atOnce: Bool) -> Void
+        /// The display is to be off, or on.
+        var setDark: @Sendable (Bool) -> Void
         var perform: @Sendable (Command) -> Void
     }
 
@@ -30,8 +32,8 @@ final class ScheduleWiring: Sendable {
         /// Grows with each configuration.
         var revision = 0
 
-        init(_ configuration: Configuration, at clock: WallClock) {
-            (self.configuration, schedule, looked, on) = (configuration, ScheduleState(configuration), clock, [])
+        init(_ configuration: Configuration, at clock: WallClock, after former: ScheduleState? = nil) {
+            (self.configuration, schedule, looked, on) = (configuration, ScheduleState(configuration, after: former), clock, [])
             look(at: clock)
         }
 
@@ -76,7 +78,7 @@ final class ScheduleWiring: Sendable {
         let now = clock()
         return state.signal { state in
             let (revision, isStopping) = (state.revision, state.isStopping)
-            state = State(configuration, at: now)
+            state = State(configuration, at: now, after: state.schedule)
             (state.revision, state.isStopping) = (revision + 1, isStopping)
             return state.on
         }
@@ -105,6 +107,7 @@ final class ScheduleWiring: Sendable {
                         }
                         isDoubtful = isDoubtful || revision != told.revision
                         told = (revision, on)
+                    case .dark(let isDark): effects.setDark(isDark)
                     case .timer(let number), .lasting(let number):
                         let timer = configuration.timers[number]
                         let isNow = if case .timer = event { true } else { false }
@@ -138,8 +141,9 @@ final class ScheduleWiring: Sendable {
 
 extension ScheduleState {
     /// What a configuration says.
-    init(_ configuration: Configuration) {
-        self.init(configuration.schedule, timers: configuration.timers.map { Timer($0.moment, $0.time, sets: $0.command.property) })
+    init(_ configuration: Configuration, after former: ScheduleState? = nil) {
+        self.init(
+            configuration.schedule, timers: configuration.timers.map { Timer($0.moment, $0.time, sets: $0.command.property) }, after: former)
     }
 }
 
@@ -151,6 +155,7 @@ extension Command {
         case .player(.setMuted): "muted"
         case .player(.setRate): "rate"
         case .rotate(.some): "rotation"
+        case .program(.display): "display"
         default: nil
         }
     }

@@ -214,23 +214,23 @@ let keys: [Row] = [
     Row(
         "[display]\nbrightness = 90",
         "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, "
-            + "rotation, background, region, physical-size, picture-path"),
+            + "rotation, background, region, physical-size, picture-path, safe-area, dpms, wake, wake-time"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display] or [record]"),
     Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
         "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, "
-            + "rotation, background, region, physical-size, picture-path"),
+            + "rotation, background, region, physical-size, picture-path, safe-area, dpms, wake, wake-time"),
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [control], [record], [log], [place]"
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [control], [record], [log], [place]"
     ),
     Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [control], [record], [log], [place]"
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [control], [record], [log], [place]"
     ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]
@@ -305,7 +305,7 @@ let syntax: [Row] = [
         #expect(
             complaints(Array(text.utf8)) == [
                 "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 45",
-                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, region, physical-size, picture-path",
+                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, region, physical-size, picture-path, safe-area, dpms, wake, wake-time",
             ])
     }
 

@@ -74,6 +74,18 @@ struct DisplayStateTests {
         Edge(testDescription: "away, ready", from: .away, event: saw(ready), to: .away, action: .none),
         Edge(testDescription: "away, failed", from: .away, event: { $0.failed() }, to: .away, action: .none),
         Edge(testDescription: "away, VT comes back", from: .away, event: { $0.comeBack() }, to: .absent, action: .reacquire),
+        Edge(testDescription: "active, is to be off", from: .active(tv), event: { $0.darken() }, to: .dark, action: .darken),
+        Edge(testDescription: "absent, is to be off", from: .absent, event: { $0.darken() }, to: .dark, action: .none),
+        Edge(testDescription: "away, is to be off", from: .away, event: { $0.darken() }, to: .away, action: .none),
+        Edge(testDescription: "dark, ready", from: .dark, event: saw(ready), to: .dark, action: .none),
+        Edge(testDescription: "dark, modeset failed", from: .dark, event: { $0.failed() }, to: .dark, action: .none),
+        Edge(testDescription: "dark, flip refused", from: .dark, event: { $0.lost(at: start) }, to: .dark, action: .none),
+        Edge(
+            testDescription: "dark, is to be on", from: .dark, event: { $0.lighten() ? .none : .deactivate }, to: .absent, action: .none),
+        Edge(
+            testDescription: "absent, is to be on", from: .absent, event: { $0.lighten() ? .deactivate : .none }, to: .absent,
+            action: .none),
+        Edge(testDescription: "dark, VT leaves", from: .dark, event: { $0.leave() }, to: .away, action: .release),
         Edge(testDescription: "active, comes back unasked", from: .active(tv), event: { $0.comeBack() }, to: .active(tv), action: .none),
         Edge(
             testDescription: "absent, activated", from: .absent,

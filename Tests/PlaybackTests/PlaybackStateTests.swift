@@ -99,3 +99,20 @@ import Testing
         #expect(state.statusChange(ranDry: true) == .paused)
     }
 }
+
+extension PlaybackStateTests {
+    @Test("While it is held the clock stands in every phase; what is asked for meanwhile holds afterwards") func held() {
+        var state = PlaybackState()
+        state.clockStarted()
+        #expect(state.hold(true) == .changed && state.hold(true) == .none)
+        #expect(!state.isPlaying && state.wantsPlay && state.statusChange(ranDry: false) == .paused)
+        #expect(state.pause() == .changed && state.hold(false) == .changed)
+        #expect(!state.isPlaying && state.phase == .paused(hasStarted: true))
+        _ = state.hold(true)
+        #expect(state.play(canReplay: true) == .changed && !state.isPlaying)
+        #expect(state.hold(false) == .changed && state.isPlaying)
+        state.began()
+        _ = state.hold(true)
+        #expect(!state.awaitsClock && state.hold(false) == .changed && state.awaitsClock)
+    }
+}

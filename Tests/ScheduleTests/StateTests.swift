@@ -79,4 +79,34 @@ import Testing
         #expect(state.isConstant && state.look(at: WallClock(seconds: 0, isRight: false)) == [.on([0])])
         #expect(state.due(after: 0) == nil)
     }
+
+    @Test("A night switches the display off, and what is played is what is played without it") func nights() {
+        let night = Schedule.Entry([TimeRule("", "22:00-06:00")], rank: .init(program: 1))
+        let feast = Schedule.Entry([TimeRule("fri", "20:00-23:00")], rank: .init(program: 2), program: 0)
+        let schedule = Schedule([Schedule.Entry([]), feast], nights: [night], clock: Self.clock)
+        var state = ScheduleState(schedule)
+        // 2026-11-26 is a Thursday.
+        let lines = go(&state, from: "2026-11-26 12:00", to: "2026-11-28 12:00")
+        #expect(
+            lines == [
+                "2026-11-26 12:00 on [0]", "2026-11-26 22:00 dark(true)", "2026-11-27 06:00 dark(false)", "2026-11-27 20:00 on [0, 1]",
+                "2026-11-27 23:00 on [0]", "2026-11-27 23:00 dark(true)", "2026-11-28 06:00 dark(false)",
+            ], "\(lines)")
+        // A clock that is not right decides nothing.
+        _ = state.look(at: at("2026-11-27 02:00"))
+        #expect(state.isDark)
+        _ = state.look(at: at("2026-11-27 02:00", isRight: false))
+        #expect(!state.isDark)
+        #expect(schedule.nextChange(ofWhatIsPlayedAfter: Self.clock.at("2026-11-26 12:00"), before: .max) == Self.clock.at("2026-11-26 22:00"))
+    }
+
+    @Test("Another configuration does not do again what was done, where it says the same of that") func reloaded() throws {
+        let timers = [ScheduleState.Timer(try #require(TimeOfDay("08:00")), TimeRule(), sets: "volume")]
+        var state = state(timers)
+        #expect(state.look(at: at("2026-11-27 10:00")).contains(.lasting(0)))
+        var same = ScheduleState(state.schedule, timers: timers, after: state)
+        #expect(!same.look(at: at("2026-11-27 10:00")).contains(.lasting(0)))
+        var other = ScheduleState(state.schedule, timers: timers + timers, after: state)
+        #expect(other.look(at: at("2026-11-27 10:00")).contains(.lasting(1)))
+    }
 }

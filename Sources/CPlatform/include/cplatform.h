@@ -42,6 +42,8 @@ bool kiosk_is_sanitized(void);
 
 /// Finds the pages of new memory, which is still all zero: one call instead of a page fault for each. `base` is the beginning of a mapping.
 void kiosk_populate(void *_Nonnull base, size_t count);
+/// The same where no file may be opened: what is in memory of devices is then random.
+void kiosk_populate_without_files(void *_Nonnull base, size_t count);
 /// Finds the pages of memory that is to be read, and that somebody else has written; nothing before Linux 5.14. `base` is the beginning of a page.
 void kiosk_populate_read(const void *_Nonnull base, size_t count);
 

@@ -65,6 +65,11 @@ struct FramebufferDevice: ~Copyable {
     /// refuse it.
     func unblank() { _ = ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_UNBLANK)) }
 
+    /// Switches the display off. The corresponding C call is `ioctl(FBIOBLANK)`.
+    func powerDown() throws(DeviceError) {
+        guard ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_POWERDOWN)) == 0 else { throw DeviceError("switch \(path) off") }
+    }
+
     /// Shows the rows from `offset` on. The corresponding C call is `ioctl(FBIOPAN_DISPLAY)`.
     mutating func pan(to offset: Int) throws(DeviceError) {
         information.xoffset = 0
@@ -172,6 +177,13 @@ final class FramebufferScreen: PacedScreen {
             try show(buffer)
             return .flipped(Flip(id: flip.id, time: flip.time, sequence: nil))
         } catch { return .lost(error) }
+    }
+
+    /// Black first: a driver that cannot blank goes on showing what there is.
+    func turnOff() throws(DeviceError) {
+        buffers[0].clear(to: 0)
+        try show(0)
+        try mapping.device.powerDown()
     }
 
     private func show(_ buffer: Int) throws(DeviceError) {

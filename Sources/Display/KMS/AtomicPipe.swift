@@ -179,6 +179,12 @@ final class AtomicPipe: Pipe {
         try request.commit("switch planes off", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
     }
 
+    func turnOff() throws(DeviceError) {
+        var request = AtomicRequest(route.card)
+        request.set(route.crtc, crtc.id("ACTIVE"), 0)
+        try request.commit("switch \(route.connectorName) off", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
+    }
+
     /// The other connectors that are on the CRTC now, each with its property that says so.
     private func sharers() -> [(connector: ConnectorID, property: PropertyID<ConnectorID>)] {
         route.card.knownConnectors().map(\.id).filter { $0 != route.connector }.compactMap { id in

@@ -100,6 +100,8 @@ final class KMSScreen: Screen {
         do throws(DeviceError) { try pipe.hide(planes) } catch { log.debug("an overlay stays on the screen: \(error)") }
     }
 
+    func turnOff() throws(DeviceError) { try pipe.turnOff() }
+
     func collect(at now: HostTime) -> ScreenReport? {
         do throws(DeviceError) {
             while let event = try card.events.next(for: crtc, from: card.fd) {

@@ -51,6 +51,16 @@ final class LegacyPipe: Pipe {
         return drmModeSetCrtc(route.card.fd, route.crtc.rawValue, framebuffer.rawValue, 0, 0, &connector, 1, &timing)
     }
 
+    /// By DPMS. The next modeset switches it on, as the kernel does with each.
+    func turnOff() throws(DeviceError) {
+        guard let property = PropertyTable(route.card, of: route.connector).id("DPMS") else {
+            throw DeviceError("switch \(route.connectorName) off, which has no DPMS", code: EOPNOTSUPP)
+        }
+        let status = drmModeConnectorSetProperty(
+            route.card.fd, route.connector.rawValue, property.rawValue, UInt64(DRM_MODE_DPMS_OFF))
+        if status != 0 { throw DeviceError("switch \(route.connectorName) off", code: status) }
+    }
+
     /// The older calls cannot set planes up with the flip.
     func planes(usesCursor: Bool) -> KMSPlanes? { nil }
     func hide(_ planes: [PlaneProperties]) {}

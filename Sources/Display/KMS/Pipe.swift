@@ -17,6 +17,8 @@ protocol Pipe: AnyObject {
     /// What shows pictures that are not converted, and drawn ones over them, in the mode that has been set; nil where that cannot be.
     /// `usesCursor`: a cursor plane is one of the screen's.
     func planes(usesCursor: Bool) -> KMSPlanes?
+    /// Ends the signal: the display goes to sleep. A modeset has it back. Blocks.
+    func turnOff() throws(DeviceError)
     /// Puts back what was there before the first modeset.
     func restore()
 }

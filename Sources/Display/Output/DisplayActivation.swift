@@ -13,6 +13,9 @@ final class DisplayActivation {
     /// Called when ``screen`` has changed.
     var onChange: ((any Screen)?) -> Void = { _ in }
 
+    /// Whether the display is to be off.
+    private(set) var isDark = false
+
     private var state = DisplayState.absent
     private var finder: DisplayFinder?
     private let seat: Seat
@@ -62,7 +65,7 @@ final class DisplayActivation {
             return
         }
         let before = screen
-        if state != .away {
+        if state != .away, state != .dark {
             perform(state.saw(finder.look(probing: probing, active: screen), at: now), at: now)
             // The display that was active has gone; there may be another one.
             if before != nil, screen == nil, state == .absent {
@@ -114,6 +117,10 @@ final class DisplayActivation {
                 onChange(fresh)
             } catch { perform(state.failed(), at: now) }
         case .deactivate: deactivate()
+        case .darken:
+            do throws(DeviceError) { try screen?.turnOff() } catch { log.warning("the display stays on: cannot \(error)") }
+            onChange(nil)
+            screen = nil
         case .release:
             deactivate()
             nextLook = nil
@@ -155,7 +162,23 @@ final class DisplayActivation {
     func leave() { perform(state.leave(), at: .now) }
 
     /// The virtual terminal has come back to the screen.
-    func comeBack() { perform(state.comeBack(), at: .now) }
+    func comeBack() {
+        perform(state.comeBack(), at: .now)
+        if isDark { darken() }
+    }
+
+    /// Switches the display off, or looks for it and drives it again. One that is in memory stays as it is.
+    func setDark(_ isDark: Bool) {
+        guard finder != nil, isDark != self.isDark else { return }
+        self.isDark = isDark
+        if isDark { darken() } else if state.lighten() { look(probing: true) }
+    }
+
+    private func darken() {
+        let now = HostTime.now
+        perform(state.darken(), at: now)
+        nextLook = state.lookInterval(at: now).map { now + $0 }
+    }
 
     /// How long the end waits for a probe, during which the kernel lets nobody set a mode.
     private static let probeLimit = MediaTime.seconds(1)

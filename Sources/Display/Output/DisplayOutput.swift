@@ -146,6 +146,16 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     /// another one and back. To be called once, before anything is shown.
     package func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void) { seat.observeTerminal(observer) }
 
+    /// Switches the display off, or on again: its signal ends (`ACTIVE` of the CRTC, DPMS, or the framebuffer's blanking), and there is no ``mode``
+    /// until it is back. One in memory stays on. Returns at once.
+    package func setDark(_ isDark: Bool) {
+        shared.withLock { $0.isDark = isDark }
+        posted.wake()
+    }
+
+    /// Whether it is to be off.
+    package var isDark: Bool { shared.withLock { $0.isDark } }
+
     // MARK: The compositor
 
     /// Puts the picture of `scene` into the memory of planes (``VideoPlanes``), or else paints the scene into a spare scan-out buffer.
@@ -296,6 +306,9 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
             case .look: activation.look(probing: true)
             }
         }
+        let isDark = isDark
+        if isDark, !activation.isDark { hidePlanes() }
+        activation.setDark(isDark)
     }
 
     private func collect(_ screen: any Screen, _ isBroken: Bool, at now: HostTime) {

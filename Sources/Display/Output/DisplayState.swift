@@ -5,6 +5,7 @@ import KioskPlatform
 ///     absent ──> settling ──> active       away: the VT is someone else's
 ///        ^──────────┴──── blocked <─┘      blocked: there is a display, but driving it failed; tried again with back-off
 ///                           resting        resting: there is a display, but the driver has refused all that could be tried on it
+///                           dark           dark: it is to be off, whatever there is
 ///
 /// A display that is connected need not be ready: its mode list can still be empty while it boots or while its EDID is being read.
 /// It is then given ``settlingTime``, looked at often; after that it is looked at as seldom as an absent one.
@@ -17,6 +18,7 @@ enum DisplayState: Equatable {
     /// `reactivated` where it had been lost or refused before.
     case active(Target, reactivated: Reactivation? = nil)
     case away
+    case dark
 
     /// What to drive: enough to notice that it has become something else.
     struct Target: Equatable {
@@ -49,6 +51,8 @@ enum DisplayState: Equatable {
         case activate(Target)
         /// Forget the screen: prepared scenes are void.
         case deactivate
+        /// Switch the display off and forget the screen, keeping card and connector.
+        case darken
         /// Forget the screen and let go of the card's master, then let the VT go.
         case release
         /// Become master again, then look.
@@ -67,14 +71,14 @@ enum DisplayState: Equatable {
         case .absent, .active, .resting: .seconds(2)
         case .settling(let since): now - since < Self.settlingTime ? .milliseconds(250) : .seconds(2)
         case .blocked(let failures): .milliseconds(min(125 << Int64(min(failures, 3)), 1000))
-        case .away: nil
+        case .away, .dark: nil
         }
     }
 
     /// The connectors were looked at.
     mutating func saw(_ sighting: Sighting, at now: HostTime) -> Action {
         switch (self, sighting) {
-        case (.away, _): return .none
+        case (.away, _), (.dark, _): return .none
         case (.active(let present, _), .ready(let target, let linkIsBad)):
             return present == target && !linkIsBad ? .none : .activate(target)
         case (_, .ready(let target, _)): return .activate(target)
@@ -103,7 +107,7 @@ enum DisplayState: Equatable {
     /// The modeset to `target` succeeded.
     mutating func activated(_ target: Target, at now: HostTime) {
         switch self {
-        case .away: break
+        case .away, .dark: break
         case .blocked(let failures): self = .active(target, reactivated: Reactivation(failures: failures, time: now))
         case .active(_, let reactivated): self = .active(target, reactivated: reactivated)
         // It has not recovered before it has stood for a while.
@@ -115,7 +119,7 @@ enum DisplayState: Equatable {
     /// The modeset failed, or the card could not be had. The screen that was active before, if any, is gone.
     mutating func failed() -> Action {
         switch self {
-        case .away: return .none
+        case .away, .dark: return .none
         case .blocked(let failures):
             self = .blocked(failures: failures + 1)
             return .none
@@ -137,6 +141,20 @@ enum DisplayState: Equatable {
             self = .blocked(failures: 0)
         }
         return .deactivate
+    }
+
+    /// It is to be off.
+    mutating func darken() -> Action {
+        if self == .away || self == .dark { return .none }
+        defer { self = .dark }
+        return if case .active = self { .darken } else { .none }
+    }
+
+    /// It is to be on again; true where it is to be looked for.
+    mutating func lighten() -> Bool {
+        guard self == .dark else { return false }
+        self = .absent
+        return true
     }
 
     /// The VT is to be given to someone else.

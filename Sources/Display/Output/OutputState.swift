@@ -23,6 +23,8 @@ struct OutputState {
     /// What is shown beside the picture, and without one.
     var background: Color
     var onRotation: (@Sendable (Rotation) -> Void)?
+    /// Whether the display is to be off.
+    var isDark = false
     /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
     /// flip of them.
     var planes: OverlayPlanes?

@@ -29,6 +29,8 @@ protocol Screen: AnyObject {
     func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer
     /// Switches overlay planes off, whatever it takes; blocks.
     func hide(_ planes: [PlaneProperties])
+    /// Switches the display off; the screen is dropped then, and a new one drives it again. Blocks.
+    func turnOff() throws(DeviceError)
     /// What has happened since the last call; nil when nothing has.
     func collect(at now: HostTime) -> ScreenReport?
     /// Puts back what was on the screen before.
@@ -40,6 +42,7 @@ extension Screen {
     var overlayPlanes: (any OverlayHardware)? { nil }
     var videoPlanes: (any VideoHardware)? { nil }
     func hide(_ planes: [PlaneProperties]) {}
+    func turnOff() throws(DeviceError) {}
 }
 
 /// The answer to ``Screen/present(_:video:overlay:id:at:)``.

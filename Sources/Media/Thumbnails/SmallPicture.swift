@@ -6,7 +6,7 @@ import KioskVocabulary
 package struct SmallPicture: Hashable, Sendable {
     /// Pixels across and down; at least 1.
     package let width: Int, height: Int
-    /// Row by row without gaps, 0xFFRRGGBB.
+    /// Row by row without gaps, 0xFFRRGGBB; of a picture that keeps its alpha 0xAARRGGBB, premultiplied.
     package let pixels: [UInt32]
 
     /// A picture of `width` × `height` pixels.
@@ -14,13 +14,14 @@ package struct SmallPicture: Hashable, Sendable {
 }
 
 extension VideoFrame {
-    /// The picture upright, in its own shape, as large as fits into `width` x `height`; what is transparent is black. nil for a picture that
-    /// libswscale cannot read. The corresponding C function is `sws_scale`.
-    func fitted(into width: Int, _ height: Int) -> SmallPicture? {
+    /// The picture upright, in its own shape, as large as fits into `width` x `height`; what is transparent is black, or with `keepsAlpha` stays
+    /// transparent, and then the picture is not enlarged. nil for a picture that libswscale cannot read. The corresponding C function is `sws_scale`.
+    package func fitted(into width: Int, _ height: Int, keepsAlpha: Bool = false) -> SmallPicture? {
         guard self.width > 0, self.height > 0, av.pointee.data.0 != nil, let format = ReadableFormat(av) else { return nil }
         let swaps = orientation.rotation.swapsAxes
         let (across, down) = (Double(self.width) * pixelAspectRatio, Double(self.height))
-        let scale = swaps ? min(Double(width) / down, Double(height) / across) : min(Double(width) / across, Double(height) / down)
+        var scale = swaps ? min(Double(width) / down, Double(height) / across) : min(Double(width) / across, Double(height) / down)
+        if keepsAlpha { scale = min(scale, 1) }
         // As stored, before orientation.
         let limit = swaps ? (height, width) : (width, height)
         let drawnWidth = min(max(Int(saturating: across * scale), 1), limit.0)
@@ -38,7 +39,9 @@ extension VideoFrame {
             for y in 0..<size.height {
                 for x in 0..<size.width {
                     let (column, row) = orientation.stored(x, y, width: drawnWidth, height: drawnHeight)
-                    pixels[y * size.width + x] = Self.overBlack(drawn[row * stride + column])
+                    let pixel = Self.overBlack(drawn[row * stride + column])
+                    pixels[y * size.width + x] =
+                        keepsAlpha ? pixel & 0xFF_FFFF | drawn[row * stride + column] & 0xFF00_0000 : pixel
                 }
             }
             count = size.width * size.height

@@ -9,7 +9,8 @@ import KioskVocabulary
 ///       │ ▼                       │ ▼                    ▼
 ///     paused(hasStarted: false)  paused(hasStarted: true)  waiting
 ///
-/// The clock of the timeline starts once in each generation (``Preroll``), and stands in a pause.
+/// The clock of the timeline starts once in each generation (``Preroll``), and stands in a pause. While it is *held*, as when the display is off, the clock
+/// stands in every phase; what is asked for meanwhile holds afterwards.
 struct PlaybackState: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
         /// The picture stands because it was asked to. `hasStarted`: the clock of this generation ran before, and goes on at once.
@@ -32,6 +33,8 @@ struct PlaybackState: Hashable, Sendable {
     }
 
     private(set) var phase = Phase.waiting
+    /// Whether the clock stands, whatever the phase.
+    private(set) var isHeld = false
     /// Whether the feeder has enqueued all there will ever be in this generation (a playlist that does not loop).
     private(set) var isComplete = false
     /// What observers were told last.
@@ -62,6 +65,13 @@ struct PlaybackState: Hashable, Sendable {
         return .changed
     }
 
+    /// The clock stands from now on, or goes as the phase says.
+    mutating func hold(_ isHeld: Bool) -> Action {
+        if isHeld == self.isHeld { return .none }
+        self.isHeld = isHeld
+        return .changed
+    }
+
     /// Something is asked for that plays, whatever was before: the generation that begins with it does.
     mutating func playAnyway() { phase = .waiting }
 
@@ -88,6 +98,7 @@ struct PlaybackState: Hashable, Sendable {
     mutating func statusChange(ranDry: Bool) -> TimeControlStatus? {
         let now: TimeControlStatus =
             switch phase {
+            case _ where isHeld: .paused
             case .paused, .ended: .paused
             case .waiting: .waitingToPlay
             case .playing: ranDry ? .waitingToPlay : .playing
@@ -100,7 +111,10 @@ struct PlaybackState: Hashable, Sendable {
     // MARK: What is known
 
     /// Whether the clock runs.
-    var isPlaying: Bool { phase == .playing }
+    var isPlaying: Bool { phase == .playing && !isHeld }
+
+    /// Whether the clock is to start as soon as enough is decoded.
+    var awaitsClock: Bool { phase == .waiting && !isHeld }
 
     /// Whether all there is has been on the screen to its end.
     var hasEnded: Bool { phase == .ended }

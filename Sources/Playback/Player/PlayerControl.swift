@@ -54,6 +54,9 @@ extension PlaybackEngine {
     /// Pauses when playing or waiting, plays when paused.
     package func togglePlayback() { perform(.togglePlayback) }
 
+    /// Has picture and sound stand, whatever plays or is asked for meanwhile; false has them go on. Nothing is decoded beyond what is queued.
+    package func setHeld(_ isHeld: Bool) { setPlaying(at: nil) { playback, _ in playback.hold(isHeld) } }
+
     func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
         go { pipeline in
             let first = pipeline.cursor.first

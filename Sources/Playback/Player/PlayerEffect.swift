@@ -60,10 +60,12 @@ extension PlaybackEngine {
         return pipeline.withLock { pipeline -> PlayerEffect in
             let move = pipeline.moves.last
             if move.number != before { return .move(number: move.number, generation: move.generation) }
+            // What is held stands, whatever is asked for.
+            if pipeline.playback.hasEnded || pipeline.playback.isHeld { return .none }
             switch command {
-            case .play: return pipeline.playback.hasEnded ? .none : .running
-            case .pause: return pipeline.playback.hasEnded ? .none : .standing
-            case .togglePlayback: return pipeline.playback.hasEnded ? .none : pipeline.playback.wantsPlay ? .running : .standing
+            case .play: return .running
+            case .pause: return .standing
+            case .togglePlayback: return pipeline.playback.wantsPlay ? .running : .standing
             default: return .none
             }
         }

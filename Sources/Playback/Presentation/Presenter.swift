@@ -263,7 +263,7 @@ struct Presenter: ~Copyable {
 
     /// Whether only the clock is missing. The bare background needs none: what follows it is shown at once, and begins then.
     private func awaitsStart(_ pipeline: borrowing Pipeline) -> Bool {
-        pipeline.playback.phase == .waiting && shownGeneration == pipeline.generation
+        pipeline.playback.awaitsClock && shownGeneration == pipeline.generation
             && (pipeline.screen.place?.playthrough != nil || pipeline.playback.isComplete)
     }
 

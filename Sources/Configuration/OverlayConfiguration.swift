@@ -1,0 +1,135 @@
+// [[overlay]].
+import KioskPlatform
+import KioskVocabulary
+import Schedule
+
+extension Configuration {
+    /// `[[overlay]]`: what stands over the picture.
+    package struct Overlay: Hashable, Sendable {
+        package var name = ""
+        package var kind = OverlayKind.text
+        /// Of a text or a QR code.
+        package var text: String?
+        /// An absolute path: of a text, or of a picture.
+        package var file: String?
+        /// Of a clock, as strftime(3) has it.
+        package var format = "%H:%M"
+        /// Of its names of days and months; nil is the machine's.
+        package var locale: String?
+        package var look = OverlayLook()
+        package var order = 0
+        /// Names and places of the items that it lies over; empty for all.
+        package var items: [String] = []
+        package var time = TimeRule()
+
+        package init() {}
+    }
+}
+
+extension Configuration.Overlay: TimedRow {
+    static let keys: [Key<Self>] = keyList {
+        """
+        What kiosk ctl overlay calls it: kiosk ctl overlay news "We close at six" has this one say something else, and kiosk ctl overlay news takes that
+        back.
+        """
+        Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
+        """
+        "text" shows text, or what is in file. "clock" shows the time, as format says. "image" shows the picture in file. "qr" shows a QR code of text.
+        """
+        Key("kind", \.kind, .word)
+        "What it says, up to ten lines with \\n between them. No default. An example:"
+        Key("text", \.text, .lines("a text", longest: 1000), example: "\"Open until six\"")
+        """
+        The file that the text is read from, instead of text, or the picture. It is watched: what is written into it is shown as soon as it is complete. No
+        default. An example:
+        """
+        Key("file", \.file, .path("a path"), example: "\"/srv/news.txt\"")
+        """
+        How a clock is written, as in date(1): "%H:%M:%S", "%A, %d %B %Y". It changes at the vblank at which its second begins. The names of days and
+        months are those of locale, which has to be installed (locale -a). No default: the language of the machine.
+        """
+        Key("format", \.format, .line("a format such as \"%H:%M\"", longest: 200))
+        Key("locale", \.locale, .line("a locale such as \"de_DE.UTF-8\"", longest: 100), example: "\"de_DE.UTF-8\"")
+        """
+        Where it is: anchor places it in region (left, top, width and height in hundredths of the display), within [display] safe-area. A text that is too wide
+        for it is broken into lines.
+        """
+        Key("anchor", \.look.anchor, .word)
+        Key("region", \.look.region, .region)
+        """
+        How high a line of the text, the picture or the QR code is: in hundredths of the display's height, or in millimetres, as "12mm".
+        """
+        Key("size", \.look.size, .text("a size such as \"5%\" or \"12mm\"", pattern: "^[0-9.]+(%|mm)$"))
+        """
+        The font, as in [theme]; its colour; the colour of what is behind the text, and how much of that is seen, from 0 to 100; and the colour of the
+        letters' edge. "none" is no colour.
+        """
+        Key("font", \.look.font, .line("the name of a font family", longest: 200))
+        Key("color", \.look.color, .color("#ffffff"))
+        Key("background", \.look.background, .colorOrNone("#000000"), shown: "\"none\"")
+        Key("background-opacity", \.look.backgroundOpacity, .number(in: 0...100))
+        Key("outline", \.look.outline, .colorOrNone("#000000"))
+        "How much of all of it is seen, from 0 to 100."
+        Key("opacity", \.look.opacity, .number(in: 0...100))
+        "Of two that lie over each other the one with the higher order is in front."
+        Key("order", \.order, .priority)
+        """
+        Over which items it lies: titles, names of files with * and ? in them, and paths of files and folders. All of them, if none is named. An example:
+        """
+        Key("for", \.items, .texts("[\"offers/\", \"*.jpg\"]"), example: "[\"offers/\", \"*.jpg\"]")
+        for key in timeKeys { key }
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        checkTime(row, table)
+        switch row.kind {
+        case .text, .clock: break
+        case .image: table.require("file", "say which picture")
+        case .qr: table.require("text", "say what it is to lead to")
+        }
+        // What is named beneath the folder of the file is a path.
+        row.items = row.items.map { item in
+            item.contains("/") && !item.hasPrefix("/") ? PlaylistSource(item, relativeTo: table.folder).location : item
+        }
+    }
+}
+
+extension Kind where Value == String {
+    /// Up to ten lines of text, `longest` characters in all.
+    fileprivate static func lines(_ expected: String, longest: Int) -> Self {
+        Self(
+            "\(expected) of at most ten lines and \(longest) characters",
+            schema: "\"type\": \"string\", \"minLength\": 1, \"maxLength\": \(longest)", shown: quoted
+        ) { value, _ in
+            guard let text = value.string, 1...longest ~= text.unicodeScalars.count, text.count(where: { $0 == "\n" }) < 10 else { return nil }
+            return text.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" } ? nil : text
+        }
+    }
+}
+
+extension Kind where Value == Color? {
+    /// `#rrggbb`, or `none`, which becomes nil.
+    fileprivate static func colorOrNone(_ example: String) -> Self {
+        Self(
+            "a colour such as \"\(example)\", or \"none\"", schema: #""type": "string", "pattern": "^(none|#[0-9A-Fa-f]{6})$""#,
+            shown: { $0.map { quoted($0.description) } ?? quoted("none") }
+        ) { value, _ in
+            guard let text = value.string, text != "none" else { return value.string.map { _ in nil } }
+            return Color(text).map { .some($0) }
+        }
+    }
+}
+
+extension Kind where Value == [String] {
+    /// A list of up to a hundred texts.
+    fileprivate static func texts(_ example: String) -> Self {
+        Self(
+            "a list of up to 100 texts such as \(example)", schema: #""type": "array", "maxItems": 100, "items": { "type": "string" }"#,
+            shown: { "[\($0.map(quoted).joined(separator: ", "))]" }
+        ) { value, _ in
+            guard case .array(let items) = value, items.count <= 100 else { return nil }
+            let texts = items.compactMap { $0.kind.string }.filter { !$0.isEmpty && !$0.contains("\0") }
+            return texts.count == items.count ? texts : nil
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import CCairo
+import CQRCode
+import KioskMedia
+import KioskPlayback
+import KioskVocabulary
+
+/// Draws what overlays say, each as one surface: text with pango, pictures at their size, QR codes with libqrencode. One thread's.
+struct OverlayDrawing: ~Copyable {
+    private final class Font {
+        let typesetter: Typesetter
+        init(_ name: String) { typesetter = Typesetter(font: name) }
+    }
+
+    private var fonts: [String: Font] = [:]
+
+    /// A text of lines that are `height` pixels high, no wider than `width`; nil where there is nothing to be seen of it.
+    mutating func text(_ text: String, _ look: OverlayLook, height: Int, width: Int) -> Surface? {
+        if text.allSatisfy(\.isWhitespace) { return nil }
+        let font = fonts[look.font] ?? Font(look.font)
+        fonts[look.font] = font
+        // A line is a quarter higher than the font.
+        let size = max(Double(height) * 0.8, 4)
+        let edge = look.outline == nil ? 0 : max(1, (size / 16).rounded())
+        let padding = look.background == nil ? edge : max(edge, (Double(height) * 0.3).rounded())
+        let room = max(Double(width) - 2 * padding, size)
+        return unsafe font.typesetter.withLines(text, size: size, width: room, alignment: look.anchor.alignment) { layout, drawn in
+            let (left, across, down) = drawn
+            return Canvas.surface(Int(across + 2 * padding), Int(down + 2 * padding)) { canvas in
+                if let background = look.background {
+                    let opacity = Double(look.backgroundOpacity) / 100
+                    canvas.rounded(
+                        0, 0, Double(canvas.width), Double(canvas.height), (padding * 0.6).rounded(), .color(background, opacity))
+                }
+                unsafe cairo_move_to(canvas.raw, padding - left, padding)
+                if let outline = look.outline {
+                    unsafe pango_cairo_layout_path(canvas.raw, layout)
+                    canvas.set(.color(outline, 1))
+                    unsafe cairo_set_line_width(canvas.raw, 2 * edge)
+                    unsafe cairo_set_line_join(canvas.raw, CAIRO_LINE_JOIN_ROUND)
+                    unsafe cairo_stroke(canvas.raw)
+                    unsafe cairo_move_to(canvas.raw, padding - left, padding)
+                }
+                canvas.set(.color(look.color, 1))
+                unsafe pango_cairo_show_layout(canvas.raw, layout)
+            }
+        }
+    }
+
+    /// A picture `height` pixels high, or as high as one is that is not wider than `width`. Its pixels are premultiplied.
+    func picture(_ picture: SmallPicture, height: Int, width: Int) -> Surface? {
+        guard picture.width > 0, picture.height > 0, height > 0, width > 0 else { return nil }
+        let scale = min(Double(height) / Double(picture.height), Double(width) / Double(picture.width))
+        let size = (
+            max(1, Int((Double(picture.width) * scale).rounded())), max(1, Int((Double(picture.height) * scale).rounded()))
+        )
+        if size == (picture.width, picture.height) { return Surface(width: size.0, height: size.1, pixels: picture.pixels) }
+        return Canvas.surface(size.0, size.1) { canvas in
+            unsafe picture.pixels.withUnsafeBufferPointer { pixels in
+                // cairo only reads from a surface that is painted with.
+                let memory = unsafe UnsafeMutableRawPointer(mutating: pixels.baseAddress!).assumingMemoryBound(to: UInt8.self)
+                let source = unsafe cairo_image_surface_create_for_data(
+                    memory, CAIRO_FORMAT_ARGB32, Int32(picture.width), Int32(picture.height), Int32(picture.width * 4))
+                unsafe cairo_scale(canvas.raw, Double(size.0) / Double(picture.width), Double(size.1) / Double(picture.height))
+                unsafe cairo_set_source_surface(canvas.raw, source, 0, 0)
+                unsafe cairo_pattern_set_filter(cairo_get_source(canvas.raw), CAIRO_FILTER_BEST)
+                // Else its edges are mixed with what is beyond them.
+                unsafe cairo_pattern_set_extend(cairo_get_source(canvas.raw), CAIRO_EXTEND_PAD)
+                unsafe cairo_paint(canvas.raw)
+                canvas.set(.black(1))
+                unsafe cairo_surface_destroy(source)
+            }
+        }
+    }
+
+    /// A QR code of about `height` pixels with the margin that readers need: four of its modules, each of which is a whole number of pixels. nil where the
+    /// text is too long for one, or libqrencode is not installed.
+    func code(_ text: String, height: Int) -> Surface? {
+        var modules = [UInt8](repeating: 0, count: Int(KIOSK_QR_LONGEST_SIDE * KIOSK_QR_LONGEST_SIDE))
+        let side = unsafe modules.withUnsafeMutableBufferPointer { unsafe Int(kiosk_qr_encode(text, $0.baseAddress)) }
+        guard side > 0 else { return nil }
+        let whole = side + 8
+        let scale = max(1, height / whole)
+        return Canvas.surface(whole * scale, whole * scale) { canvas in
+            canvas.fill(.white)
+            canvas.set(.black(1))
+            for y in 0..<side {
+                for x in 0..<side where modules[y * side + x] & 1 == 1 {
+                    unsafe cairo_rectangle(
+                        canvas.raw, Double((x + 4) * scale), Double((y + 4) * scale), Double(scale), Double(scale))
+                }
+            }
+            unsafe cairo_fill(canvas.raw)
+        }
+    }
+}
+
+extension OverlayAnchor {
+    /// How lines lie above each other.
+    fileprivate var alignment: PangoAlignment {
+        switch shares.x {
+        case 0: PANGO_ALIGN_LEFT
+        case 1: PANGO_ALIGN_RIGHT
+        default: PANGO_ALIGN_CENTER
+        }
+    }
+}

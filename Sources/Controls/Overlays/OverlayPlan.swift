@@ -1,0 +1,182 @@
+import Configuration
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import Logging
+import Schedule
+
+/// What overlays say at a moment, and where they are: pure values, from the configuration, the clock, the item on the screen and what programs have asked for.
+struct OverlayEntry: Sendable {
+    /// What a program has it say, and until when.
+    struct Order: Hashable, Sendable {
+        var text: String
+        var until: HostTime?
+    }
+
+    var settings: Configuration.Overlay
+    /// What is in its file; nil while there is none.
+    var fileText: String?
+    var picture: LoadedPicture?
+    var order: Order?
+    /// Whether the configuration knows nothing of it.
+    private(set) var isMessage = false
+
+    init(_ settings: Configuration.Overlay) { self.settings = settings }
+
+    /// One that a program has asked for, and of which the configuration knows nothing: a line that can be read on everything.
+    init(message name: String) {
+        settings = Configuration.Overlay()
+        settings.name = name
+        settings.look.anchor = .bottom
+        settings.look.size = .percent(6)
+        (settings.look.background, settings.look.backgroundOpacity) = (.black, 80)
+        settings.order = 1000
+        isMessage = true
+    }
+
+    /// A picture, known by the object.
+    final class LoadedPicture: Sendable {
+        let picture: SmallPicture
+        init(_ picture: SmallPicture) { self.picture = picture }
+    }
+
+    /// What is drawn.
+    enum Content: Hashable {
+        case text(String)
+        case code(String)
+        case picture(LoadedPicture)
+
+        static func == (a: Content, b: Content) -> Bool {
+            switch (a, b) {
+            case (.text(let a), .text(let b)), (.code(let a), .code(let b)): a == b
+            case (.picture(let a), .picture(let b)): a === b
+            default: false
+            }
+        }
+
+        func hash(into hasher: inout Hasher) {
+            switch self {
+            case .text(let text): hasher.combine(text)
+            case .code(let text): hasher.combine("qr" + text)
+            case .picture(let picture): hasher.combine(ObjectIdentifier(picture))
+            }
+        }
+    }
+
+    /// What it shows; nil for nothing. `isRight`: whether the clock may be shown, and decides.
+    func content(
+        at second: Int64, _ now: HostTime, isRight: Bool, over item: PlaylistItem?, _ clock: LocalClock, _ formats: ClockFormats
+    ) -> Content? {
+        if let order, order.until.map({ now < $0 }) ?? true {
+            return settings.kind == .qr ? .code(order.text) : .text(order.text)
+        }
+        guard settings.time.isAlways || isRight && clock.isOn(settings.time, at: second), lies(over: item) else { return nil }
+        switch settings.kind {
+        case .text: return (fileText ?? settings.text).map { .text($0) }
+        case .clock: return isRight ? .text(formats.text(settings, at: second, clock.zone)) : nil
+        case .image: return picture.map { .picture($0) }
+        case .qr: return settings.text.map { .code($0) }
+        }
+    }
+
+    /// Whether it is for an item.
+    func lies(over item: PlaylistItem?) -> Bool {
+        if settings.items.isEmpty { return true }
+        guard let item else { return false }
+        let name = item.source.split(separator: "/").last.map(String.init) ?? item.source
+        return settings.items.contains { pattern in
+            if pattern == item.title || pattern == item.source { return true }
+            if pattern.contains("/") {
+                let folder = pattern.hasSuffix("/") ? pattern : pattern + "/"
+                return unsafe item.source.hasPrefix(folder) || fnmatch(pattern, item.source, 0) == 0
+            }
+            return unsafe fnmatch(pattern, name, 0) == 0
+        }
+    }
+
+    /// Whether it shows seconds, or minutes; nil for what no clock changes.
+    var tick: Int64? { settings.kind == .clock && order == nil ? ClockFormats.tick(settings.format) : nil }
+}
+
+/// The texts of clocks: strftime(3) in a time zone of ours and a language of the machine's.
+@safe final class ClockFormats {
+    private var locales: [String: locale_t?] = unsafe [:]
+
+    deinit { for unsafe case let locale? in unsafe locales.values { unsafe freelocale(locale) } }
+
+    /// Every how many seconds a format says something else: 1 or 60.
+    static func tick(_ format: String) -> Int64 {
+        var rest = format[...]
+        while let sign = rest.firstIndex(of: "%") {
+            rest = rest[rest.index(after: sign)...].drop { "_-0^#EO123456789".contains($0) }
+            guard let letter = rest.first else { break }
+            if "ScrsTX+".contains(letter) { return 1 }
+            rest = rest.dropFirst()
+        }
+        return 60
+    }
+
+    /// The time at an instant, in seconds since 1970.
+    func text(_ settings: Configuration.Overlay, at instant: Int64, _ zone: TimeZoneRules) -> String {
+        let local = zone.local(at: instant)
+        let (year, month, day) = local.date.numbers
+        var time = unsafe tm()
+        unsafe time.tm_year = Int32(year - 1900)
+        unsafe time.tm_mon = Int32(month - 1)
+        unsafe time.tm_mday = Int32(day)
+        unsafe time.tm_hour = Int32(local.second / 3600)
+        unsafe time.tm_min = Int32(local.second / 60 % 60)
+        unsafe time.tm_sec = Int32(local.second % 60)
+        unsafe time.tm_wday = Int32(local.date.weekday.rawValue + 1) % 7
+        unsafe time.tm_yday = Int32(local.date.day - (CalendarDate(year: year, month: 1, day: 1)?.day ?? local.date.day))
+        unsafe time.tm_gmtoff = zone.offset(at: instant)
+        var text = [CChar](repeating: 0, count: 1024)
+        let locale = unsafe self.locale(settings.locale ?? "")
+        let length = unsafe strftime_l(&text, text.count, settings.format, &time, locale)
+        return String(decoding: text.prefix(length).map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    private func locale(_ name: String) -> locale_t? {
+        if let known = unsafe locales[name] { return unsafe known }
+        var made = unsafe newlocale(LC_TIME_MASK | LC_CTYPE_MASK, name, nil)
+        if unsafe made == nil {
+            if !name.isEmpty { log.warning("no locale “\(name)” is installed (locale -a lists those that are): English is written") }
+            unsafe made = unsafe newlocale(LC_TIME_MASK | LC_CTYPE_MASK, "C.UTF-8", nil)
+        }
+        unsafe locales[name] = unsafe made
+        return unsafe made
+    }
+}
+
+/// Where an overlay is on a screen.
+struct OverlayBox: Hashable {
+    /// Pixels of its region that are within the safe area.
+    let x: Int, y: Int, width: Int, height: Int
+    /// How high a line of text or a picture is.
+    let size: Int
+
+    /// `safeArea`: hundredths of the screen that are left free at each side.
+    init(_ look: OverlayLook, on screen: ScreenGeometry, safeArea: Int) {
+        let (across, down) = (screen.width * safeArea / 100, screen.height * safeArea / 100)
+        let (width, height) = (Double(screen.width), Double(screen.height))
+        let left = max(Int((look.region.x * width).rounded()), across), top = max(Int((look.region.y * height).rounded()), down)
+        let right = min(Int(((look.region.x + look.region.width) * width).rounded()), screen.width - across)
+        let bottom = min(Int(((look.region.y + look.region.height) * height).rounded()), screen.height - down)
+        (x, y, self.width, self.height) = (left, top, max(1, right - left), max(1, bottom - top))
+        size =
+            switch look.size {
+            case .percent(let share): max(1, Int((height * share / 100).rounded()))
+            case .millimetres(let length): min(screen.pixels(length), screen.height)
+            }
+    }
+
+    /// Where a surface of that size goes.
+    func place(_ surface: Surface, _ anchor: OverlayAnchor) -> (x: Int, y: Int) {
+        let shares = anchor.shares
+        return (
+            x + Int((Double(width - surface.width) * shares.x).rounded()), y + Int((Double(height - surface.height) * shares.y).rounded())
+        )
+    }
+}

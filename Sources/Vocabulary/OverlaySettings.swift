@@ -1,0 +1,80 @@
+import KioskPlatform
+
+/// What an overlay is.
+package enum OverlayKind: String, Hashable, Sendable, CaseIterable {
+    case text, clock, image, qr
+}
+
+/// Where in its region something lies.
+package enum OverlayAnchor: String, Hashable, Sendable, CaseIterable {
+    case topLeft = "top-left"
+    case top
+    case topRight = "top-right"
+    case left, center, right
+    case bottomLeft = "bottom-left"
+    case bottom
+    case bottomRight = "bottom-right"
+
+    /// The share of the free room that is left of it, and above it: 0, a half or 1.
+    package var shares: (x: Double, y: Double) {
+        let x: Double =
+            switch self {
+            case .topLeft, .left, .bottomLeft: 0
+            case .top, .center, .bottom: 0.5
+            case .topRight, .right, .bottomRight: 1
+            }
+        let y: Double =
+            switch self {
+            case .topLeft, .top, .topRight: 0
+            case .left, .center, .right: 0.5
+            case .bottomLeft, .bottom, .bottomRight: 1
+            }
+        return (x, y)
+    }
+}
+
+/// How high something is drawn: in hundredths of the screen's height, or in millimetres. Its text is `5%` or `12mm`.
+package enum OverlaySize: Hashable, Sendable, LosslessStringConvertible {
+    /// 0.5…100.
+    case percent(Double)
+    /// 1…2000.
+    case millimetres(Double)
+
+    package init?(_ text: String) {
+        guard let match = text.wholeMatch(of: /([0-9]{1,4}(?:\.[0-9]{1,3})?)(%|mm)/), let number = Double(match.1) else { return nil }
+        if match.2 == "%" {
+            guard 0.5...100 ~= number else { return nil }
+            self = .percent(number)
+        } else {
+            guard 1...2000 ~= number else { return nil }
+            self = .millimetres(number)
+        }
+    }
+
+    package var description: String {
+        func short(_ number: Double) -> String { number == number.rounded() ? "\(Int(number))" : "\(number)" }
+        return switch self {
+        case .percent(let number): short(number) + "%"
+        case .millimetres(let number): short(number) + "mm"
+        }
+    }
+}
+
+/// How an overlay looks, whatever it says: the keys of `[[overlay]]` that are about that.
+package struct OverlayLook: Hashable, Sendable {
+    package var region = Region.full
+    package var anchor = OverlayAnchor.bottomRight
+    package var size = OverlaySize.percent(5)
+    package var font = "Inter, sans-serif"
+    package var color = Color.white
+    /// Behind the text; nil for none.
+    package var background: Color?
+    /// How much of that is seen, 0…100.
+    package var backgroundOpacity = 70
+    /// Around the letters; nil for none.
+    package var outline: Color? = .black
+    /// 0…100.
+    package var opacity = 100
+
+    package init() {}
+}

@@ -1,0 +1,132 @@
+import Commands
+import Configuration
+import Content
+import Controls
+import Glibc
+import KioskDisplayCore
+import KioskMedia
+import KioskPlatform
+import KioskPlayback
+import KioskReaderProtocol
+import KioskReaders
+import KioskVocabulary
+import Logging
+import Remote
+
+/// What stands over the picture: the board that draws it, the files that it shows, and what programs ask for.
+final class OverlayWiring: Sendable {
+    private struct State {
+        var watches: [String: PlaylistExpansion] = [:]
+        var configuration: Configuration
+    }
+
+    private let board: OverlayBoard
+    private let state: Monitor<State>
+    private let log = Logger(label: "overlay")
+
+    /// No more of a file is read.
+    private static let longestText = 64 << 10
+    /// No more lines of it are shown.
+    private static let mostLines = 20
+    /// A picture is kept no larger than this.
+    private static let largestPicture = 2048
+
+    init(_ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput) {
+        board = OverlayBoard(configuration, player: player, screen: display)
+        state = Monitor(State(configuration: configuration))
+        watch(configuration)
+    }
+
+    func setConfiguration(_ configuration: Configuration) {
+        let isSame = state.withLock { state in
+            defer { state.configuration = configuration }
+            return state.configuration.overlays == configuration.overlays && state.configuration.place == configuration.place
+                && state.configuration.display.safeArea == configuration.display.safeArea
+        }
+        if isSame { return }
+        board.setConfiguration(configuration)
+        watch(configuration)
+    }
+
+    /// Carries out what a program asks for; the overlays as they are then.
+    func handle(_ name: String?, _ text: String?, for time: MediaTime?) throws(ControlRefusal) -> [String: JSONValue] {
+        if let name, !board.say(text, on: name, for: time) {
+            throw ControlRefusal(code: "too-many", message: "there are too many overlays that kiosk.conf does not name")
+        }
+        return [
+            "overlays": .array(
+                board.all.map { overlay in
+                    .object([
+                        "name": overlay.name.json, "text": overlay.text?.json ?? .null,
+                        "left": overlay.left.map { .number($0.seconds.rounded()) } ?? .null,
+                    ])
+                })
+        ]
+    }
+
+    /// Looks after the files of the overlays.
+    private func watch(_ configuration: Configuration) {
+        let kinds = Dictionary(
+            configuration.overlays.compactMap { overlay in overlay.file.map { ($0, overlay.kind) } }, uniquingKeysWith: { first, _ in first })
+        state.withLock { state in
+            for (file, watch) in state.watches where kinds[file] == nil {
+                watch.stop()
+                state.watches[file] = nil
+            }
+            for (file, kind) in kinds where state.watches[file] == nil {
+                let watch = PlaylistExpansion(file: file)
+                state.watches[file] = watch
+                watch.start { [board, log, readers = configuration.readers] news in
+                    switch news {
+                    case .items(let items, _):
+                        let isThere = items.first?.version != nil
+                        if !isThere { log.warning("\(file) is not there: the overlay of it is left out until it is") }
+                        if kind == .image {
+                            board.setPicture(isThere ? Self.picture(file, readers, log) : nil, of: file)
+                        } else {
+                            board.setText(isThere ? Self.text(file, log) : nil, of: file)
+                        }
+                    case .problem(let problem): log.warning("\(problem)")
+                    case .note: break
+                    }
+                }
+            }
+        }
+    }
+
+    /// The lines of a file in UTF-8, without what cannot be shown; nil where it cannot be read.
+    static func text(_ file: String, _ log: Logger) -> String? {
+        guard let bytes = SmallFile.bytes(file, atMost: longestText) else {
+            log.warning("\(file) cannot be read: \(SystemError())")
+            return nil
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        let lines = text.split(whereSeparator: \.isNewline).prefix(mostLines).map { line in
+            String(
+                String.UnicodeScalarView(line.unicodeScalars.filter { $0.properties.generalCategory != .control && $0 != "\u{feff}" }))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// A picture as a reader decodes it; nil where there is none, which is logged.
+    private static func picture(_ file: String, _ readers: Readers, _ log: Logger) -> SmallPicture? {
+        do throws(MediaError) {
+            let client = try ReaderClient(OpenOrder(.play, file), by: readers, Interruption())
+            if let frame = client.nextFrame()?.intoFrame(),
+                let picture = frame.fitted(into: largestPicture, largestPicture, keepsAlpha: true)
+            {
+                return picture
+            }
+            log.warning("\(file): there is no picture in it")
+        } catch { log.warning("\(file): \(error.reason.text)") }
+        return nil
+    }
+
+    func stop() {
+        board.stop()
+        state.withLock { state in
+            for watch in state.watches.values { watch.stop() }
+            state.watches = [:]
+        }
+    }
+}
