@@ -93,7 +93,8 @@ let package = Package(
         .target(
             name: "Controls",
             dependencies: [
-                "CCairo", "CQRCode", "Configuration", "Schedule", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore", "KioskPlayback",
+                "CCairo", "CQRCode", "Configuration", "Schedule", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore",
+                "KioskPlayback",
                 "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
@@ -257,7 +258,8 @@ let package = Package(
             name: "ControlsTests",
             dependencies: [
                 "KioskReaders",
-                "Controls", "CCairo", "KioskAudioCore", "KioskDisplayCore", "KioskInputCore", "KioskMedia", "KioskPlayback",
+                "Controls", "CCairo", "CQRCode", "Configuration", "Schedule", "KioskAudioCore", "KioskDisplayCore", "KioskInputCore",
+                "KioskMedia", "KioskPlayback",
                 "KioskVocabulary",
                 "KioskPlatform", "TestSupport",
             ],

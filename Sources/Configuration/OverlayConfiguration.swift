@@ -101,7 +101,9 @@ extension Kind where Value == String {
             "\(expected) of at most ten lines and \(longest) characters",
             schema: "\"type\": \"string\", \"minLength\": 1, \"maxLength\": \(longest)", shown: quoted
         ) { value, _ in
-            guard let text = value.string, 1...longest ~= text.unicodeScalars.count, text.count(where: { $0 == "\n" }) < 10 else { return nil }
+            guard let text = value.string, 1...longest ~= text.unicodeScalars.count, text.count(where: { $0 == "\n" }) < 10 else {
+                return nil
+            }
             return text.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" } ? nil : text
         }
     }

@@ -67,7 +67,8 @@ final class OverlayWiring: Sendable {
     /// Looks after the files of the overlays.
     private func watch(_ configuration: Configuration) {
         let kinds = Dictionary(
-            configuration.overlays.compactMap { overlay in overlay.file.map { ($0, overlay.kind) } }, uniquingKeysWith: { first, _ in first })
+            configuration.overlays.compactMap { overlay in overlay.file.map { ($0, overlay.kind) } },
+            uniquingKeysWith: { first, _ in first })
         state.withLock { state in
             for (file, watch) in state.watches where kinds[file] == nil {
                 watch.stop()

@@ -16,6 +16,8 @@ final class PowerWiring: Sendable {
         var isDark = false
         /// What was touched first while it was off, and is not let go yet.
         var taken: Set<Touched> = []
+        /// When that was: a touch can be a contact and a key in one report.
+        var takenAt: HostTime?
         /// Whether there is a thread that waits for ``DisplayPower/nextChange``.
         var isTimed = false
         var isStopping = false
@@ -72,8 +74,10 @@ final class PowerWiring: Sendable {
             if isOrder { return false }
             if isEnd { return state.taken.remove(touched) != nil }
             if state.taken.contains(touched) { return true }
-            guard state.power.touched(at: event.time) else { return false }
+            let isSame = event.time == state.takenAt
+            guard state.power.touched(at: event.time) || isSame else { return false }
             state.taken.insert(touched)
+            state.takenAt = event.time
             return true
         }
     }

@@ -115,7 +115,9 @@ struct ScheduleReport {
     private func add(_ time: Int64, to table: inout TextTable) {
         let moment = schedule.moment(at: time)
         if moment.isDark {
-            let nights = schedule.nights.compactMap(\.program).filter { configuration.clock.isOn(configuration.programs[$0].time, at: time) }
+            let nights = schedule.nights.compactMap(\.program).filter {
+                configuration.clock.isOn(configuration.programs[$0].time, at: time)
+            }
             let night = nights.max { configuration.programs[$0].priority < configuration.programs[$1].priority }
             table.add([
                 shown(time), "the display is off" + (night.map { ": program “\(configuration.programs[$0].name)”" } ?? ""), reason(night),
@@ -161,7 +163,9 @@ struct ScheduleReport {
             let played = moment.isDark ? [] : schedule.played(of: moment.on)
             seen.formUnion(played)
             let next = schedule.nextChange(after: time, before: end)
-            if played.isEmpty, !moment.isDark, time < start + 7 * 86_400, configuration.playback.fallback == nil { holes.append((time, next ?? end)) }
+            if played.isEmpty, !moment.isDark, time < start + 7 * 86_400, configuration.playback.fallback == nil {
+                holes.append((time, next ?? end))
+            }
             guard let next else { break }
             if seen.count == schedule.entries.count, next > start + 7 * 86_400 { break }
             time = next

@@ -143,7 +143,8 @@ extension ScheduleState {
     /// What a configuration says.
     init(_ configuration: Configuration, after former: ScheduleState? = nil) {
         self.init(
-            configuration.schedule, timers: configuration.timers.map { Timer($0.moment, $0.time, sets: $0.command.property) }, after: former)
+            configuration.schedule, timers: configuration.timers.map { Timer($0.moment, $0.time, sets: $0.command.property) }, after: former
+        )
     }
 }
 

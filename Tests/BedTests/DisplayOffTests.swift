@@ -18,8 +18,9 @@ extension BedTests {
             #expect(lit.isEmpty, "\(lit.count) vblanks from \(from) to \(to)")
         }
 
-        @Test(arguments: [0, 2]) func `it goes off and on again and again, and what is played stands meanwhile`(overlays: Int) async throws {
-            let clip = try BedGallery.clip("loop30", frames: 150, frameRate: 30)
+        @Test(arguments: [0, 2]) func `it goes off and on again and again, and what is played stands meanwhile`(overlays: Int) async throws
+        {
+            let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let socket = Self.socket(), turns = Proof.isThorough ? 50 : 6
             defer { unlink(socket) }
             let configuration = KioskConfiguration(control: "socket = \"\(socket)\"")
@@ -53,8 +54,26 @@ extension BedTests {
             #expect(far == [], "\(far)")
         }
 
+        @Test func `what is paused, with its controls on the screen, goes off and comes back`() async throws {
+            let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+            let socket = Self.socket()
+            defer { unlink(socket) }
+            let configuration = KioskConfiguration(control: "socket = \"\(socket)\"")
+            let machine = Machine { ($0.time, $0.hasTouchScreen) = (.free, true) }
+            let record = try await Bed.run("off-paused", for: .seconds(9), playing: [clip], .kiosk(configuration), on: machine) { at in
+                at(2, .tap(300, 300), "pause")
+                at(4, Self.ctl("display off", socket), "off")
+                at(6, Self.ctl("display on", socket), "on")
+            }
+            Self.expectDark(record, from: record.time(of: "off"), to: record.time(of: "on"))
+            let last = try #require(record.frames.last { $0.time < record.time(of: "off") })
+            let after = record.vblanks.filter { $0.time > record.time(of: "on") + .milliseconds(300) }
+            #expect(after.count > 100 && after.allSatisfy { $0.number == last.number && !$0.overlays.isEmpty })
+            #expect(record.status == 0)
+        }
+
         @Test func `the clock switches it off and on, and a touch wakes it for a while and does nothing else`() async throws {
-            let clip = try BedGallery.clip("loop30", frames: 60, frameRate: 30)
+            let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
             let times = """
                 source = "\(clip.path)"
                 [place]

@@ -38,6 +38,25 @@ import Testing
         #expect(stage.wait(for: held + 3))
     }
 
+    /// It would be prepared again and again for the overlay, and never be: a processor for nothing.
+    @Test func nothingIsPreparedInTheDarkForWhatLiesOverAPausedPicture() throws {
+        let display = RecordingDisplay()
+        let stage = Stage([PlaylistItem(source: try Reel.long())], display: display)
+        #expect(stage.wait(for: 1005))
+        let held = try #require(stage.pause())
+        let surface = Surface(width: 4, height: 4, pixels: Array(repeating: 0xff00_ff00, count: 16))
+        stage.player.setOverlay(Overlay(pictures: [.init(surface: surface, x: 0, y: 0)]))
+        #expect(stage.waitUntilStill(for: .milliseconds(200)))
+        stage.display.setConnected(false)
+        _ = stage.wait(0.3) { false }
+        let count = display.prepareCount
+        _ = stage.wait(0.3) { false }
+        #expect(display.prepareCount - count < 3, "\(display.prepareCount - count)")
+        stage.display.setConnected(true)
+        let shown = stage.numbers.count
+        #expect(stage.wait { stage.numbers.count > shown } && stage.numbers.last == held)
+    }
+
     @Test func aStillComesBack() throws {
         let stage = Stage([PlaylistItem(source: try Reel.still())]) { $0.imageDuration = .seconds(60) }
         #expect(stage.wait(for: 401))

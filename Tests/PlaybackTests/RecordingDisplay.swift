@@ -47,6 +47,7 @@ final class RecordingDisplay: SceneOutput {
         var isHanging = false
         /// How the picture in each buffer is fitted.
         var gravities: [Int: VideoGravity] = [:]
+        var prepareCount = 0
     }
 
     /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
@@ -132,6 +133,9 @@ final class RecordingDisplay: SceneOutput {
         }
     }
 
+    /// How often something was to be prepared.
+    var prepareCount: Int { state.withLock { $0.prepareCount } }
+
     /// Whether a driver hangs while something is prepared.
     func setHanging(_ isHanging: Bool) { state.signal { $0.isHanging = isHanging } }
 
@@ -149,6 +153,7 @@ final class RecordingDisplay: SceneOutput {
         let beneath = pictures.count == 2 ? (number: pictures[0].number, share: pictures[1].alpha) : nil
         if composeTime > .zero { usleep(UInt32(composeTime.nanoseconds / 1000)) }
         return state.withLock { state in
+            state.prepareCount += 1
             guard state.isConnected else { return .noDisplay }
             guard let buffer = state.free.popFirst() else { return .noSpareBuffer }
             state.numbers[buffer] = (shown?.number ?? 0, beneath)

@@ -97,7 +97,8 @@ import Testing
         #expect(state.isDark)
         _ = state.look(at: at("2026-11-27 02:00", isRight: false))
         #expect(!state.isDark)
-        #expect(schedule.nextChange(ofWhatIsPlayedAfter: Self.clock.at("2026-11-26 12:00"), before: .max) == Self.clock.at("2026-11-26 22:00"))
+        #expect(
+            schedule.nextChange(ofWhatIsPlayedAfter: Self.clock.at("2026-11-26 12:00"), before: .max) == Self.clock.at("2026-11-26 22:00"))
     }
 
     @Test("Another configuration does not do again what was done, where it says the same of that") func reloaded() throws {

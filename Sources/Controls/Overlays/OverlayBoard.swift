@@ -148,7 +148,7 @@ package final class OverlayBoard: Sendable {
     }
 
     private func run() {
-        var drawing = OverlayDrawing()
+        let drawing = OverlayDrawing()
         let formats = ClockFormats()
         var drawn: [Key: Surface?] = [:]
         var shown = Overlay()

@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 
 /// Draws what overlays say, each as one surface: text with pango, pictures at their size, QR codes with libqrencode. One thread's.
-struct OverlayDrawing: ~Copyable {
+final class OverlayDrawing {
     private final class Font {
         let typesetter: Typesetter
         init(_ name: String) { typesetter = Typesetter(font: name) }
@@ -14,7 +14,7 @@ struct OverlayDrawing: ~Copyable {
     private var fonts: [String: Font] = [:]
 
     /// A text of lines that are `height` pixels high, no wider than `width`; nil where there is nothing to be seen of it.
-    mutating func text(_ text: String, _ look: OverlayLook, height: Int, width: Int) -> Surface? {
+    func text(_ text: String, _ look: OverlayLook, height: Int, width: Int) -> Surface? {
         if text.allSatisfy(\.isWhitespace) { return nil }
         let font = fonts[look.font] ?? Font(look.font)
         fonts[look.font] = font

@@ -104,7 +104,11 @@ struct OverlayEntry: Sendable {
 @safe final class ClockFormats {
     private var locales: [String: locale_t?] = unsafe [:]
 
-    deinit { for unsafe case let locale? in unsafe locales.values { unsafe freelocale(locale) } }
+    deinit {
+        unsafe locales.values.forEach { locale in
+            if let locale = unsafe locale { unsafe freelocale(locale) }
+        }
+    }
 
     /// Every how many seconds a format says something else: 1 or 60.
     static func tick(_ format: String) -> Int64 {

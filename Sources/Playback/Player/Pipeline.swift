@@ -83,6 +83,9 @@ struct Pipeline: ~Copyable {
     /// Bytes of picture memory they keep alive.
     private var releasedBytes = 0
     var buffers = SpareBuffers()
+    /// Whether there is a display to prepare scenes for, as far as the compositor has been told. Without one nothing is prepared again for an overlay: it would
+    /// stay as stale as it is.
+    var hasDisplay = true
     /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
     var overdue: MediaTime?
     /// The presenter waits without a deadline and must be woken when there is something to decide.
@@ -218,6 +221,7 @@ struct Pipeline: ~Copyable {
         for index in 0..<ready.count {
             if let frame = ready[index].composed.take() { void.append(frame) }
         }
+        hasDisplay = isThere
         buffers.cameBack()
         screen.setRepaint(isThere)
         overlay.displayChanged()

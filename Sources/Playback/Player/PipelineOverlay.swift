@@ -28,7 +28,7 @@ extension Pipeline {
     /// What the compositor is to do about scenes that show another overlay than they are to. Nothing where a seek has led to a frame that is
     /// queued: it is seen next, and brings the overlay along. An overlay for each place of a finger would take every buffer before it.
     func overlayStep(now: () -> HostTime) -> OverlayPlan.Step {
-        guard hasStaleScene, seek.underWay == nil || frames.isEmpty || !ready.isEmpty else { return .none }
+        guard hasDisplay, hasStaleScene, seek.underWay == nil || frames.isEmpty || !ready.isEmpty else { return .none }
         return overlayPlan(at: now()).step
     }
 

@@ -184,7 +184,8 @@ struct Compositor: Sendable {
             var scene: PreparedScene?
             switch preparation {
             case .prepared(let prepared): scene = prepared
-            case .noDisplay: break
+            // One that has come meanwhile has told of that already; one that comes later will.
+            case .noDisplay: pipeline.hasDisplay = output.mode != nil
             case .noSpareBuffer:
                 switch purpose {
                 case .next: pipeline.couldNotCompose(frame.take()!, generation: context.generation, asOf: context.returned)
