@@ -48,7 +48,7 @@ extension Configuration.Overlay: TimedRow {
         How a clock is written, as in date(1): "%H:%M:%S", "%A, %d %B %Y". It changes at the vblank at which its second begins. The names of days and
         months are those of locale, which has to be installed (locale -a). No default: the language of the machine.
         """
-        Key("format", \.format, .line("a format such as \"%H:%M\"", longest: 200))
+        Key("format", \.format, .lines("a format such as \"%H:%M\"", longest: 200))
         Key("locale", \.locale, .line("a locale such as \"de_DE.UTF-8\"", longest: 100), example: "\"de_DE.UTF-8\"")
         """
         Where it is: anchor places it in region (left, top, width and height in hundredths of the display), within [display] safe-area. A text that is too wide

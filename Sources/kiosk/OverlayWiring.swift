@@ -112,7 +112,10 @@ final class OverlayWiring: Sendable {
     /// A picture as a reader decodes it; nil where there is none, which is logged.
     private static func picture(_ file: String, _ readers: Readers, _ log: Logger) -> SmallPicture? {
         do throws(MediaError) {
-            let client = try ReaderClient(OpenOrder(.play, file), by: readers, Interruption())
+            var order = OpenOrder(.play, file)
+            // A drawing is read by librsvg, where libavcodec has it: in a process that has nothing to lose.
+            (order.settings.furtherFormats, order.settings.furtherCodecs) = (["svg_pipe"], ["svg"])
+            let client = try ReaderClient(order, by: readers, Interruption())
             if let frame = client.nextFrame()?.intoFrame(),
                 let picture = frame.fitted(into: largestPicture, largestPicture, keepsAlpha: true)
             {

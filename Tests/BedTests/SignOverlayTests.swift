@@ -51,7 +51,7 @@ extension BedTests {
             let others = changes.filter { time in
                 let part = (time - first) / .seconds(1)
                 let isSecond = part - part.rounded(.down) < 0.03
-                return time > date && !isSecond
+                return time > date && time < .seconds(13.9) && !isSecond
             }
             #expect(others.count == 2, "\(others)")
             #expect(others.first.map { $0 - message < .milliseconds(150) } == true, "\(others), asked at \(message)")

@@ -79,6 +79,11 @@ import Testing
         let surface = Surface(width: 100, height: 40, pixels: Array(repeating: 0, count: 4000))
         #expect(box.place(surface, .topLeft) == (960, 540) && box.place(surface, .bottomRight) == (1820, 1040))
         #expect(box.place(surface, .center) == (1390, 790))
+        // What has the same anchor does not lie over each other.
+        var stack = OverlayStack()
+        let gap = max(2, box.size / 8)
+        let places = [OverlayAnchor.top, .top, .bottom, .bottom].map { stack.place(surface, $0, in: box).y }
+        #expect(places == [540, 580 + gap, 1040, 1000 - gap])
     }
 
     @Test(arguments: ["5%", "0.5%", "100%", "12mm", "12.5mm"]) func size(_ text: String) { #expect(OverlaySize(text)?.description == text) }

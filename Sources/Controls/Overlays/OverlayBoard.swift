@@ -162,6 +162,7 @@ package final class OverlayBoard: Sendable {
             let item = player.snapshot.item.flatMap { player.item($0) }?.entry
             let (now, clock) = (HostTime.now, WallClock.now)
             var pictures: [Overlay.Picture] = []
+            var stack = OverlayStack()
             for entry in shared.entries.sorted(by: { $0.settings.order < $1.settings.order }) {
                 let look = entry.settings.look
                 guard look.opacity > 0,
@@ -180,7 +181,7 @@ package final class OverlayBoard: Sendable {
                     drawn[key] = .some(surface)
                 }
                 guard case .some(.some(let surface)) = drawn[key] else { continue }
-                let place = box.place(surface, look.anchor)
+                let place = stack.place(surface, look.anchor, in: box)
                 pictures.append(.init(surface: surface, x: place.x, y: place.y, alpha: Double(look.opacity) / 100))
             }
             return Overlay(pictures: pictures, width: geometry.width, height: geometry.height)

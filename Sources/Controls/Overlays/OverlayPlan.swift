@@ -176,11 +176,30 @@ struct OverlayBox: Hashable {
             }
     }
 
-    /// Where a surface of that size goes.
-    func place(_ surface: Surface, _ anchor: OverlayAnchor) -> (x: Int, y: Int) {
+    /// Where a surface of that size goes, behind others that take so many pixels of the height at the same anchor: below them, at the bottom above them.
+    func place(_ surface: Surface, _ anchor: OverlayAnchor, behind taken: Int = 0) -> (x: Int, y: Int) {
         let shares = anchor.shares
         return (
-            x + Int((Double(width - surface.width) * shares.x).rounded()), y + Int((Double(height - surface.height) * shares.y).rounded())
+            x + Int((Double(width - surface.width) * shares.x).rounded()),
+            y + Int((Double(height - surface.height) * shares.y).rounded()) + (shares.y == 1 ? -taken : taken)
         )
+    }
+}
+
+/// How much of the height is taken at each anchor of each region: what has the same anchor is stacked.
+struct OverlayStack {
+    private struct Edge: Hashable {
+        var anchor: OverlayAnchor
+        var x: Int, y: Int, width: Int, height: Int
+    }
+
+    private var taken: [Edge: Int] = [:]
+
+    /// Where the next surface goes.
+    mutating func place(_ surface: Surface, _ anchor: OverlayAnchor, in box: OverlayBox) -> (x: Int, y: Int) {
+        let edge = Edge(anchor: anchor, x: box.x, y: box.y, width: box.width, height: box.height)
+        let before = taken[edge, default: 0]
+        taken[edge] = before + surface.height + max(2, box.size / 8)
+        return box.place(surface, anchor, behind: before)
     }
 }
