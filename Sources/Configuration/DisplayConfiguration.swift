@@ -34,6 +34,8 @@ extension Configuration {
         package var volume = 100
         /// At the start.
         package var isMuted = false
+        /// Milliseconds by which it is later than the picture.
+        package var delay = 0
         package var session = AudioSession()
     }
 }
@@ -124,6 +126,11 @@ extension Configuration.Audio: TableRow {
         Key("volume", \.volume, .number(in: 0...100))
         "true starts without sound, until the mute key is pressed."
         Key("muted", \.isMuted, .flag)
+        """
+        By how many milliseconds the sound comes later than the picture, from -500 to 500: televisions take their time for pictures, and amplifiers for
+        sound. 0 is right for a display that shows a picture at once and plays the sound itself.
+        """
+        Key("delay", \.delay, .number(in: -500...500), needs: .restart)
         """
         The following four are one thing, how the sound gets along with the rest of the machine: docs/audio-session.md.
         true lets other programs be heard at the same time, by ALSA's software mixer (dmix). false takes the card alone, which pauses more exactly.

@@ -329,6 +329,7 @@ extension PlaybackEngine.Options {
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted
         audioSession = configuration.audio.session
+        audioDelay = .milliseconds(Int64(configuration.audio.delay))
         stream = configuration.network
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }

@@ -128,5 +128,23 @@ extension BedTests {
             let seen = try #require(offsets.dropLast(offsets.count / 100).last)
             #expect(seen <= 20 && most <= 20 && abs(seen - Double(most)) <= 5, "seen \(seen) ms, told \(most) ms")
         }
+
+        /// For a television that takes its time for pictures: `[audio] delay`.
+        @Test(arguments: [150, -150]) func `sound that is to come later, or earlier, than the picture`(delay: Int) async throws {
+            let clip = try BedGallery.clip("flash-half", frames: 15, frameRate: 30000 / 1001)
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
+            let area = Vblank.Rectangle(x: 0, y: 60, width: 640, height: 360)
+            let configuration = KioskConfiguration(audio: "delay = \(delay)")
+            let record = try await Bed.run(
+                "delay \(delay)", for: .seconds(16), playing: [clip], .kiosk(configuration), on: machine, area: area)
+            #expect(record.wrongHolds == [] && record.seams.filter { !$0.isClean } == [], "\(record.wrongHolds)")
+            let told = try #require(record.statistics)
+            #expect(told.late == 0 && told.dropped == 0 && record.status == 0)
+            let offsets = record.offsets(ofFlash: 8, every: 15).map { $0 * 1000 }
+            #expect(offsets.count >= 25)
+            // The last flash may have its beep after the end.
+            let wrong = offsets.dropLast(2).filter { abs($0 - Double(delay)) > 20 }
+            #expect(wrong == [], "\(offsets)")
+        }
     }
 }

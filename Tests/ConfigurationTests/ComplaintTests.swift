@@ -238,7 +238,7 @@ let keys: [Row] = [
 let shapes: [Row] = [
     Row(
         "[audio]\n\"\" = 1",
-        "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, volume, muted, mix, follow, interruption, duck-volume"),
+        "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, volume, muted, delay, mix, follow, interruption, duck-volume"),
     Row("display = 3", "kiosk.conf:1:11: [display]: expected a table, found 3"),
     Row(
         "[[display]]\nrotation = 90",
@@ -366,7 +366,7 @@ let syntax: [Row] = [
                 "kiosk.conf:2:10: [[playlist]] source: expected a path or a URL, found 1",
                 "kiosk.conf:4:8: [input] grab: expected true or false, found 1",
                 "kiosk.conf:6:9: [audio] muted: expected true or false, found 2",
-                "kiosk.conf:7:1: [audio] zzzzzzzzz: unknown key; there are device, volume, muted, mix, follow, interruption, duck-volume",
+                "kiosk.conf:7:1: [audio] zzzzzzzzz: unknown key; there are device, volume, muted, delay, mix, follow, interruption, duck-volume",
                 "kiosk.conf:8:10: [audio] volume: expected a whole number from 0 to 100, found 4000",
             ])
     }

@@ -1,6 +1,7 @@
 import Glibc
 import KioskMedia
 import KioskPlatform
+import TestSupport
 import Testing
 
 @testable import KioskPlayback
@@ -71,6 +72,78 @@ import Testing
         _ = render(queue, 50)
         queue.report(unheard: 50, at: at(12))
         #expect(queue.timelineTime(at: at(22)) == .milliseconds(10))
+    }
+
+    @Test func whatIsToBeHeardLaterIsDecidedAheadAndNoSampleIsLost() {
+        let queue = AudioQueue(format: .init(sampleRate: rate, channelCount: 1), delay: .milliseconds(30)) {}
+        queue.reset()
+        queue.write(ramp(1..<501).span)
+        queue.isRunning = true
+        #expect(render(queue, 100) == [Float](repeating: 0, count: 30) + ramp(1..<71))
+        queue.report(unheard: 100, at: at(0))
+        // The picture is where the sound will be in 30 ms.
+        #expect(queue.timelineTime(at: at(0)) == .zero && queue.timelineTime(at: at(40)) == .milliseconds(40))
+        // A pause is heard 30 ms later than it is seen.
+        queue.isRunning = false
+        queue.takeBack(frames: 60)
+        #expect(render(queue, 20) == ramp(11..<31))
+        #expect(render(queue, 20) == ramp(31..<41) + [Float](repeating: 0, count: 10))
+        queue.report(unheard: 40, at: at(41))
+        #expect(queue.timelineTime(at: at(81)) == .milliseconds(40))
+        queue.isRunning = true
+        #expect(render(queue, 50) == [Float](repeating: 0, count: 30) + ramp(41..<61))
+        // A seek drops what was to be heard.
+        queue.reset()
+        queue.takeBack(frames: 50)
+        queue.write(ramp(1001..<1101).span)
+        queue.isRunning = true
+        #expect(render(queue, 40) == [Float](repeating: 0, count: 30) + ramp(1001..<1011))
+    }
+
+    @Test func whatIsToBeHeardEarlierHasTheClockBehind() {
+        let queue = AudioQueue(format: .init(sampleRate: rate, channelCount: 1), delay: .milliseconds(-30)) {}
+        queue.reset()
+        queue.write(ramp(1..<501).span)
+        queue.isRunning = true
+        #expect(render(queue, 400) == ramp(1..<401))
+        queue.report(unheard: 400, at: at(0))
+        #expect(queue.timelineTime(at: at(0)) == .milliseconds(-30) && queue.timelineTime(at: at(40)) == .milliseconds(10))
+        for time in stride(from: Int64(10), through: 390, by: 10) { queue.report(unheard: 400 - Int(time), at: at(time)) }
+        #expect(queue.timelineTime(at: at(390)) == .milliseconds(360))
+        // What a look into the past needs is there still.
+        #expect(queue.timelineTime(at: at(150)) == .milliseconds(120))
+    }
+
+    @Test("However it is taken and given back, each sample is heard once, so much later") func anyDelay() {
+        var random = Proof.Random()
+        for delay in [0, 1, 30, 500] {
+            let queue = AudioQueue(format: .init(sampleRate: rate, channelCount: 1), delay: .milliseconds(Int64(delay))) {}
+            queue.reset()
+            queue.isRunning = true
+            var (written, heard, card, time) = (0, [Float](), [Float](), Int64(0))
+            for _ in 0..<2000 {
+                let room = min(queue.room(wanting: 100), Int.random(in: 0...100, using: &random))
+                if room > 0 { queue.write(ramp(written + 1..<written + 1 + room).span) }
+                written += max(0, room)
+                switch Int.random(in: 0..<8, using: &random) {
+                case 0: queue.isRunning.toggle()
+                case 1:
+                    let count = Int.random(in: 0...card.count, using: &random)
+                    queue.takeBack(frames: count)
+                    card.removeLast(count)
+                default:
+                    card += render(queue, Int.random(in: 1...60, using: &random))
+                    let count = Int.random(in: 0...card.count, using: &random)
+                    heard += card.prefix(count)
+                    card.removeFirst(count)
+                    time += Int64(count) + 1
+                    queue.report(unheard: card.count, at: at(time))
+                }
+            }
+            let sound = heard.filter { $0 != 0 }
+            #expect(sound == ramp(1..<sound.count + 1), "delay \(delay)")
+            #expect(sound.count > 5000)
+        }
     }
 
     @Test func aPauseTakesBackWhatWasNotHeard() {

@@ -57,7 +57,10 @@ package final class PlaybackEngine: Sendable {
                 loudness: Loudness(volume: options.volume, isMuted: options.isMuted),
                 session: options.audioSession), groups: 2)
         self.pipeline = pipeline
-        audio = AudioQueue(format: output.format) { pipeline.signal({ _ in .feeder }, { _ in }) }
+        let longest = MediaTime.milliseconds(500)
+        audio = AudioQueue(format: output.format, delay: min(max(options.audioDelay, -longest), longest)) {
+            pipeline.signal({ _ in .feeder }, { _ in })
+        }
         var sources = SourceOpener(samples: output.format, readers: readers)
         (sources.decoderThreads, sources.decoderDevice) = (options.decoderThreads, options.decoderDevice)
         (sources.displaySize, sources.files) = ({ video.mode.map { ($0.width, $0.height) } }, files)

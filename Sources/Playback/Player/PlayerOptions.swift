@@ -20,6 +20,9 @@ extension PlaybackEngine {
         package var volume = 1.0
         /// Whether the sound is off.
         package var isMuted = false
+        /// By how much the sound is heard later than the picture is seen, where the display takes so long for pictures; negative: earlier. Half a second at
+        /// most.
+        package var audioDelay = MediaTime.zero
         /// How its sound gets along with other programs.
         package var audioSession = AudioSession()
         /// Threads libavcodec may use for an item's pictures.

@@ -13,6 +13,10 @@ import Synchronization
 /// kept as a list of *runs*, and the timeline's instant is read off the run the card is in: inside silence the timeline stands still. This
 /// one rule makes the clock right across pauses, seeks, stalls and cards that come and go.
 ///
+/// Where the sound is to be heard later than the picture is shown, because a television takes its time for pictures, what is played when is decided so many
+/// frames ahead: runs are known before their samples are taken, and the clock tells what will be heard after the *delay*. A pause, a seek and a seam are then
+/// heard as much later as everything else. Where it is to be heard earlier, the clock tells what was heard then. The ring holds as much more.
+///
 /// ``ratio`` is how many samples are played in the time of one: a display that is a little fast or slow beside the card is followed by the
 /// sound (``FrameScheduler``). At 1 samples pass through as they are; else they are read between (``Interpolator``), and a run remembers
 /// its ratio, so that the clock stays exact.
@@ -70,6 +74,10 @@ final class AudioQueue: AudioRenderer {
     }
 
     let format: AudioFormat
+    /// By how many frames the sound is heard later than the picture is seen; negative: earlier.
+    private let delay: Int64
+    /// How far ahead of the samples that the output takes is decided what is played.
+    private var lead: Int64 { max(0, delay) }
     private let capacity: Int64  // frames
     private let ringFrames: Int64  // with what the interpolator reads behind and ahead
     // Not a Mutex, which spins for a while before it waits: on one core that only keeps who holds it from going on.
@@ -85,11 +93,12 @@ final class AudioQueue: AudioRenderer {
     private static let rampTime = 0.01
 
     /// A queue for an output of this format; `onRoom` is called on the audio thread when there is room after
-    /// ``room(wanting:)`` found too little.
-    init(format: AudioFormat, onRoom: @escaping @Sendable () -> Void) {
+    /// ``room(wanting:)`` found too little. What is heard is heard so much later than the clock says.
+    init(format: AudioFormat, delay: MediaTime = .zero, onRoom: @escaping @Sendable () -> Void) {
         self.format = format
         self.onRoom = onRoom
-        capacity = Int64(format.sampleRate)  // a second
+        self.delay = Int64(saturating: (delay.seconds * Double(format.sampleRate)).rounded())
+        capacity = Int64(format.sampleRate) + abs(self.delay)  // a second
         ringFrames = capacity + 2 * Int64(Interpolator.reach)
         state = Monitor(
             State(
@@ -210,7 +219,7 @@ final class AudioQueue: AudioRenderer {
             }
             let late = present - Double(state.rendered) - Self.longestLateness.seconds * Double(format.sampleRate)
             if let now { look(&state, isLate: late > 0, at: now) }
-            position -= max(0, late)
+            position += Double(delay) - max(0, late)
             return sample(heardAt: position, state).map { time(ofSample: $0) }
         }
     }
@@ -223,8 +232,11 @@ final class AudioQueue: AudioRenderer {
 
     private func sample(heardAt position: Double, _ state: borrowing State) -> Double? {
         guard let index = state.runs.lastIndex(where: { Double($0.begin) <= position }) else {
-            // Before the oldest run that is kept.
-            return state.runs.first?.position.value ?? 0
+            // Before the oldest run that is kept; or before there was one, where the sound comes before the picture.
+            guard let first = state.runs.first else { return 0 }
+            let sound = first.isSilence && state.runs.count > 1 ? state.runs[1] : first
+            if delay < 0, first.position.value == 0, !sound.isSilence { return position - Double(sound.begin) }
+            return first.position.value
         }
         let run = state.runs[index]
         // Silence from before the clock was set going: nobody knows yet when it ends.
@@ -256,21 +268,44 @@ final class AudioQueue: AudioRenderer {
                 if !wasDry { state.stalls += 1 }
                 state.stalledFrames += frames - count
             }
+            let begin = state.rendered + lead
             if count > 0 {
-                append(Run(begin: state.rendered, position: state.read, ratio: state.ratio), to: &state)
-                unsafe read(Int(count), into: samples, &state)
-                state.read = state.runs[state.runs.count - 1].position(at: state.rendered + count)
+                append(Run(begin: begin, position: state.read, ratio: state.ratio), to: &state)
+                if lead == 0 { unsafe read(Int(count), at: state.read, ratio: state.ratio, into: samples, &state) }
+                state.read = state.runs[state.runs.count - 1].position(at: begin + count)
             }
             if count < frames {
-                append(Run(begin: state.rendered + count, position: state.read, ratio: 0), to: &state)
-                for index in Int(count) * channels..<samples.count { unsafe samples[index] = 0 }
+                append(Run(begin: begin + count, position: state.read, ratio: 0), to: &state)
+                if lead == 0 { for index in Int(count) * channels..<samples.count { unsafe samples[index] = 0 } }
                 // Nobody hears it change while nothing plays. Where the queue ran dry a ramp goes on at the next sample: a step would be heard.
-                if !state.isRunning { state.gain = state.targetGain }
+                if !state.isRunning, lead == 0 { state.gain = state.targetGain }
             }
+            if lead > 0 { unsafe take(Int(frames), into: samples, &state) }
             state.rendered += frames
             return roomBecame(&state)
         }
         if hasRoom { onRoom() }
+    }
+
+    /// Takes the samples of runs that were decided before.
+    private func take(_ frames: Int, into samples: UnsafeMutableBufferPointer<Float>, _ state: inout State) {
+        let channels = format.channelCount
+        var done = 0
+        while done < frames {
+            let frame = state.rendered + Int64(done)
+            let index = state.runs.lastIndex { $0.begin <= frame }
+            let next = (index ?? -1) + 1
+            let end = next < state.runs.count ? min(state.runs[next].begin - state.rendered, Int64(frames)) : Int64(frames)
+            let part = unsafe UnsafeMutableBufferPointer(rebasing: samples[done * channels..<Int(end) * channels])
+            if let index, !state.runs[index].isSilence {
+                let run = state.runs[index]
+                unsafe read(Int(end) - done, at: run.position(at: frame), ratio: run.ratio, into: part, &state)
+            } else {
+                unsafe part.update(repeating: 0)
+                if !state.isRunning { state.gain = state.targetGain }
+            }
+            done = Int(end)
+        }
     }
 
     /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow, while
@@ -287,19 +322,21 @@ final class AudioQueue: AudioRenderer {
         state.runs.append(run)
     }
 
-    private func read(_ count: Int, into samples: UnsafeMutableBufferPointer<Float>, _ state: inout State) {
+    private func read(
+        _ count: Int, at position: Position, ratio: Double, into samples: UnsafeMutableBufferPointer<Float>, _ state: inout State
+    ) {
         let channels = format.channelCount
-        if state.ratio == 1, state.read.fraction == 0 {
-            var offset = Int(state.read.sample % ringFrames) * channels
+        if ratio == 1, position.fraction == 0 {
+            var offset = Int(position.sample % ringFrames) * channels
             for index in 0..<count * channels {
                 unsafe samples[index] = state.ring[offset]
                 offset += 1
                 if offset == state.ring.count { offset = 0 }
             }
         } else {
-            let first = state.read.sample - Int64(Interpolator.reach - 1)
+            let first = position.sample - Int64(Interpolator.reach - 1)
             let (written, ring) = (state.written, state.ring)
-            unsafe state.interpolator.read(count, fraction: state.read.fraction, ratio: state.ratio, channels: channels, into: samples) {
+            unsafe state.interpolator.read(count, fraction: position.fraction, ratio: ratio, channels: channels, into: samples) {
                 frame, channel in
                 let sample = first + Int64(frame)
                 return sample < 0 || sample >= written ? 0 : ring[Int(sample % ringFrames) * channels + channel]
@@ -320,11 +357,13 @@ final class AudioQueue: AudioRenderer {
     func takeBack(frames: Int) {
         state.withLock { state in
             state.rendered -= Int64(frames)
-            while let last = state.runs.last, last.begin >= state.rendered {
+            // What is decided is decided anew, and what follows from it is heard after the delay.
+            let end = state.rendered + lead
+            while let last = state.runs.last, last.begin >= end {
                 state.runs.removeLast()
                 state.read = last.position
             }
-            if let last = state.runs.last { state.read = last.position(at: state.rendered) }
+            if let last = state.runs.last { state.read = last.position(at: end) }
             state.clock.restart()
         }
     }
@@ -334,7 +373,7 @@ final class AudioQueue: AudioRenderer {
             let position = state.rendered - Int64(unheard)
             state.clock.report(frames: Double(position), at: time)
             // Runs that ended before what is being heard are done with; keep some tenths of a second for readings of the recent past.
-            let horizon = position - Int64(format.sampleRate / 4)
+            let horizon = position - Int64(format.sampleRate / 4) + min(0, delay)
             while state.runs.count > 1, state.runs[1].begin <= horizon { state.runs.removeFirst() }
             if let first = state.runs.first, !first.isSilence, horizon > first.begin {
                 state.runs[0] = Run(begin: horizon, position: first.position(at: horizon), ratio: first.ratio)
