@@ -22,6 +22,8 @@ extension Configuration {
         package var safeArea = 3
         /// Whether the signal ends where the display is to be off.
         package var dpms = true
+        /// Whether a television is told by HDMI-CEC.
+        package var cec = false
         /// Whether a touch has it on, and for how long after the last one.
         package var wakes = false
         package var wakeTime = MediaTime.seconds(300)
@@ -95,9 +97,11 @@ extension Configuration.Display: TableRow {
         Key("safe-area", \.safeArea, .number(in: 0...20))
         """
         How the display is switched off, for a [[program]] with off = true, by "display off" (a key, [[at]]) or by kiosk ctl display off. dpms ends its signal:
-        it goes to sleep. What is played stands meanwhile, and nothing is decoded. docs/display-off.md
+        it goes to sleep. cec tells a television to go to standby, and to be on, by the kernel's HDMI-CEC adapter (/dev/cec*). What is played stands
+        meanwhile, and nothing is decoded. docs/display-off.md
         """
         Key("dpms", \.dpms, .flag)
+        Key("cec", \.cec, .flag)
         """
         "touch" has a touch or a key switch it on, until nobody has touched anything for wake-time (seconds). Whatever is touched while it is off does nothing
         else. "off" leaves it off until the schedule, or "display on", switches it on.

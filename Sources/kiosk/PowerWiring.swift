@@ -21,10 +21,12 @@ final class PowerWiring: Sendable {
         /// Whether there is a thread that waits for ``DisplayPower/nextChange``.
         var isTimed = false
         var isStopping = false
-        var usesSignal = true
+        var usesSignal = true, usesCEC = false
 
         mutating func take(_ configuration: Configuration.Display) {
-            (power.wakeTime, usesSignal) = (configuration.wakes ? configuration.wakeTime : nil, configuration.dpms)
+            (power.wakeTime, usesSignal, usesCEC) = (
+                configuration.wakes ? configuration.wakeTime : nil, configuration.dpms, configuration.cec
+            )
         }
     }
 
@@ -37,10 +39,12 @@ final class PowerWiring: Sendable {
     private let state: Monitor<State>
     private let player: PlaybackEngine
     private let display: DisplayOutput
+    private let television: TelevisionPower
     private let log = Logger(label: "display")
 
     init(_ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput) {
         (self.player, self.display) = (player, display)
+        television = TelevisionPower { [display] in display.television }
         var state = State()
         state.take(configuration.display)
         self.state = Monitor(state)
@@ -102,6 +106,7 @@ final class PowerWiring: Sendable {
             log.notice("the display is \(isDark ? "off: nothing is played" : "on")")
             if !isDark { display.setDark(false) }
             player.setHeld(isDark)
+            if state.usesCEC { television.set(isOn: !isDark) }
         }
         // A change of the configuration, too.
         display.setDark(isDark && state.usesSignal)
@@ -123,5 +128,8 @@ final class PowerWiring: Sendable {
     }
 
     /// Switches nothing any more; waits for nothing.
-    func stop() { state.signal { $0.isStopping = true } }
+    func stop() {
+        state.signal { $0.isStopping = true }
+        television.stop()
+    }
 }

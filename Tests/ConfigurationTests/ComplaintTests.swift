@@ -214,13 +214,13 @@ let keys: [Row] = [
     Row(
         "[display]\nbrightness = 90",
         "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, "
-            + "rotation, background, region, physical-size, picture-path, safe-area, dpms, wake, wake-time"),
+            + "rotation, background, region, physical-size, picture-path, safe-area, dpms, cec, wake, wake-time"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display] or [record]"),
     Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
         "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, "
-            + "rotation, background, region, physical-size, picture-path, safe-area, dpms, wake, wake-time"),
+            + "rotation, background, region, physical-size, picture-path, safe-area, dpms, cec, wake, wake-time"),
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
@@ -305,7 +305,7 @@ let syntax: [Row] = [
         #expect(
             complaints(Array(text.utf8)) == [
                 "kiosk.conf:2:12: [display] rotation: expected 0, 90, 180 or 270, found 45",
-                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, region, physical-size, picture-path, safe-area, dpms, wake, wake-time",
+                "kiosk.conf:3:1: [display] foo: unknown key; there are connector, mode, gravity, rotation, background, region, physical-size, picture-path, safe-area, dpms, cec, wake, wake-time",
             ])
     }
 

@@ -38,3 +38,17 @@ void kiosk_copy_rotated(
 /// Writes a plane of `width` times `height` bytes, each the mean of four: those at twice its place and beside and below it. Rows of the source lie `step`
 /// bytes apart, those of the target `stride`. They do not overlap.
 void kiosk_halve(const uint8_t *_Nonnull source, long step, uint8_t *_Nonnull target, long stride, int width, int height);
+
+// HDMI-CEC, by the kernel's own interface (linux/cec.h), of an open /dev/cecN. Each returns 0, or -1 with errno set.
+
+/// Whether its physical address may be set, as of adapters that know no EDID; and the display it belongs to, where the kernel knows: the number of the DRM card,
+/// and its connector. -1 and 0 where it does not.
+int kiosk_cec_look(int adapter, int *_Nonnull takes_address, int *_Nonnull card, uint32_t *_Nonnull connector);
+/// Where it is in the tree of HDMI cables; 0xffff while nobody knows.
+int kiosk_cec_get_address(int adapter, uint16_t *_Nonnull address);
+int kiosk_cec_set_address(int adapter, uint16_t address);
+/// The logical address of a playback device, claimed where it has none. Blocks for some tenths of a second.
+int kiosk_cec_claim(int adapter, const char *_Nonnull name, uint8_t *_Nonnull logical);
+/// Sends a message of 1 to 16 bytes, the addresses first. With `reply`, which is not 0, it waits a second for an answer with that opcode: `answer` gets its
+/// operand. EREMOTEIO: nobody has acknowledged it; ETIME: no answer.
+int kiosk_cec_send(int adapter, const uint8_t *_Nonnull message, int count, uint8_t reply, uint8_t *_Nonnull answer);

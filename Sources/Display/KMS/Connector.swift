@@ -41,6 +41,8 @@ struct ConnectorRecord {
     var panelRotation = Rotation.none
     /// What the display says it measures, the best source first.
     var measures: [PhysicalMeasures] = []
+    /// Where whoever is plugged in there is, for HDMI-CEC; nil where the display does not say.
+    var cecAddress: UInt16?
 
     /// Forgets modes, unless that were all of them.
     mutating func leaveOut(_ isUnwanted: (ConnectorMode) -> Bool) {

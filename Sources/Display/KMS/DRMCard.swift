@@ -141,6 +141,7 @@ final class DRMCard: @unchecked Sendable {
         let type = drmModeGetConnectorTypeName(c.connector_type).map { String(cString: $0) } ?? "Unknown"
         let timings = Array(UnsafeBufferPointer(start: c.modes, count: Int(c.count_modes)))
         let properties = PropertyTable(self, of: id)
+        let edid = blob(properties.value("EDID"))
         let connector = Connector(
             name: "\(type)-\(c.connector_type_id)", status: status, modes: timings.map(ConnectorMode.init),
             isWriteback: c.connector_type == UInt32(DRM_MODE_CONNECTOR_WRITEBACK), isNonDesktop: properties.value("non-desktop") == 1)
@@ -152,9 +153,9 @@ final class DRMCard: @unchecked Sendable {
             linkIsBad: properties.value("link-status") == UInt64(DRM_MODE_LINK_STATUS_BAD),
             panelRotation: properties.choice("panel orientation").flatMap(Rotation.init(panelOrientation:)) ?? .none,
             measures: [
-                blob(properties.value("EDID")).flatMap(PhysicalMeasures.init(edid:)),
+                edid.flatMap(PhysicalMeasures.init(edid:)),
                 PhysicalMeasures(width: Double(c.mmWidth), height: Double(c.mmHeight)),
-            ].compactMap { $0 })
+            ].compactMap { $0 }, cecAddress: edid.flatMap { CECPlace.address(edid: $0) })
     }
 
     /// All planes.

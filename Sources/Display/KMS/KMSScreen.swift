@@ -22,6 +22,7 @@ final class KMSScreen: Screen {
     /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
     private var shown: Flip?
     let panelRotation: Rotation
+    let television: CECPlace?
     private let planes: KMSPlanes?
     var overlayPlanes: (any OverlayHardware)? { planes }
     var videoPlanes: (any VideoHardware)? { planes }
@@ -51,6 +52,9 @@ final class KMSScreen: Screen {
         self.pipe = pipe
         self.method = method
         panelRotation = record.panelRotation
+        television = Int(card.name.drop { !$0.isNumber }).map { number in
+            CECPlace(connector: .init(card: number, id: record.id.rawValue), address: record.cecAddress)
+        }
         (self.buffers, self.framebuffers) = (buffers, framebuffers)
         let size = PhysicalMeasures.believable(record.measures, pixels: (timing.width, timing.height))
         mode = DisplayMode(record.connector.name, timing, size)

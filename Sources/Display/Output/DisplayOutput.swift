@@ -153,6 +153,9 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         posted.wake()
     }
 
+    /// The display in use, or the last one, as what sends HDMI-CEC has to know it; nil where there was none.
+    package var television: CECPlace? { shared.withLock { $0.television } }
+
     /// Whether it is to be off.
     package var isDark: Bool { shared.withLock { $0.isDark } }
 

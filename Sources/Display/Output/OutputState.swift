@@ -25,6 +25,8 @@ struct OutputState {
     var onRotation: (@Sendable (Rotation) -> Void)?
     /// Whether the display is to be off.
     var isDark = false
+    /// The last display's; it stays while that is off.
+    var television: CECPlace?
     /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
     /// flip of them.
     var planes: OverlayPlanes?
@@ -93,7 +95,7 @@ struct OutputState {
         contents = buffers.map { _ in Content(version: rotation.wanted) }
         mode = screen?.mode
         if let size = settings.physicalSize, mode != nil { (mode!.physicalWidth, mode!.physicalHeight) = (size.width, size.height) }
-        if let screen { reportsVblank = screen.reportsVblank }
+        if let screen { (reportsVblank, television) = (screen.reportsVblank, screen.television) }
         planes = screen?.overlayPlanes.map(OverlayPlanes.init)
         video = screen?.videoPlanes.map { VideoPlanes($0, settings.picturePath) }
         refused = []

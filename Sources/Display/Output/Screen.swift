@@ -16,6 +16,8 @@ protocol Screen: AnyObject {
     var reportsVblank: Bool { get }
     /// The clockwise rotation that a picture needs to stand upright on a panel that is built in rotated.
     var panelRotation: Rotation { get }
+    /// What an adapter for HDMI-CEC has to belong to; nil where it cannot be a television.
+    var television: CECPlace? { get }
     /// Readable when ``collect(at:)`` has something to do; nil for a screen that goes by its timer alone.
     var descriptor: Int32? { get }
     /// When ``collect(at:)`` must be called even if the descriptor stays silent.
@@ -39,6 +41,7 @@ protocol Screen: AnyObject {
 
 extension Screen {
     var panelRotation: Rotation { .none }
+    var television: CECPlace? { nil }
     var overlayPlanes: (any OverlayHardware)? { nil }
     var videoPlanes: (any VideoHardware)? { nil }
     func hide(_ planes: [PlaneProperties]) {}

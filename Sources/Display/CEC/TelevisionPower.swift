@@ -1,0 +1,143 @@
+import Glibc
+import KioskPlatform
+import Logging
+import Synchronization
+
+/// Has a television go to standby, and wakes it, by HDMI-CEC. One thread, `cec`, which is there while an order is under way: a driver that hangs has nobody wait
+/// for it.
+///
+/// An order is tried for ``limit``: a television that sleeps deeply does not answer at once, and an adapter knows where it is (its *physical address*) only when
+/// the display's EDID has been read; one that does not know, and may be told, is told what the display says. Whoever is at another display's address is left
+/// alone. What the television answers ends it; one that answers nothing has been told.
+package final class TelevisionPower: Sendable {
+    private struct State {
+        /// What is wanted, and how often that has changed.
+        var isOn = true
+        var orders = 0
+        var isRunning = false
+        var isStopping = false
+    }
+
+    private let state = Monitor(State())
+    private let place: @Sendable () -> CECPlace?
+    private let open: @Sendable () -> [any CECBus]
+    private let pause: MediaTime
+
+    /// How long an order is tried.
+    static let limit = MediaTime.seconds(20)
+
+    /// The television that `place` says: nil while nobody knows which display there is.
+    package convenience init(place: @escaping @Sendable () -> CECPlace?) {
+        self.init(place: place, pause: .seconds(1)) {
+            Folder.numbers(of: "cec", in: "/dev").compactMap { number in try? CECAdapter("/dev/cec\(number)") }
+        }
+    }
+
+    /// With other adapters, and another time between two tries.
+    init(place: @escaping @Sendable () -> CECPlace?, pause: MediaTime, open: @escaping @Sendable () -> [any CECBus]) {
+        (self.place, self.open, self.pause) = (place, open, pause)
+    }
+
+    /// Has it on or in standby. Returns at once; the log tells what has come of it.
+    package func set(isOn: Bool) {
+        let starts = state.signal { state -> Bool in
+            if state.isStopping || state.isOn == isOn && state.orders > 0 { return false }
+            (state.isOn, state.orders) = (isOn, state.orders + 1)
+            defer { state.isRunning = true }
+            return !state.isRunning
+        }
+        if starts { Thread("cec") { [self] in run() }.detach() }
+    }
+
+    /// Whether nothing is under way.
+    var isAtRest: Bool { state.withLock { !$0.isRunning } }
+
+    /// Sends nothing more; waits for nothing.
+    package func stop() { state.signal { $0.isStopping = true } }
+
+    private func run() {
+        while true {
+            let (isOn, orders) = state.withLock { ($0.isOn, $0.orders) }
+            let deadline = HostTime.now + Self.limit
+            var outcome = "there is no CEC adapter of this display (/dev/cec*)"
+            var isDone = false
+            while !isDone, HostTime.now < deadline {
+                switch attempt(isOn: isOn) {
+                case .done(let text): (outcome, isDone) = (text, true)
+                case .refused(let text): (outcome, isDone) = (text, true)
+                case .again(let text): outcome = text
+                }
+                if isDone { break }
+                let changed = state.wait(until: .now + pause) { $0.isStopping || $0.orders != orders ? true : nil }
+                if changed == true { break }
+            }
+            let next = state.withLock { state -> Bool in
+                let goesOn = !state.isStopping && state.orders != orders
+                if !goesOn { state.isRunning = false }
+                return goesOn
+            }
+            if !next {
+                log.notice("television: \(outcome)")
+                return
+            }
+        }
+    }
+
+    enum Attempt: Equatable {
+        case done(String)
+        /// Not to be tried again.
+        case refused(String)
+        case again(String)
+    }
+
+    private static let (standby, imageViewOn, activeSource): (UInt8, UInt8, UInt8) = (0x36, 0x04, 0x82)
+    private static let (askPower, tellPower): (UInt8, UInt8) = (0x8f, 0x90)
+
+    /// One try.
+    func attempt(isOn: Bool) -> Attempt {
+        guard let place = place() else { return .again("nobody knows which display there is") }
+        let adapters = open()
+        guard let bus = Self.choose(adapters, for: place) else {
+            return .again(
+                adapters.isEmpty
+                    ? "there is no CEC adapter (/dev/cec*)" : "which of several CEC adapters is that of this display is not known")
+        }
+        do throws(DeviceError) {
+            var address = try bus.address()
+            if address == 0xffff, bus.takesAddress, let told = place.address {
+                try bus.setAddress(told)
+                address = try bus.address()
+            }
+            if address == 0xffff { return .again("its adapter does not know where it is plugged in") }
+            if let told = place.address, told != address {
+                return .refused(
+                    "its adapter is at \(Self.shown(address)), and this display at \(Self.shown(told)): it is another display's")
+            }
+            let own = try bus.claim() << 4
+            if isOn {
+                _ = try bus.send([own, Self.imageViewOn], reply: nil)
+                _ = try bus.send([own | 15, Self.activeSource, UInt8(address >> 8), UInt8(address & 255)], reply: nil)
+            } else {
+                _ = try bus.send([own, Self.standby], reply: nil)
+            }
+            // 0 on, 1 standby, 2 on its way to be on, 3 to standby.
+            guard let power = try? bus.send([own, Self.askPower], reply: Self.tellPower) else {
+                return .done(isOn ? "told to be on" : "told to go to standby")
+            }
+            let isThere = isOn ? [0, 2].contains(power) : [1, 3].contains(power)
+            return isThere ? .done(isOn ? "on" : "in standby") : .again(isOn ? "it stays in standby" : "it stays on")
+        } catch { return .again("cannot \(error)") }
+    }
+
+    /// The adapter of a display: the one that the kernel says, else the one with the address that the display gives, else the only one there is.
+    static func choose(_ adapters: [any CECBus], for place: CECPlace) -> (any CECBus)? {
+        if let known = adapters.first(where: { $0.connector == place.connector }) { return known }
+        let others = adapters.filter { $0.connector == nil }
+        if let address = place.address, let same = others.first(where: { (try? $0.address()) == address }) { return same }
+        return adapters.count == 1 ? others.first : nil
+    }
+
+    private static func shown(_ address: UInt16) -> String {
+        [12, 8, 4, 0].map { String(address >> $0 & 15, radix: 16) }.joined(separator: ".")
+    }
+}
