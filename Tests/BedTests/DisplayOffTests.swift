@@ -18,15 +18,18 @@ extension BedTests {
             #expect(lit.isEmpty, "\(lit.count) vblanks from \(from) to \(to)")
         }
 
-        @Test(arguments: [0, 2]) func `it goes off and on again and again, and what is played stands meanwhile`(overlays: Int) async throws
-        {
+        /// By atomic commits with planes and without, and by the older calls (DPMS).
+        @Test(arguments: Proof.some(["planes", "legacy", "no planes"], 2))
+        func `it goes off and on again and again, and what is played stands meanwhile`(way: String) async throws {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let socket = Self.socket(), turns = Proof.isThorough ? 50 : 6
             defer { unlink(socket) }
             let configuration = KioskConfiguration(control: "socket = \"\(socket)\"")
-            let machine = Machine { ($0.time, $0.overlays) = (.free, overlays) }
+            let machine = Machine { ($0.time, $0.overlays) = (.free, way == "planes" ? 2 : 0) }
+            let program = Program.kiosk(configuration)
             let record = try await Bed.run(
-                "display-off-\(overlays)", for: .seconds(4 + 3 * turns), playing: [clip], .kiosk(configuration), on: machine
+                "display-off-\(way)", for: .seconds(4 + 3 * turns), playing: [clip],
+                way == "legacy" ? .under(["env", "KIOSK_KMS=legacy"], program) : program, on: machine
             ) { at in
                 for turn in 0..<turns {
                     at(2 + 3 * Double(turn), Self.ctl("display off", socket), "off \(turn)")

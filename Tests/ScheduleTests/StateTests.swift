@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test("A night switches the display off, and what is played is what is played without it") func nights() {
-        let night = Schedule.Entry([TimeRule("", "22:00-06:00")], rank: .init(program: 1))
+        let night = Schedule.Entry([TimeRule(nil, "22:00-06:00")], rank: .init(program: 1))
         let feast = Schedule.Entry([TimeRule("fri", "20:00-23:00")], rank: .init(program: 2), program: 0)
         let schedule = Schedule([Schedule.Entry([]), feast], nights: [night], clock: Self.clock)
         var state = ScheduleState(schedule)
