@@ -162,7 +162,7 @@ setup:
 
 # And what only tests need
 prepare: setup demo
-	@Tools/setup shellcheck:-shellcheck lintian:-lintian python3:-python3 libqrencode4:libqrencode.so.4
+	@Tools/setup shellcheck:-shellcheck lintian:-lintian python3:-python3 libqrencode4:libqrencode.so.4 libass9:libass.so.9
 
 # FRESH='-s trixie' for another Debian
 fresh:

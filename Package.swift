@@ -138,13 +138,15 @@ let package = Package(
         .target(
             name: "KioskReaders",
             dependencies: [
-                "CKioskFFmpeg", "CReader", "CSandbox", "CKioskPlatform", "KioskReaderServer", "KioskReaderProtocol", "KioskMedia",
+                "CKioskFFmpeg", "CReader", "CSandbox", "CSubtitles", "CKioskPlatform", "KioskReaderServer", "KioskReaderProtocol",
+                "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ], path: "Sources/Readers", swiftSettings: upcoming),
         .target(
             name: "KioskReaderServer",
             dependencies: [
-                "CKioskFFmpeg", "CSandbox", "CKioskPlatform", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
+                "CKioskFFmpeg", "CSandbox", "CSubtitles", "CKioskPlatform", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary",
+                "KioskPlatform", log,
             ], path: "Sources/ReaderServer", swiftSettings: upcoming),
         // What a player and its reader say to each other.
         .target(
@@ -182,6 +184,8 @@ let package = Package(
         .target(name: "CCapture", cSettings: [.treatAllWarnings(as: .error)]),
         // What a process that reads media may do.
         .target(name: "CSandbox", cSettings: [.treatAllWarnings(as: .error)]),
+        // libass and fontconfig, loaded when subtitles are wanted.
+        .target(name: "CSubtitles", cSettings: [.treatAllWarnings(as: .error)]),
         // libqrencode, loaded when a QR code is wanted.
         .target(name: "CQRCode", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),

@@ -16,6 +16,13 @@ typedef const uint8_t *written;
 typedef uint8_t *written;
 #endif
 
+// FFmpeg 6 made a packet of subtitles constant
+#if LIBAVCODEC_VERSION_MAJOR >= 60
+typedef const AVPacket subtitle_packet;
+#else
+typedef AVPacket subtitle_packet;
+#endif
+
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 static const char *const names[] = {

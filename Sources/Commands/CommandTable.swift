@@ -345,13 +345,15 @@ package struct CommandTable: Sendable {
                 "item": about,
                 "tracks":
                     "each with its `kind`, its `number` among those, `codec`, `language`, `title`, `default` and `selected`; of sound "
-                    + "`sampleRate` and `channels`, of pictures `width` and `height`",
+                    + "`sampleRate` and `channels`, of pictures `width` and `height`, of subtitles `forced`, `sdh` and `beside` (a file beside the clip)",
             ]
         ) { .tracks(of: $0) }
         add(
             "select",
-            "Plays another track of an item, in its later showings, too. Sound changes within a second or two, and the picture goes on.",
-            .required("kind", .word([TrackKind.audio, .video]), "Of what."), .required("track", .track, "Which one, or none of them."),
+            "Plays another track of an item, in its later showings, too. Sound changes within a second or two, and the picture goes on. "
+                + "Subtitles change at once, or with the next one that the file has.",
+            .required("kind", .word([TrackKind.audio, .video, .subtitle]), "Of what."),
+            .required("track", .track, "Which one, or none of them."),
             optionalItem, answer: ["track": "what was asked for"]
         ) { .select($1, of: $0, in: $2) }
         bind(
@@ -360,6 +362,12 @@ package struct CommandTable: Sendable {
                 TrackChoice($0).map { .player(.selectAudioTrack($0)) }
             })
         bind("next-audio-track", .plain(.player(.nextAudioTrack)))
+        bind(
+            "subtitle-track",
+            .argument("a language, a number or \"off\", as in \"subtitle-track de\"") {
+                TrackChoice($0).map { .player(.selectSubtitleTrack($0)) }
+            })
+        bind("next-subtitle-track", .plain(.player(.nextSubtitleTrack)))
         add(
             "chapters", "Lists the chapters of an item that has been opened.", optionalItem,
             answer: [

@@ -144,6 +144,7 @@ extension Configuration.Input: TableRow {
           "play special.mp4" (that file or URL now, then the next item), "play special.mp4 then resume" (then on from where it was); a path that
           does not begin with / is relative to the folder this file is in
           "audio-track de", "audio-track 2", "audio-track off", "next-audio-track" (of a film with several languages)
+          "subtitle-track de", "subtitle-track 2", "subtitle-track off", "next-subtitle-track" (after the last none)
           "chapter 3", "next-chapter", "previous-chapter"
           "volume-up", "volume-down", "volume 40", "mute", "rate 1.5" (the speed, 0.5 to 2)
           "record start", "record stop", "record toggle", "record pause", "record resume", "record preview" (the camera, with a button that starts),
@@ -291,6 +292,8 @@ extension Theme: TableRow {
         another font is taken, and where no font has one the log says so.
         """
         Key("font", \.font, .line("the name of a font family", longest: 200))
+        "The height of a line of subtitles, in per cent of the picture's: 2 to 20."
+        Key("subtitle-size", \.subtitleSize, .number(in: SubtitleStyle.sizes), needs: .restart)
         "From 0 (nothing can be seen) to 1."
         Key("opacity", \.opacity, .fraction)
         """

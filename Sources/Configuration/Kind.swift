@@ -83,11 +83,18 @@ extension Kind where Value == Int {
 
 extension Kind where Value == Double {
     /// 0…1.
-    static var fraction: Self {
-        Self("a number from 0 to 1", schema: #""type": "number", "minimum": 0, "maximum": 1"#, shown: { "\($0)" }) { value, _ in
+    static var fraction: Self { number(in: 0...1) }
+
+    /// A number of `range`.
+    static func number(in range: ClosedRange<Double>) -> Self {
+        let (least, most) = (decimal(range.lowerBound), decimal(range.upperBound))
+        return Self(
+            "a number from \(least) to \(most)", schema: "\"type\": \"number\", \"minimum\": \(least), \"maximum\": \(most)",
+            shown: { "\($0)" }
+        ) { value, _ in
             switch value {
-            case .integer(let number): 0...1 ~= number ? Double(number) : nil
-            case .float(let number): 0...1 ~= number ? number : nil
+            case .integer(let number): range ~= Double(number) ? Double(number) : nil
+            case .float(let number): range ~= number ? number : nil
             default: nil
             }
         }

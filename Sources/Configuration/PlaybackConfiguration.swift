@@ -31,6 +31,9 @@ extension Configuration {
         package var cacheFolder: String?
         /// Of every item that has none of its own.
         package var audioTrack = TrackChoice.automatic
+        package var subtitleTrack = TrackChoice.automatic
+        /// The character set of files of subtitles that are not in Unicode.
+        package var subtitleEncoding: String?
         /// FFmpeg's names of what is played beside what always is.
         package var moreFormats: [String] = [], moreCodecs: [String] = []
     }
@@ -99,6 +102,19 @@ extension Configuration.Playback: TableRow {
         none, or "auto", the first choice of the file. A file without that language plays its first choice, and the log says so. kiosk check lists the tracks.
         """
         Key("audio-track", \.audioTrack, .track, inItem: { $0.audioTrack = $1 })
+        """
+        Which subtitles are shown: a language ("de"), the number of a track, from 1, "off" for none, or "auto": what the file has for what is spoken in another
+        language (forced), or a file beside the clip without a language in its name. Files beside clip.mp4 are clip.srt, clip.de.srt, clip.de.sdh.vtt,
+        clip.en.forced.ass; their numbers follow on those in the clip. kiosk check lists all. Text needs libass (libass9). docs/subtitles.md
+        """
+        Key("subtitle-track", \.subtitleTrack, .track, inItem: { $0.subtitleTrack = $1 })
+        """
+        The character set of files beside clips that are not in Unicode, as iconv names it (iconv -l). No default: the one that Windows has for the language in
+        the name of the file, else CP1252. An example:
+        """
+        Key(
+            "subtitle-encoding", \.subtitleEncoding, .line("the name of a character set", longest: 40), needs: .restart,
+            example: "\"CP1251\"")
         """
         Containers and codecs that are played beside those of docs/formats.md, by FFmpeg's names (ffmpeg -demuxers, ffmpeg -codecs). Few of them have been looked at for what a
         hostile file does to them. No default. An example:

@@ -25,6 +25,7 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var decoder: DecoderSetting?
     package var audioTrack: TrackChoice?
     package var videoTrack: TrackChoice?
+    package var subtitleTrack: TrackChoice?
     /// What it says of `[network]`.
     package var stream = StreamChoices()
     /// When it is played.
@@ -45,13 +46,15 @@ package struct PlaylistEntry: Hashable, Sendable {
     ///   - source: an absolute path or a URL, one of those the entry's source stands for.
     ///   - version: of the file, where that is known.
     package func resolved(source: String, version: FileVersion? = nil, in configuration: Configuration) -> PlaylistItem {
-        PlaylistItem(
+        var item = PlaylistItem(
             source: source, version: version, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
             isMuted: isMuted ?? false, repeatCount: repeatCount ?? 1, start: start ?? .zero, end: end, duration: duration,
             imageDuration: imageDuration, waitsForTap: waitsForTap ?? false, onTap: onTap, title: title,
             deinterlace: deinterlace ?? configuration.playback.deinterlace, decoder: decoder ?? configuration.playback.decoder,
             audioTrack: audioTrack ?? configuration.playback.audioTrack, videoTrack: videoTrack ?? .automatic,
             stream: stream.resolved(in: configuration.network))
+        item.subtitleTrack = subtitleTrack ?? configuration.playback.subtitleTrack
+        return item
     }
 }
 

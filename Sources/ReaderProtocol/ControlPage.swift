@@ -88,7 +88,7 @@ package struct ControlLayout: Hashable, Sendable {
             156, decoderIsFree = 160
         // Of the player.
         case picturesTaken = 192, picturesWanted = 196, soundTaken = 200, soundWanted = 204, returns = 208, playerWaits = 212, copyWanted =
-            216
+            216, subtitlesTaken = 220
         case gauges = 256
     }
 
@@ -204,6 +204,12 @@ extension ControlPage {
 
     /// The reader has sent another message.
     package func countMessage() { advanceInOrder(.messages) }
+
+    /// How many subtitles the player has copied: the memory of those may be written again. Wraps around.
+    package var subtitlesTaken: UInt32 {
+        get { load(.subtitlesTaken) }
+        set { store(.subtitlesTaken, newValue) }
+    }
 
     /// The reader has given up its decoder.
     package func freeDecoder() {

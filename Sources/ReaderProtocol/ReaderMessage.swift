@@ -30,6 +30,9 @@ package enum ReaderMessage: Hashable, Sendable {
     case surface(ReaderSurface)
     /// Of a film that is being made.
     case film(FilmNews)
+    /// Subtitles that have been drawn; what is said with them.
+    case subtitle(ReaderSubtitle)
+    case cue(ReaderCue)
 }
 
 /// A surface of a device, which pictures name by its number: one picture in one format, in up to four dma-bufs. The corresponding C type is
@@ -129,6 +132,10 @@ package enum ReaderRequest: Hashable, Sendable {
     case file(path: String, folder: String?)
     /// A reader with libavfilter instead of this one.
     case deinterlacer
+    /// A reader with what draws text instead of this one.
+    case subtitles
+    /// A font of the machine.
+    case font(FontWish)
     /// A reader with devices instead of this one, or the player: a device may decode this.
     case device
     /// A buffer of memory that the display offers.
@@ -223,6 +230,8 @@ extension ReaderMessage: WireMessage {
         case .result(let result): return wire.message(12, result)
         case .surface(let surface): return wire.message(13, surface)
         case .film(let news): return wire.message(14, news)
+        case .subtitle(let subtitle): return wire.message(15, subtitle)
+        case .cue(let cue): return wire.message(16, cue)
         }
     }
 
@@ -242,6 +251,8 @@ extension ReaderMessage: WireMessage {
         case 12: self = .result(try wire.take())
         case 13: self = .surface(try wire.take())
         case 14: self = .film(try wire.take())
+        case 15: self = .subtitle(try wire.take())
+        case 16: self = .cue(try wire.take())
         default: throw .unknown("message", Int(kind))
         }
     }
@@ -321,6 +332,8 @@ extension ReaderRequest: WireValue {
         case .device: wire.put(2 as UInt8)
         case .name(let name): wire.put(3 as UInt8, WireText(exactly: name, .names))
         case .plane(let offer): wire.put(4 as UInt8, offer)
+        case .subtitles: wire.put(5 as UInt8)
+        case .font(let wish): wire.put(6 as UInt8, wish)
         }
     }
 
@@ -332,6 +345,8 @@ extension ReaderRequest: WireValue {
         case 2: self = .device
         case 3: self = .name(try wire.text(.names) ?? "")
         case 4: self = .plane(try wire.take())
+        case 5: self = .subtitles
+        case 6: self = .font(try wire.take())
         default: throw .unknown("request", Int(number))
         }
     }

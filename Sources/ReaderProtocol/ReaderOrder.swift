@@ -14,6 +14,8 @@ package enum ReaderOrder: Hashable, Sendable {
     case catchUp
     /// Plays another sound track, which begins at an item time where there is none before it. Answered by `selected` and `landed`.
     case select(TrackChoice, at: MediaTime)
+    /// Draws other subtitles, or for another screen; what is seen of them at an item time is told first. Answered by `selected` and `landed`.
+    case subtitles(SubtitleOrder, at: MediaTime)
     /// Draws the key frame nearest to an item time. Answered by a `result`.
     case preview(MediaTime)
     /// Ends, and takes leave of its server where it is a stream.
@@ -82,6 +84,8 @@ package struct OpenOrder: Hashable, Sendable {
     package var isLight = false
     package var decoder = DecoderWish.software
     package var audio = TrackChoice.automatic, video = TrackChoice.automatic
+    /// nil: no subtitles are ever wanted of it.
+    package var subtitles: SubtitleOrder?
     package var deinterlacing = MediaReader.Deinterlacing.fields
     /// Whether a picture is made of each field however long that takes.
     package var takesTime = false
@@ -156,6 +160,7 @@ extension ReaderOrder: WireMessage {
             wire.put(list: offers)
             return 12
         case .lend(let request, let buffer): return wire.message(13, request, buffer)
+        case .subtitles(let order, let time): return wire.message(14, order, time)
         }
     }
 
@@ -174,6 +179,7 @@ extension ReaderOrder: WireMessage {
         case 11: self = .film(try wire.take())
         case 12: self = .planes(try wire.list(atMost: PlaneOffer.most))
         case 13: self = .lend(try wire.take(), buffer: try wire.take(in: 0...ControlLayout.pictureCount - 1))
+        case 14: self = .subtitles(try wire.take(), at: try wire.take())
         default: throw .unknown("order", Int(kind))
         }
     }
@@ -220,6 +226,7 @@ extension OpenOrder: WireRecord {
         .value(\.isLogged), .value(\.start),
         .value(\.precision), .value(\.displaySize),
         .number(\.pictureMemory, 0...1 << 40), .list(\.found, atMost: mostFound), .list(\.planes, atMost: PlaneOffer.most),
+        .value(\.subtitles),
     ]
 }
 

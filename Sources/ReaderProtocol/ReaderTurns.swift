@@ -4,14 +4,16 @@ import KioskPlatform
 /// Which messages a reader may send now. The player tells it of each order that it sends, and shows it each message that comes.
 package struct ReaderTurns: Sendable {
     /// What waits for its answer.
-    private enum Question: Sendable { case opening(OpenOrder.Role), seeking, catchingUp, selecting, previewing }
+    private enum Question: Sendable { case opening(OpenOrder.Role), seeking, catchingUp, selecting, subtitles, previewing }
 
     private var question: (serial: UInt32, what: Question)?
     private var isReady = false, isDescribed = false
     /// Requests without an answer.
     private var requests: Set<UInt32> = []
     /// Whether the source may be left to a device of the player's, or to a reader with libavfilter, by the order that it is opened with.
-    private var mayLeave = (toDevice: false, toDeinterlacer: false)
+    private var mayLeave = (toDevice: false, toDeinterlacer: false, toText: false)
+    /// Whether it may draw subtitles, and ask for fonts.
+    private var maySubtitle = false
     /// Whether it may ask for hosts.
     private var mayAskForNames = false
     /// Whether its pictures may lie in surfaces, and whether it makes a film.
@@ -33,10 +35,15 @@ package struct ReaderTurns: Sendable {
             question = (serial, .opening(order.role))
             (mayAskForNames, mayHaveSurfaces) = (order.needsNetwork, order.usesDevices && order.role == .play)
             (mayMakeFilm, mayUsePlanes) = (order.role.isFilm, order.role == .play)
-            mayLeave = (order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off)
+            maySubtitle = order.subtitles != nil && order.role == .play
+            mayLeave = (
+                order.decoder.elsewhere?.isEmpty == false, !order.needsFilters && order.deinterlacing != .off,
+                maySubtitle && order.subtitles?.hasText == false
+            )
         case .seek: question = (serial, .seeking)
         case .catchUp: question = (serial, .catchingUp)
         case .select: question = (serial, .selecting)
+        case .subtitles: question = (serial, .subtitles)
         case .preview: question = (serial, .previewing)
         case .grant(let request), .refuse(let request, _): requests.remove(request)
         case .close, .cancel, .addresses, .planes, .lend, .film: break
@@ -50,7 +57,7 @@ package struct ReaderTurns: Sendable {
         case .ready: isReady = true
         case .described: isDescribed = true
         case .landed, .failed, .result: question = nil
-        case .request(_, .name), .request(_, .plane): break
+        case .request(_, .name), .request(_, .plane), .request(_, .font): break
         case .request(let number, _): requests.insert(number)
         default: break
         }
@@ -67,13 +74,16 @@ package struct ReaderTurns: Sendable {
         case (.request(_, .plane), _): return mayUsePlanes
         case (.surface, _): return mayHaveSurfaces
         case (.film, _): return mayMakeFilm
+        case (.subtitle, _), (.cue, _): return maySubtitle
+        case (.request(_, .font), _): return maySubtitle
+        case (.request(_, .subtitles), .opening(.play)): return mayLeave.toText && !isDescribed
         case (.request(_, .device), .opening(.play)): return mayLeave.toDevice && !isDescribed
         case (.request(_, .deinterlacer), .opening(.play)): return mayLeave.toDeinterlacer && !isDescribed
         case (.failed, .some): return true
         case (.described, .opening(.play)): return !isDescribed
         case (.landed(let landing), .opening(.play)): return isDescribed && landing.time != nil
         case (.landed(let landing), .seeking): return landing.time != nil
-        case (.landed, .catchingUp), (.selected, .selecting): return true
+        case (.landed, .catchingUp), (.selected, .selecting), (.landed, .subtitles), (.selected, .subtitles): return true
         case (.landed(let landing), .selecting): return landing.selection != nil
         case (.result(.previews), .opening(.previews)), (.result(.preview), .previewing), (.result(.thumbnail), .opening(.thumbnail)),
             (.result(.cover), .opening(.cover)), (.result(.noCover), .opening(.cover)), (.result(.times), .opening(.times)),
@@ -101,6 +111,7 @@ extension ReaderMessage {
         case .result: "a result"
         case .surface: "a surface"
         case .film: "news of a film"
+        case .subtitle, .cue: "a subtitle"
         }
     }
 }

@@ -131,7 +131,8 @@ extension AssetTrack: WireRecord {
     package static let fields: [WireField<Self>] = [
         .number(\.id, 0...1 << 20), .value(\.kind), .number(\.number, 0...1 << 20), .words(\.codec, .name), .value(\.language),
         .title(\.title), .value(\.isDefault), .number(\.width, 0...1 << 20), .number(\.height, 0...1 << 20),
-        .number(\.sampleRate, 0...1 << 24), .number(\.channelCount, 0...1024),
+        .number(\.sampleRate, 0...1 << 24), .number(\.channelCount, 0...1024), .value(\.isForced), .value(\.isForHardOfHearing),
+        .value(\.isBeside),
     ]
 }
 

@@ -43,16 +43,22 @@ struct PlayServer: ~Copyable {
     private let source: String
     /// Item time up to which pictures have been handed out.
     private var time: MediaTime
+    private var subtitles: SubtitleServer?
 
     /// How long one that waits for a live stream's receiver leaves what it shows of it as it is.
     private static let refresh = MediaTime.milliseconds(50)
 
+    /// The track of subtitles that is seen.
+    private var selectedSubtitles: Int?
+
     /// Opens what is ordered, and plays it until the player has gone. Blocks for as long as that is.
     ///
-    /// - Parameter hasFilters: whether libavfilter is loaded, or can be. Without it nothing interlaced is played: a reader with it is asked for.
+    /// - Parameters:
+    ///   - subtitles: what they need; nil where none are wanted.
+    ///   - hasFilters: whether libavfilter is loaded, or can be. Without it nothing interlaced is played: a reader with it is asked for.
     static func serve(
         _ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore,
-        _ planes: BorrowedPlanes? = nil, hasFilters: Bool
+        _ planes: BorrowedPlanes?, _ subtitles: SubtitleServer.Means?, hasFilters: Bool
     ) {
         MediaReader.takeFoundLength(order.found, of: order.source)
         if order.isLight { DecodingLoad.note(Path(order.source), 0) }
@@ -60,13 +66,15 @@ struct PlayServer: ~Copyable {
             var media = try MediaReader.open(
                 order.source, isKept: order.isKept, reach: order.reach, samples: order.samples, decoderThreads: order.threads,
                 decoder: order.decoder,
-                audio: order.audio, video: order.video, interruption: channel.interruption, deinterlacing: order.deinterlacing,
+                audio: order.audio, video: order.video, hasSubtitles: subtitles != nil, interruption: channel.interruption,
+                deinterlacing: order.deinterlacing,
                 pictureMemory: order.pictureMemory, settings: order.settings,
                 displaySize: order.displaySize.map { ($0.width, $0.height) })
             if media.wouldUseDevice { return channel.send(.request(1, .device), serial: serial) }
             if !hasFilters, order.deinterlacing != .off, media.description.video?.isInterlaced == true {
                 return channel.send(.request(1, .deinterlacer), serial: serial)
             }
+            if let subtitles, subtitles.needsText(for: media) { return channel.send(.request(1, .subtitles), serial: serial) }
             if order.isMuted { media.leaveOutSound() }
             if order.takesTime { media.takeTime() }
             var time = MediaTime.zero
@@ -74,7 +82,7 @@ struct PlayServer: ~Copyable {
             if order.start > .zero, !media.description.isStill, media.description.isSeekable {
                 time = try media.seek(to: order.start, precision: order.precision)
             }
-            var server = PlayServer(media, from: time, order, channel, page, store, planes)
+            var server = PlayServer(media, from: time, order, channel, page, store, planes, subtitles)
             server.describe(serial)
             server.run()
         } catch {
@@ -86,8 +94,11 @@ struct PlayServer: ~Copyable {
 
     private init(
         _ media: consuming MediaReader, from time: MediaTime, _ order: OpenOrder, _ channel: ReaderChannel, _ page: ControlPage,
-        _ store: any PictureStore, _ planes: BorrowedPlanes?
+        _ store: any PictureStore, _ planes: BorrowedPlanes?, _ means: SubtitleServer.Means?
     ) {
+        var media = media
+        subtitles = means.flatMap { SubtitleServer($0, order, &media, channel, page) }
+        selectedSubtitles = subtitles?.selected ?? nil
         self.media = media
         self.planes = planes
         (source, toldSpeed, usesDevices) = (order.source, order.lineSpeed, order.usesDevices)
@@ -101,6 +112,7 @@ struct PlayServer: ~Copyable {
     private mutating func describe(_ serial: UInt32) {
         var description = ReaderDescription(media.description)
         (description.tracks, description.nominalFrameDuration) = (tracks, media.nominalFrameDuration)
+        description.asset.tracks += subtitles?.beside ?? []
         description.found = MediaReader.foundLength(of: source)
         say(.described(description), serial: serial)
         if usesDevices, media.isRefusedByDevices, let shape = media.shape { say(.note(.refusedByDevices(shape))) }
@@ -151,9 +163,11 @@ struct PlayServer: ~Copyable {
         tell()
         guard let frame else {
             if let reason = media.prematureEnd { say(.ended(reason)) }
+            subtitles?.ended()
             page.playerBell.ring(.messages)
             return pictures.end()
         }
+        subtitles?.decoded(frame.time, &media)
         time = frame.time + frame.duration
         var record = PictureRecord(frame.frame)
         (record.time, record.duration) = (frame.time, frame.duration)
@@ -199,6 +213,12 @@ struct PlayServer: ~Copyable {
             tell()
             say(.selected(tracks), serial: serial)
             land(Landing(nil, selection: selection, pictures: pictures.count, sound: sound.count), serial)
+        case .subtitles(let wish, let place):
+            subtitles?.change(wish, &media, at: place)
+            selectedSubtitles = subtitles?.selected ?? nil
+            tell()
+            say(.selected(tracks), serial: serial)
+            land(Landing(nil, pictures: pictures.count, sound: sound.count), serial)
         case .planes(let offers): planes?.set(offers)
         case .open, .preview, .close, .cancel, .grant, .refuse, .addresses, .lend, .film: break
         }
@@ -210,6 +230,7 @@ struct PlayServer: ~Copyable {
             waiting = nil
             pictures.restart()
             sound.restart()
+            subtitles?.restart()
         }
         tell()
         land(Landing(time, pictures: pictures.count, sound: sound.count), serial)
@@ -271,6 +292,7 @@ struct PlayServer: ~Copyable {
     private var tracks: ReaderTracks {
         var tracks = ReaderTracks()
         (tracks.selected, tracks.audio) = (media.selectedTracks, media.description.audio)
+        tracks.selected[.subtitle] = selectedSubtitles
         (tracks.hasPicture, tracks.hasSound) = (media.hasPicture, media.hasSound)
         return tracks
     }

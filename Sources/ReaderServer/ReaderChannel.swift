@@ -62,6 +62,18 @@ final class ReaderChannel: Sendable {
         return state.wait { $0.isClosed ? .failure(.interrupted) : $0.answers.removeValue(forKey: number) } ?? .failure(.interrupted)
     }
 
+    /// Asks the player for a font, and blocks until it has answered; nil where there is none. `onAsked` is called once it can know.
+    func ask(for font: FontWish, onAsked: () -> Void) -> OpenedFile? {
+        let number = state.withLock { state in
+            state.lastRequest &+= 1
+            return state.lastRequest
+        }
+        send(.request(number, .font(font)))
+        onAsked()
+        let answer = state.wait { $0.isClosed ? .failure(.interrupted) : $0.answers.removeValue(forKey: number) } ?? .failure(.interrupted)
+        return try? answer.get()
+    }
+
     /// Asks the player for the addresses of a host, and blocks until it has answered, at most for ``nameLimit``; none where it knows none.
     func addresses(of name: String) -> [String] {
         let number = state.withLock { state in

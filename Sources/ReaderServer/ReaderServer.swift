@@ -52,6 +52,7 @@ package enum ReaderServer {
         let pictures = order.role == .play ? gifts.memory.flatMap { ArenaPictures($0) } : nil
         if order.needsFilters { _ = MediaReader.Deinterlacing.load() }
         let path = withoutFileScheme(order.source)
+        let subtitles = order.subtitles.map { SubtitleServer.Means($0, gifts.subtitles, source: path) }
         let source: Result<OpenedFile, FileFailure> = isURL(path) ? .failure(.notARegularFile) : open(path)
         guard lockIn(order, gifts, channel) else { exit(70) }
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
@@ -70,7 +71,7 @@ package enum ReaderServer {
             pictures.use(planes)
             let surfaces = order.usesDevices ? DevicePictures(pictures, channel, page) : nil
             surfaces?.serveCopies()
-            PlayServer.serve(order, serial, on: channel, page, surfaces ?? pictures, planes, hasFilters: order.needsFilters)
+            PlayServer.serve(order, serial, on: channel, page, surfaces ?? pictures, planes, subtitles, hasFilters: order.needsFilters)
             ClosingSource.waitForAll()
             // What it has drawn may still be copied.
             if surfaces != nil {
@@ -95,7 +96,10 @@ package enum ReaderServer {
         if let page { show(channel.interruption, on: page) }
         if case .play = order.role, let page, let handed {
             channel.listen { page.readerBell.ring(.messages) }
-            PlayServer.serve(order, serial, on: channel, page, handed, hasFilters: true)
+            var wish = order.subtitles
+            wish?.hasText = true
+            let subtitles = wish.map { SubtitleServer.Means($0, gifts.subtitles, source: withoutFileScheme(order.source)) }
+            PlayServer.serve(order, serial, on: channel, page, handed, nil, subtitles, hasFilters: true)
             return page.freeDecoder()
         }
         channel.listen()
@@ -125,12 +129,18 @@ package enum ReaderServer {
         var written: SharedDescriptor?
         /// Which readers use devices.
         var devices: DevicePage?
+        /// Where subtitles are drawn into.
+        var subtitles: SharedMemory?
 
         /// Takes them. In a process each gets its number.
         init(from channel: ReaderChannel, isProcess: Bool) {
             while let (number, descriptor) = channel.gift() {
                 if number == UInt8(KIOSK_READER_DEVICES) {
                     devices = DevicePage(mapping: descriptor.raw)
+                    continue
+                }
+                if number == UInt8(KIOSK_READER_SUBTITLES) {
+                    subtitles = SharedMemory(descriptor.raw)
                     continue
                 }
                 let own: SharedDescriptor
@@ -179,7 +189,8 @@ package enum ReaderServer {
         var limits = kiosk_sandbox_limits()
         let memory = UInt64(clamping: order.pictureMemory)
         // Libraries, stacks and tables; and pictures twice, as a decoder's and as libswscale's.
-        limits.address_space = (1 << 30) + 2 * memory + UInt64(clamping: order.memoryCapacity)
+        limits.address_space =
+            (1 << 30) + 2 * memory + UInt64(clamping: order.memoryCapacity) + UInt64(clamping: order.subtitles?.memoryCapacity ?? 0)
         limits.data = (512 << 20) + memory
         // Files that the source names; connections; clips of a film.
         limits.grants = order.needsNetwork ? 128 : order.role.isFilm ? 1000 : 32

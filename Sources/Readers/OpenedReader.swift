@@ -31,6 +31,7 @@ struct OpenedReader {
                 self = opened
                 return
             case .asks(.deinterlacer): order.needsFilters = true
+            case .asks(.subtitles): order.subtitles?.hasText = true
             case .asks(.device): (order.usesDevices, order.decoder.setting, order.decoder.elsewhere) = (true, .automatic, nil)
             case .asks: break
             }

@@ -41,6 +41,8 @@ package final class ReaderClient: @unchecked Sendable {
     package private(set) var isTooSlowForFields = false
     /// Whether its interlaced pictures need a reader with libavfilter (``OpenOrder/needsFilters``).
     package let needsFilters: Bool
+    /// Whether its subtitles need a reader with libass (``SubtitleOrder/hasText``).
+    package let needsText: Bool
     /// Whether the reader has devices, and the shape of its pictures where none of them takes that.
     package let usesDevices: Bool
     package private(set) var refusedShape: String?
@@ -65,6 +67,8 @@ package final class ReaderClient: @unchecked Sendable {
     private var heard: UInt32 = 0
     /// What the last order has come to.
     private var landing: Landing?
+    private var news: [SubtitleNews] = []
+    private static let mostNews = 256
     private var failure: MediaError.Reason?
     /// Pictures that are decoded before they are asked for: as many as were last taken at a time, as the reader would wait for nothing else while the player
     /// draws.
@@ -121,6 +125,7 @@ package final class ReaderClient: @unchecked Sendable {
         let (session, opened) = (begun.session, begun.description)
         self.closing = closing.take()
         (needsFilters, usesDevices) = (order.needsFilters, order.usesDevices)
+        needsText = order.subtitles?.hasText == true
         if handed == nil {
             MediaReader.takeFoundLength(opened.found, of: order.source)
             if order.threads > 1 { load = DecodingLoad(order.source, and: session.reader.clock) }
@@ -278,6 +283,17 @@ package final class ReaderClient: @unchecked Sendable {
         carryOut(.select(choice, at: time))?.selection ?? .unchanged
     }
 
+    /// Draws other subtitles, or for another screen; what is seen of them at item time `time` is among the news then.
+    package func draw(_ subtitles: SubtitleOrder, at time: MediaTime) {
+        if session.subtitles != nil { _ = carryOut(.subtitles(subtitles, at: time)) }
+    }
+
+    /// What has come of subtitles since the last call.
+    package func takeSubtitles() -> [SubtitleNews] {
+        defer { news.removeAll(keepingCapacity: true) }
+        return news
+    }
+
     /// Sends an order, and waits for what it leads to; nil where it has failed.
     private func carryOut(_ order: ReaderOrder) -> Landing? {
         guard death == nil else { return nil }
@@ -368,8 +384,25 @@ package final class ReaderClient: @unchecked Sendable {
         case .note(.lineSpeed(let rate)): if handed == nil { Throughput.note(rate, of: source) }
         case .selected(let tracks):
             (selectedTracks, hasSound, description.audio) = (tracks.selected, tracks.hasSound, tracks.audio)
+        case .subtitle(let subtitle): take(subtitle)
+        case .cue(let cue): if news.count < Self.mostNews { news.append(.said(cue)) }
         case .ready, .described, .log, .request, .result, .film: break
         }
+    }
+
+    /// Copies what is seen of subtitles.
+    private func take(_ subtitle: ReaderSubtitle) {
+        guard let memory = session.subtitles else { return }
+        do throws(ReaderLie) {
+            var pictures: [SubtitlePicture] = []
+            for part in subtitle.parts {
+                pictures.append(
+                    SubtitlePicture(
+                        x: part.x, y: part.y, width: part.width, height: part.height, pixels: try part.pixels(in: memory.bytes)))
+            }
+            page.subtitlesTaken = subtitle.serial
+            if news.count < Self.mostNews { news.append(.seen(pictures, on: subtitle.screen, from: subtitle.time)) }
+        } catch { die(.lied(error)) }
     }
 
     private static let mostProblems = 64
@@ -395,4 +428,11 @@ package final class ReaderClient: @unchecked Sendable {
         case .planeBuffer: return session.planes.frame(record, codec: description.video?.codec ?? "", pictures.held)
         }
     }
+}
+
+/// What a reader tells of subtitles.
+package enum SubtitleNews: Sendable {
+    /// What is seen from the picture of an item time on, in pixels of a screen; nothing where the list is empty.
+    case seen([SubtitlePicture], on: PixelSize, from: MediaTime)
+    case said(ReaderCue)
 }

@@ -25,6 +25,8 @@ package final class ReaderSession: @unchecked Sendable {
     let planes = LentPlanes()
     /// Where its results lie, and pictures that are played.
     let results: SharedResults
+    /// Where its subtitles are; nil where none are wanted.
+    let subtitles: SharedResults?
     private var messages = Assembly<ReaderMessage>()
     private var turns = ReaderTurns()
     private var lastSerial: UInt32 = 0
@@ -48,6 +50,7 @@ package final class ReaderSession: @unchecked Sendable {
             let page = ControlPage(mapping: file), let results = SharedResults(capacity: handed == nil ? order.memoryCapacity : 0)
         else { throw failed("there is no memory to read it with: \(SystemError())") }
         (self.page, self.results) = (page, results)
+        subtitles = order.role == .play ? order.subtitles.flatMap { SharedResults(capacity: $0.memoryCapacity) } : nil
         do throws(ReaderStartError) { reader = try readers.reader(priority: priority, handed) } catch { throw failed("\(error)") }
         let devices = order.usesDevices && readers.isolation == .process ? readers.takeDevicePlace() : nil
         var order = order
@@ -58,6 +61,7 @@ package final class ReaderSession: @unchecked Sendable {
         reader.give(Int32(KIOSK_READER_ARENA), results.file.raw)
         if let written { reader.give(Int32(KIOSK_READER_SOURCE), written) }
         if let devices { reader.give(Int32(KIOSK_READER_DEVICES), devices.file.raw) }
+        if let subtitles { reader.give(Int32(KIOSK_READER_SUBTITLES), subtitles.file.raw) }
         send(.open(order))
     }
 
@@ -103,6 +107,7 @@ package final class ReaderSession: @unchecked Sendable {
                 case .request(let number, .plane(let offer)):
                     let lent = planes.lend(offer)
                     send(.lend(number, buffer: lent?.0 ?? 0), descriptor: lent?.1.raw ?? -1)
+                case .request(let number, .font(let wish)): FontFiles.answer(wish, number, to: reader)
                 case .request(let number, .name(let name)): HostNames.answer(name, number, to: reader, by: readers)
                 case .log(let line): FFmpegLog.log(line)
                 case let message?: return .message(message, descriptor)
@@ -173,7 +178,9 @@ package final class ReaderSession: @unchecked Sendable {
     // MARK: What it asks for
 
     private func answer(_ path: String, in folder: String?, _ number: UInt32) {
-        guard let folder, folder == order.reach.folder else { return send(.refuse(number, .leadsOutside)) }
+        guard let folder, folder == order.reach.folder || folder == order.subtitles?.folder else {
+            return send(.refuse(number, .leadsOutside))
+        }
         do throws(MediaError) {
             let opening = try ReaderSession(
                 OpenOrder(.file(folder: folder), path, reach: SourceReach(), pictureMemory: 0), by: readers, interruption)

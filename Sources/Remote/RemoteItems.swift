@@ -38,6 +38,11 @@ extension RemoteControl {
                 "language": track.language.map { .string($0.description) } ?? .null, "title": track.title.json,
                 "default": track.isDefault.json, "selected": .bool(facts.selectedTracks[track.kind] == track.id),
             ]
+            if track.kind == .subtitle {
+                members["forced"] = track.isForced.json
+                members["sdh"] = track.isForHardOfHearing.json
+                members["beside"] = track.isBeside.json
+            }
             for (name, value) in [
                 ("sampleRate", track.sampleRate), ("channels", track.channelCount), ("width", track.width), ("height", track.height),
             ] {

@@ -104,7 +104,7 @@ extension RemoteControl {
             case .itemFailed(let item, let message):
                 socket.publish(.failure, ["message": message.withoutCredentials.json, "item": Self.describe(item, of: player)])
             case .nothingPlayable: socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
-            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded: break
+            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .subtitle: break
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in

@@ -69,6 +69,8 @@ package enum PlayerCommand: Hashable, Sendable {
     case selectAudioTrack(TrackChoice)
     /// Plays the sound track after the present one; after the last the first.
     case nextAudioTrack
+    /// Shows other subtitles of the item on the screen, or none; the ones after those, after the last none.
+    case selectSubtitleTrack(TrackChoice), nextSubtitleTrack
     /// Moves to the beginning of a chapter of the item, by its number from 1; a number that it does not have is ignored.
     case selectChapter(Int)
     /// Moves to the beginning of the chapter so many behind the present one; negative is back, first of all to the beginning of the present one.

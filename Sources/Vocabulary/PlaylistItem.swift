@@ -37,6 +37,7 @@ package struct PlaylistItem: Hashable, Sendable {
     package var transition: MediaTime?
     package var audioTrack: TrackChoice
     package var videoTrack: TrackChoice
+    package var subtitleTrack = TrackChoice.automatic
     /// How it is fetched where it comes over the network.
     package var stream: StreamSettings
 

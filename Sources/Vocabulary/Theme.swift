@@ -41,6 +41,8 @@ package struct Theme: Hashable, Sendable {
     package var accent = Color(red: 0x33, green: 0x9e, blue: 0xff)
     /// A family name, or several with commas between them, as fontconfig understands them.
     package var font = "Inter, sans-serif"
+    /// In per cent of the height of the picture's region.
+    package var subtitleSize = 5.5
     /// Of everything that is drawn, 0…1.
     package var opacity = 1.0
     package var parts = Set(ControlsPart.allCases)

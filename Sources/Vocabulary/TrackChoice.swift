@@ -3,7 +3,8 @@ package enum TrackKind: String, Hashable, Sendable, CaseIterable { case audio, v
 
 /// Which track of a kind is played.
 package enum TrackChoice: WordedChoice {
-    /// The one that libavformat takes for the best: what the file marks as its default, then the one with most channels or pixels.
+    /// The one that libavformat takes for the best: what the file marks as its default, then the one with most channels or pixels. Of subtitles, what is
+    /// forced in the language of the sound, or a file beside the source that names no language.
     case automatic
     /// The n-th of its kind, from 1.
     case number(Int)
@@ -34,9 +35,11 @@ package enum TrackChoice: WordedChoice {
 /// Which tracks of an item are to be played, where somebody has chosen while it was on the playlist: what its entry says does not hold then.
 package struct TrackSelection: Hashable, Sendable {
     /// nil is what the entry says.
-    package var audio: TrackChoice?, video: TrackChoice?
+    package var audio: TrackChoice?, video: TrackChoice?, subtitle: TrackChoice?
 
-    package init(audio: TrackChoice? = nil, video: TrackChoice? = nil) { (self.audio, self.video) = (audio, video) }
+    package init(audio: TrackChoice? = nil, video: TrackChoice? = nil, subtitle: TrackChoice? = nil) {
+        (self.audio, self.video, self.subtitle) = (audio, video, subtitle)
+    }
 }
 
 extension PlaylistItem {
@@ -46,6 +49,7 @@ extension PlaylistItem {
         var item = self
         item.audioTrack = selection.audio ?? audioTrack
         item.videoTrack = selection.video ?? videoTrack
+        item.subtitleTrack = selection.subtitle ?? subtitleTrack
         return item
     }
 }

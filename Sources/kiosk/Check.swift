@@ -130,12 +130,14 @@ struct Check: ParsableCommand {
 }
 
 extension AssetDescription {
-    /// What a user chooses from: the tracks of a kind where there are several, and the chapters.
+    /// What a user chooses from: the tracks of a kind where there are several, subtitles in any case, and the chapters.
     fileprivate var trackNotes: [String] {
         var notes: [String] = []
         for kind in TrackKind.allCases {
             let tracks = tracks.filter { $0.kind == kind }
-            if tracks.count > 1 { notes.append("\(kind.rawValue) tracks: " + tracks.map(\.summary).joined(separator: "; ")) }
+            if tracks.count > (kind == .subtitle ? 0 : 1) {
+                notes.append("\(kind.rawValue) tracks: " + tracks.map(\.summary).joined(separator: "; "))
+            }
         }
         if !chapters.isEmpty { notes.append("\(chapters.count) chapter\(chapters.count == 1 ? "" : "s")") }
         return notes

@@ -330,6 +330,9 @@ extension PlaybackEngine.Options {
         isMuted = configuration.audio.isMuted
         audioSession = configuration.audio.session
         audioDelay = .milliseconds(Int64(configuration.audio.delay))
+        subtitles = SubtitleStyle(
+            font: configuration.theme.font, size: configuration.theme.subtitleSize, safeArea: configuration.display.safeArea,
+            encoding: configuration.playback.subtitleEncoding)
         stream = configuration.network
         decoderThreads = min(4, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))))
     }

@@ -48,6 +48,7 @@ final class Reporter: Sendable {
         case .itemStatusChanged: break  // said when it begins, or fails
         case .interruptionBegan: log.info("another program has the sound give way")
         case .interruptionEnded: log.info("the sound is back")
+        case .subtitle: break
         }
     }
 

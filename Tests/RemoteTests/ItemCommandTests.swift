@@ -55,7 +55,7 @@ extension JSONValue {
             refused?["code"] == .string("no-such-track") && refused?["message"]?.text?.contains("Commentary") == true, "\(refused ?? .null)"
         )
         #expect(try box.ask(#"{"command":"select","kind":"audio","track":4}"#)["error"]?["code"] == .string("no-such-track"))
-        #expect(try box.ask(#"{"command":"select","kind":"subtitle","track":1}"#)["error"]?["code"] == .string("invalid-parameter"))
+        #expect(try box.ask(#"{"command":"select","kind":"subtitle","track":1}"#)["error"]?["code"] == .string("no-such-track"))
         // Of what has not been opened, or cannot be, nothing can be said.
         let code = try box.ask(#"{"command":"tracks","item":2}"#)["error"]?["code"]?.text
         #expect(code == "not-yet" || code == "item-failed", "\(code ?? "")")

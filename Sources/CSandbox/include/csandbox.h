@@ -25,6 +25,7 @@ enum {
     KIOSK_READER_SOURCE = 6,
     KIOSK_READER_GRANTED = 7,
     // Mapped before the sandbox is entered, and closed then
+    KIOSK_READER_SUBTITLES = 254,
     KIOSK_READER_DEVICES = 255,
 };
 

@@ -54,7 +54,7 @@ public struct Asset: Hashable, Sendable {
             case video
             /// Sound.
             case audio
-            /// Text, which is not drawn.
+            /// Subtitles, in the file or beside it.
             case subtitle
         }
 
@@ -80,6 +80,10 @@ public struct Asset: Hashable, Sendable {
         public var sampleRate: Int?
         /// How many channels there are; nil for what is no sound.
         public var channelCount: Int?
+        /// Of subtitles: whether they are only for what is spoken in another language.
+        public var containsOnlyForcedSubtitles = false
+        /// Of subtitles: whether they tell of sounds, too (SDH).
+        public var isForHardOfHearing = false
     }
 
     /// A chapter of an asset.

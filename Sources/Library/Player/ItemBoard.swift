@@ -64,6 +64,9 @@ final class ItemBoard: Sendable {
         case .statusChanged(let status): return .timeControlStatusChanged(status)
         case .interruptionBegan: return .interruptionBegan
         case .interruptionEnded: return .interruptionEnded
+        case .subtitle(let id, let text, let start, let end):
+            self[id]?.note(LegibleText(text: text, timeRange: start.duration..<max(start, end).duration))
+            return nil
         }
     }
 

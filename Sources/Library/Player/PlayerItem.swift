@@ -35,6 +35,8 @@ public final class PlayerItem: Sendable {
         public var audioTrack = TrackSelection.automatic
         /// Which of its picture tracks is seen.
         public var videoTrack = TrackSelection.automatic
+        /// Which of its subtitles are seen.
+        public var subtitleTrack = TrackSelection.automatic
         /// How far behind what has been received a live stream is played, 60 s at most; nil is 1 s, and for what comes over HTTP what the server
         /// has ready at the start.
         public var configuredTimeOffsetFromLive: Duration?
@@ -62,17 +64,20 @@ public final class PlayerItem: Sendable {
         weak var engine: PlaybackEngine?
         var id: QueueItem.ID?
         /// What has been chosen of its tracks.
-        var audio: TrackSelection, video: TrackSelection
+        var audio: TrackSelection, video: TrackSelection, subtitle: TrackSelection
         var gravity: VideoGravity
     }
 
     private let state: Mutex<State>
     private let updates = Broadcast<Status>()
+    private let texts = Broadcast<LegibleText>()
 
     /// An item of an asset.
     public init(_ asset: Asset, options: Options = Options()) {
         (self.asset, self.options) = (asset, options)
-        state = Mutex(State(audio: options.audioTrack, video: options.videoTrack, gravity: options.videoGravity))
+        state = Mutex(
+            State(
+                audio: options.audioTrack, video: options.videoTrack, subtitle: options.subtitleTrack, gravity: options.videoGravity))
     }
 
     /// An item of a path or a URL.
@@ -93,6 +98,12 @@ public final class PlayerItem: Sendable {
 
     /// The status now, and whenever it changes.
     public var statusUpdates: AsyncStream<Status> { state.withLock { updates.stream($0.status, limit: 16) } }
+
+    /// What the subtitles say that are seen, from now on: the place of AVPlayerItemLegibleOutput. Each is told some frames before it is seen; of those that
+    /// nobody takes the newest 64 are kept.
+    public var legibleOutput: AsyncStream<LegibleText> { texts.stream(limit: 64) }
+
+    func note(_ text: LegibleText) { texts.tell(text) }
 
     func note(_ status: Status) {
         state.withLock { state in
@@ -126,7 +137,9 @@ public final class PlayerItem: Sendable {
             case .video:
                 defer { state.video = selection }
                 return state.video != selection
-            case .subtitle: return false
+            case .subtitle:
+                defer { state.subtitle = selection }
+                return state.subtitle != selection
             }
         }
         return (isChanged, place)
@@ -134,7 +147,7 @@ public final class PlayerItem: Sendable {
 
     /// What the engine plays of it.
     var entry: PlaylistItem {
-        let (audio, video, gravity) = state.withLock { ($0.audio, $0.video, $0.gravity) }
+        let (audio, video, subtitle, gravity) = state.withLock { ($0.audio, $0.video, $0.subtitle, $0.gravity) }
         var entry = PlaylistItem(source: asset.location)
         entry.gravity = gravity
         entry.volume = options.volume.isFinite ? min(max(options.volume, 0), 1) : 1
@@ -143,12 +156,20 @@ public final class PlayerItem: Sendable {
         entry.start = max(.zero, MediaTime(options.start))
         entry.end = options.end.map(MediaTime.init)
         entry.duration = options.duration.map { max(.milliseconds(10), MediaTime($0)) }
-        (entry.audioTrack, entry.videoTrack) = (audio.engine, video.engine)
+        (entry.audioTrack, entry.videoTrack, entry.subtitleTrack) = (audio.engine, video.engine, subtitle.engine)
         entry.stream = asset.streamSettings
         entry.stream.reconnect = min(max(MediaTime(options.reconnectTime), .zero), .seconds(3600))
         entry.stream.latency = options.configuredTimeOffsetFromLive.map { min(max(MediaTime($0), .zero), StreamSettings.longestLatency) }
         return entry
     }
+}
+
+/// What subtitles say.
+public struct LegibleText: Hashable, Sendable {
+    /// Its lines, without what styles them.
+    public var text: String
+    /// From which item time to which it is seen.
+    public var timeRange: Range<Duration>
 }
 
 extension PlayerItem: Hashable {

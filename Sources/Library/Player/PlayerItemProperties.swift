@@ -17,7 +17,8 @@ public enum ItemDuration: Hashable, Sendable {
 
 /// Which track of a kind is played: AVMediaSelection.
 public enum TrackSelection: Hashable, Sendable {
-    /// The one that the file marks as its default, then the one with most channels or pixels.
+    /// The one that the file marks as its default, then the one with most channels or pixels. Of subtitles, what is forced in the language of the sound, or a
+    /// file beside the asset that names no language.
     case automatic
     /// The best one in this language, a code of ISO 639 or a tag of BCP 47 (`de`, `deu`, `de-AT`). Where there is none in it, or the text is no
     /// such code, it is as ``automatic``.
@@ -91,9 +92,10 @@ extension PlayerItem {
     public var isPlaybackLikelyToKeepUp: Bool { facts?.isPlaybackLikelyToKeepUp ?? false }
 
     /// Plays another track of a kind from now on, or none: of sound within a second or two, while the picture goes on; of the picture by opening
-    /// the item once more where it stands. It holds for later showings, too, and may be chosen before a player has the item.
+    /// the item once more where it stands; of subtitles at once, or with the next one that the file has. It holds for later showings, too, and may be chosen
+    /// before a player has the item.
     ///
-    /// - Returns: whether that changes anything: false where it is chosen already, and of subtitles, which are not drawn.
+    /// - Returns: whether that changes anything: false where it is chosen already.
     @discardableResult public func select(_ selection: TrackSelection, in mediaType: Asset.Track.MediaType) -> Bool {
         let (isChanged, place) = choose(selection, in: mediaType)
         guard isChanged else { return false }
@@ -121,6 +123,7 @@ extension Asset.Track {
             id: track.id, mediaType: MediaType(track.kind), number: track.number, codec: track.codec,
             languageTag: track.language?.description, title: track.title, isDefault: track.isDefault, sampleRate: track.sampleRate,
             channelCount: track.channelCount)
+        (containsOnlyForcedSubtitles, isForHardOfHearing) = (track.isForced, track.isForHardOfHearing)
         if let width = track.width, let height = track.height { naturalSize = PixelSize(width: width, height: height) }
     }
 }

@@ -11,7 +11,7 @@ import Synchronization
 /// takes sound that has not come for silence, and ``interleavingLimit`` bounds the bytes in a queue.
 struct Demuxer: ~Copyable, Sendable {
     private(set) var source: PacketSource
-    var pictures = PacketQueue(), sound = PacketQueue()
+    var pictures = PacketQueue(), sound = PacketQueue(), subtitles = PacketQueue()
     /// Whether the last packet is in its queue.
     private(set) var hasReadAll = false
     private(set) var hasReadPacket = false
@@ -21,6 +21,8 @@ struct Demuxer: ~Copyable, Sendable {
     private(set) var soundReadTo: MediaTime?
     /// Whether the pictures are a video track: those of a cover have no times.
     private let hasVideo: Bool
+    /// Whether it has still to be said which subtitles are wanted: the beginning of all is kept until then.
+    private var keepsAllSubtitles: Bool
     private var rebaser = TimestampRebaser()
     /// Container time of the picture packet that was read last.
     private(set) var pictureReadTo: MediaTime?
@@ -29,14 +31,18 @@ struct Demuxer: ~Copyable, Sendable {
 
     /// Bytes that the packets of one kind may take while the other kind is wanted; a file that needs more plays nowhere.
     private static let interleavingLimit = 64 << 20
+    /// Bytes of subtitles that wait for the pictures that they belong to.
+    private static let mostSubtitles = 16 << 20
     /// Sound is missing where the pictures read are further ahead of it than it has lagged so far, and by this time more. In a file they
     /// must be so many bytes, too: these are read at once, so what is interleaved no worse than that keeps all of its sound.
     private static let missingSound = (time: MediaTime.seconds(2), bytes: 4 << 20)
     /// A lag beyond this is not waited for the next time: it is the last packet of an encoder whose pictures had ended, for one.
     private static let longestLag = MediaTime.seconds(10)
 
-    init(_ source: consuming PacketSource, hasVideo: Bool, frameDuration: MediaTime?, problems: [String]) {
-        self.hasVideo = hasVideo
+    init(
+        _ source: consuming PacketSource, hasVideo: Bool, frameDuration: MediaTime?, problems: [String], keepsAllSubtitles: Bool = false
+    ) {
+        (self.hasVideo, self.keepsAllSubtitles) = (hasVideo, keepsAllSubtitles)
         self.problems = problems
         rebaser.restart(expecting: source.begin, frameDuration: frameDuration, hasVideo: hasVideo)
         self.source = source
@@ -69,6 +75,10 @@ struct Demuxer: ~Copyable, Sendable {
             }
             sound.append(packet)
             while sound.byteCount > Self.interleavingLimit { _ = sound.popFirst() }
+        case source.streams.subtitle:
+            subtitles.append(packet)
+            while subtitles.byteCount > Self.mostSubtitles { _ = subtitles.popFirst() }
+        case let index where keepsAllSubtitles && source.isSubtitle(index): subtitles.append(packet)
         default: reportNewTrack(raw.pointee.stream_index)
         }
         return true
@@ -110,6 +120,7 @@ struct Demuxer: ~Copyable, Sendable {
     mutating func seek(to time: MediaTime, isBeginning: Bool, frameDuration: MediaTime?) throws(MediaError) {
         pictures.removeAll()
         sound.removeAll()
+        subtitles.removeAll()
         (hasReadAll, pictureReadTo, soundReadTo) = (false, nil, nil)
         try source.seek(to: time, isBeginning: isBeginning, index: hasVideo ? source.streams.video : -1)
         rebaser.restart(expecting: isBeginning ? source.begin : time, frameDuration: frameDuration, hasVideo: hasVideo)
@@ -126,6 +137,13 @@ struct Demuxer: ~Copyable, Sendable {
         source.selectSound(index)
         soundReadTo = nil
         return exchange(&sound, with: PacketQueue())
+    }
+
+    /// Reads another stream of subtitles from here on; -1 for none. Of the first one what has been read by then is kept.
+    mutating func selectSubtitles(_ index: Int32) {
+        source.selectSubtitles(index)
+        if keepsAllSubtitles { subtitles.keep(stream: index) } else { subtitles.removeAll() }
+        keepsAllSubtitles = false
     }
 
     /// Adds to ``problems`` what is not among them.
@@ -154,6 +172,13 @@ struct PacketQueue: ~Copyable, Sendable {
         guard let packet = packets.popFirst() else { return nil }
         byteCount -= Int(packet.raw.pointee.size)
         return packet
+    }
+
+    /// Drops all packets but those of a stream.
+    mutating func keep(stream index: Int32) {
+        var kept = PacketQueue()
+        while let packet = popFirst() { if packet.raw.pointee.stream_index == index { kept.append(packet) } }
+        self = kept
     }
 
     /// Drops all packets and the memory of the queue.

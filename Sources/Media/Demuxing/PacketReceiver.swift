@@ -43,6 +43,8 @@ final class PacketReceiver: @unchecked Sendable {
         var seekStatus: Int32?
         /// The sound stream that is wanted; -1 for none.
         var audio: Int32
+        /// The stream of subtitles that is wanted.
+        var subtitle: Int32 = -1
         /// The source has been opened: to wait for a packet before is no gap.
         var isOpen = false
         /// Open, and nobody has begun to take packets.
@@ -63,6 +65,7 @@ final class PacketReceiver: @unchecked Sendable {
     private let video: Int32
     /// The sound stream that libavformat gives out; the thread's alone.
     private var heard: Int32
+    private var shown: Int32 = -1
     /// How long a read may take.
     private let limit: MediaTime
     /// What a live stream keeps, at least, while it waits to be played.
@@ -176,6 +179,9 @@ final class PacketReceiver: @unchecked Sendable {
         }
     }
 
+    /// Receives another stream of subtitles from now on; -1 for none.
+    func listen(toSubtitles index: Int32) { state.signal { $0.subtitle = index } }
+
     // MARK: The thread
 
     private func run() {
@@ -206,13 +212,10 @@ final class PacketReceiver: @unchecked Sendable {
     }
 
     private func read() {
-        let audio = state.withLock { $0.audio }
-        if audio != heard {
-            if heard >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(heard)], 1) }
-            if audio >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(audio)], 0) }
-            heard = audio
-        }
-        let streams = StreamIndices(video: video, audio: audio)
+        let (audio, subtitle) = state.withLock { ($0.audio, $0.subtitle) }
+        follow(audio, &heard)
+        follow(subtitle, &shown)
+        let streams = StreamIndices(video: video, audio: audio, subtitle: subtitle)
         let packet = Packet()
         var status = format.read(packet, within: limit, interruption)
         let index = packet.raw.pointee.stream_index
@@ -234,6 +237,10 @@ final class PacketReceiver: @unchecked Sendable {
         state.signal { state in
             if isEncrypted { state.isEncrypted = true }
             state.extent = extent
+            if index == subtitle {
+                if state.subtitle == index { state.packets.append(subtitles: given.take()!) }
+                return
+            }
             if !isPicture, state.audio != index { return }
             let now = HostTime.now
             state.gate.received(at: now)
@@ -246,6 +253,14 @@ final class PacketReceiver: @unchecked Sendable {
                 state.packets.drop(keeping: Limits.time.scaled(by: 0.5), hasPictures: video >= 0)
             }
         }
+    }
+
+    /// Has libavformat give out `wanted` of two streams.
+    private func follow(_ wanted: Int32, _ present: inout Int32) {
+        if wanted == present { return }
+        if present >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(present)], 1) }
+        if wanted >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(wanted)], 0) }
+        present = wanted
     }
 
     /// Whether the stream has run dry, and takes more than the line carries.

@@ -8,9 +8,10 @@ import KioskVocabulary
 struct StreamIndices: Hashable, Sendable {
     var video: Int32 = -1
     var audio: Int32 = -1
+    var subtitle: Int32 = -1
 
     /// Whether packets of this stream are decoded.
-    func contains(_ index: Int32) -> Bool { index == video || index == audio }
+    func contains(_ index: Int32) -> Bool { index == video || index == audio || index == subtitle }
 }
 
 /// The packets of an opened source, in the order of the file and with the timestamps that libavformat gives them.
@@ -205,6 +206,19 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         streams.audio = index
     }
 
+    /// Has libavformat give out the packets of another stream of subtitles from now on; -1 for none.
+    mutating func selectSubtitles(_ index: Int32) {
+        if let receiver {
+            receiver.listen(toSubtitles: index)
+        } else {
+            for other in found.indices where isSubtitle(Int32(other)) { shim_stream_discard(found[other], Int32(other) == index ? 0 : 1) }
+        }
+        streams.subtitle = index
+    }
+
+    /// Whether a stream is one of subtitles.
+    func isSubtitle(_ index: Int32) -> Bool { stream(index)?.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE }
+
     // MARK: What libavformat knows of its times
 
     /// The stream with this index; nil where there is none.
@@ -275,10 +289,12 @@ extension FormatContext {
         return raw.pointee.pb == nil || raw.pointee.pb.pointee.seekable != 0
     }
 
-    /// Has libavformat give out the packets of these streams alone.
-    func giveOut(_ streams: StreamIndices) {
+    /// Has libavformat give out the packets of these streams alone, and of all subtitles where that is said.
+    func giveOut(_ streams: StreamIndices, andSubtitles: Bool = false) {
         for index in 0..<Int32(raw.pointee.nb_streams) where !streams.contains(index) {
-            shim_stream_discard(raw.pointee.streams[Int(index)], 1)
+            let stream = raw.pointee.streams[Int(index)]
+            if andSubtitles, stream?.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE { continue }
+            shim_stream_discard(stream, 1)
         }
     }
 

@@ -28,11 +28,11 @@ struct ReceivedPackets: ~Copyable, Sendable {
         private static let longestStep = MediaTime.seconds(10)
     }
 
-    /// A packet, and how far it is behind the one before it of the same stream.
+    /// A packet, and how far it is behind the one before it of the same stream. Subtitles are nil where pictures are true: they count for nothing.
     struct Entry: ~Copyable, Sendable {
         var packet: Packet
         var step: MediaTime
-        var isPicture: Bool
+        var isPicture: Bool?
         var isKey: Bool
     }
 
@@ -70,6 +70,12 @@ struct ReceivedPackets: ~Copyable, Sendable {
         return step
     }
 
+    /// Appends one of subtitles.
+    mutating func append(subtitles packet: consuming Packet) {
+        byteCount += Int(packet.raw.pointee.size)
+        entries.append(Entry(packet: packet, step: .zero, isPicture: nil, isKey: false))
+    }
+
     mutating func popFirst() -> Packet? {
         guard let entry = entries.popFirst() else { return nil }
         left(entry)
@@ -78,8 +84,9 @@ struct ReceivedPackets: ~Copyable, Sendable {
 
     private mutating func left(_ entry: borrowing Entry) {
         byteCount -= Int(entry.packet.raw.pointee.size)
-        self[entry.isPicture].level -= entry.step
-        self[entry.isPicture].count -= 1
+        guard let isPicture = entry.isPicture else { return }
+        self[isPicture].level -= entry.step
+        self[isPicture].count -= 1
     }
 
     /// Drops what is older than the newest key frame that has `time` of pictures behind it; all but `time` of a stream without pictures.
@@ -98,7 +105,11 @@ struct ReceivedPackets: ~Copyable, Sendable {
         for _ in 0..<index {
             guard let entry = entries.popFirst() else { break }
             left(entry)
-            if entry.isPicture { dropped.pictures = dropped.pictures + entry.step } else { dropped.sound = dropped.sound + entry.step }
+            switch entry.isPicture {
+            case true: dropped.pictures = dropped.pictures + entry.step
+            case false: dropped.sound = dropped.sound + entry.step
+            case nil: break
+            }
         }
         // The next packet of either is as much further behind the one that was taken last.
         add(dropped.pictures, isPicture: true)
@@ -123,7 +134,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
     mutating func removeSound() {
         var kept = UniqueDeque<Entry>()
         while let entry = entries.popFirst() {
-            if entry.isPicture { kept.append(entry) } else { byteCount -= Int(entry.packet.raw.pointee.size) }
+            if entry.isPicture != false { kept.append(entry) } else { byteCount -= Int(entry.packet.raw.pointee.size) }
         }
         entries = kept
         sound = Track()

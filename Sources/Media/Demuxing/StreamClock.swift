@@ -44,7 +44,7 @@ struct StreamClock: Hashable, Sendable {
         case doubtful
     }
 
-    private var offset = MediaTime.zero
+    private(set) var offset = MediaTime.zero
     /// Decoding time and end of the last packet, offset included. Before the first: when that is expected at the latest.
     private var last: MediaTime?, end: MediaTime?
     /// End of the last packet, where that was not to be shown.

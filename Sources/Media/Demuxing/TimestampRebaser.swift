@@ -24,6 +24,11 @@ struct TimestampRebaser: Sendable {
     mutating func rebase(_ packet: borrowing Packet, from source: inout PacketSource) -> MediaTime? {
         let raw = packet.raw, index = packet.raw.pointee.stream_index
         guard source.streams.contains(index), let stream = source.stream(index) else { return nil }
+        if index == source.streams.subtitle {
+            // They come when they like, and go with the pictures.
+            move(raw, by: pictures.offset, stream)
+            return nil
+        }
         let isPicture = index == source.streams.video
         // Frames that are reordered are in the order of their decoding times alone.
         guard
@@ -58,10 +63,7 @@ struct TimestampRebaser: Sendable {
         }
         if isJump, !extent.mayJump { jump = jump ?? time }
         if offset != .zero {
-            let ticks = offset.ticks(of: stream.pointee.time_base)
-            // A sum that overflows is far from any plausible time, whatever it becomes.
-            if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
-            if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
+            move(raw, by: offset, stream)
             // The demuxer marks frames behind the end of an edit list as not to be shown, and has judged by the damaged time.
             if !extent.mayJump { raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
         }
@@ -88,6 +90,13 @@ struct TimestampRebaser: Sendable {
             if pictures.jumps(to: time, beside: sound, within: extent) { return true }
         }
         return false
+    }
+
+    private func move(_ raw: UnsafeMutablePointer<AVPacket>, by offset: MediaTime, _ stream: UnsafeMutablePointer<AVStream>) {
+        let ticks = offset.ticks(of: stream.pointee.time_base)
+        // A sum that overflows is far from any plausible time, whatever it becomes.
+        if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
+        if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
     }
 
     /// Whether a frame's presentation time is damaged. Frames that are decoded after the first one behind a gap and presented before it go

@@ -19,6 +19,10 @@ package struct AssetTrack: Hashable, Sendable, Identifiable {
     package var title: String?
     /// Whether the file marks it as the one to be played.
     package var isDefault: Bool
+    /// Of subtitles: whether they are only for what another language is spoken in (forced), and whether they tell of sounds, too (SDH).
+    package var isForced = false, isForHardOfHearing = false
+    /// Whether it is a file beside the source.
+    package var isBeside = false
     /// Of a picture track: pixels across and down as stored.
     package var width: Int?, height: Int?
     /// Of a sound track: samples a second for each channel, and channels.
@@ -29,6 +33,8 @@ package struct AssetTrack: Hashable, Sendable, Identifiable {
         var words = ["\(number)"]
         if let language { words.append(language.description) }
         words.append(codec)
+        if isForced { words.append("forced") }
+        if isForHardOfHearing { words.append("SDH") }
         if let channelCount { words.append(channelCount == 1 ? "mono" : channelCount == 2 ? "stereo" : "\(channelCount) channels") }
         if let width, let height { words.append("\(width)×\(height)") }
         if let title { words.append("“\(title)”") }
@@ -125,6 +131,10 @@ extension FormatContext {
                     id: Int(stream.pointee.index), kind: kind, number: place + 1,
                     codec: String(cString: avcodec_get_name(parameters.codec_id)), language: stream.language,
                     title: tag("title", of: stream.pointee.metadata), isDefault: stream.pointee.disposition & AV_DISPOSITION_DEFAULT != 0)
+                if kind == .subtitle {
+                    track.isForced = stream.pointee.disposition & AV_DISPOSITION_FORCED != 0
+                    track.isForHardOfHearing = stream.pointee.disposition & (AV_DISPOSITION_HEARING_IMPAIRED | AV_DISPOSITION_CAPTIONS) != 0
+                }
                 if kind == .video { (track.width, track.height) = (Int(parameters.width), Int(parameters.height)) }
                 if kind == .audio {
                     (track.sampleRate, track.channelCount) = (Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels))
@@ -177,6 +187,25 @@ extension UnsafeMutablePointer<AVStream> {
     /// The language of the track; nil where the file does not say.
     var language: LanguageCode? {
         av_dict_get(pointee.metadata, "language", nil, 0)?.pointee.value.flatMap { LanguageCode(String(cString: $0)) }
+    }
+}
+
+extension [AssetTrack] {
+    /// The track of subtitles that a choice stands for; nil for none. Automatically that is what somebody has put there for everybody: what is forced in the
+    /// language of the sound, or a file beside the source with no language in its name.
+    package func subtitles(_ choice: TrackChoice, sound: LanguageCode?) -> AssetTrack? {
+        let all = filter { $0.kind == .subtitle }
+        switch choice {
+        case .off: return nil
+        case .number(let number): return all.first { $0.number == number }
+        case .language(let code):
+            let fitting = all.filter { $0.language.map(code.matches) ?? false }
+            // Those for everybody, then those for the hard of hearing, then those for what is in another language only.
+            return fitting.first { !$0.isForced && !$0.isForHardOfHearing } ?? fitting.first { !$0.isForced } ?? fitting.first
+        case .automatic:
+            let isHeard = { (track: AssetTrack) in track.language.map { sound.map($0.matches) ?? false } ?? true }
+            return all.first { $0.isForced && isHeard($0) } ?? all.first { $0.isBeside && $0.language == nil && !$0.isForHardOfHearing }
+        }
     }
 }
 

@@ -32,7 +32,7 @@ package struct OpenedFile: Sendable {
 
     /// Reads bytes at a place: how many, or a negative errno; and the file's size now, -1 where that cannot be had. The corresponding C functions are
     /// `pread` and `fstat`.
-    func read(into bytes: UnsafeMutableRawPointer, count: Int, at offset: Int64) -> (count: Int, size: Int64) {
+    package func read(into bytes: UnsafeMutableRawPointer, count: Int, at offset: Int64) -> (count: Int, size: Int64) {
         var result: Int
         repeat { result = pread(descriptor.raw, bytes, count, off_t(offset)) } while result < 0 && errno == EINTR
         if result < 0 { result = -Int(errno) }
@@ -72,7 +72,7 @@ final class BlockFile {
 
     private let file: OpenedFile
     private let interruption: Interruption
-    private let block = UnsafeMutableRawPointer.allocate(byteCount: blockSize, alignment: 64)
+    private let block: UnsafeMutableRawPointer
     private var blockStart: Int64 = 0
     private var blockCount = 0
 
@@ -85,6 +85,8 @@ final class BlockFile {
         if interruption.isOver { throw .interrupted }
         file = try FileAccess.open(path, in: folder)
         (self.interruption, version, size) = (interruption, file.version, file.version.size)
+        // Where opening throws there is no deinit.
+        block = .allocate(byteCount: Self.blockSize, alignment: 64)
     }
 
     deinit { block.deallocate() }

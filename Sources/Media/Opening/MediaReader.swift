@@ -26,6 +26,8 @@ package struct MediaReader: ~Copyable, Sendable {
     var demuxer: Demuxer
     var pictures: PictureTrack?
     var sound: SoundTrack?
+    /// Decodes those of the source itself; nil where none of them are read.
+    var subtitles: SubtitleDecoder?
     /// What sound is converted to; nil where none is wanted.
     let samples: AudioFormat?
     /// Container time of item time zero.
@@ -196,6 +198,7 @@ package struct MediaReader: ~Copyable, Sendable {
     private mutating func restart(at time: MediaTime?) throws(MediaError) {
         let container = origin + (time ?? .zero)
         pictures?.restart()
+        subtitles?.restart()
         try demuxer.seek(to: container, isBeginning: time == nil, frameDuration: frameDuration)
         sound?.restart(at: container)
     }
@@ -215,6 +218,7 @@ package struct MediaReader: ~Copyable, Sendable {
     ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
     ///   - audio: which of its sound tracks is played.
     ///   - video: which of its picture tracks is; without one a cover is not shown either.
+    ///   - hasSubtitles: whether it will be said which subtitles are wanted (``selectSubtitles(_:)``).
     ///   - deinterlacing: what becomes of interlaced frames; stills have none.
     ///   - settings: how it is fetched where it comes over the network.
     ///   - displaySize: pixels of the display: of a stream in several sizes, the one that fits is played.
@@ -222,7 +226,7 @@ package struct MediaReader: ~Copyable, Sendable {
     /// - Throws: ``MediaError`` with what is wrong with the source.
     package static func open(
         _ source: String, isKept: Bool = false, reach: SourceReach? = nil, samples: AudioFormat?, decoderThreads: Int = 1,
-        decoder wish: DecoderWish = .software, audio: TrackChoice = .automatic, video: TrackChoice = .automatic,
+        decoder wish: DecoderWish = .software, audio: TrackChoice = .automatic, video: TrackChoice = .automatic, hasSubtitles: Bool = false,
         interruption: Interruption = Interruption(),
         deinterlacing: Deinterlacing = .fields, pictureMemory: Int = MemoryLimit.ofItem,
         settings: StreamSettings = StreamSettings(), displaySize: (width: Int, height: Int)? = nil
@@ -238,7 +242,7 @@ package struct MediaReader: ~Copyable, Sendable {
                 streams.audio = format.stream(audio == .off ? .automatic : audio, of: .audio, related: streams.video)
             }
             if streams.video < 0 && streams.audio < 0 { throw MediaError(source, .nothingToPlay) }
-            format.giveOut(streams)
+            format.giveOut(streams, andSubtitles: hasSubtitles)
 
             var pictures: PictureTrack?
             var nominalDuration: MediaTime?
@@ -284,7 +288,8 @@ package struct MediaReader: ~Copyable, Sendable {
             let packets = PacketSource(
                 format, name: source, streams: streams, interruption: interruption, settings: settings, isLive: description.isLive)
             var reader = MediaReader(
-                description: description, demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems),
+                description: description,
+                demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems, keepsAllSubtitles: hasSubtitles),
                 pictures: pictures, sound: sound, samples: samples, frameDuration: nominal)
             try reader.decodeBeginning()
             if audio == .off { reader.leaveOutSound() }

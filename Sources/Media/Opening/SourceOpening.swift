@@ -26,6 +26,9 @@ extension FormatContext {
         let input = FileInput(interruption: interruption, settings: settings, source: source, reach: reach)
         input.displaySize = displaySize
         let file = isURL(source) ? nil : try open(file: source, input, interruption)
+        // Before there is a context that would have to be freed.
+        let terms = try claimTerms(source, settings, interruption)
+        defer { withExtendedLifetime(terms) {} }
         // A plain path goes in as `file:` so that a colon in it is not taken for a protocol.
         let name = isURL(source) ? source : "file:" + source
         var context = avformat_alloc_context()
@@ -38,8 +41,6 @@ extension FormatContext {
         context?.pointee.codec_whitelist = av_strdup(FormatWhitelist.decoders(settings))
         interruption.allow(limit)
 
-        let terms = try claimTerms(source, settings, interruption)
-        defer { withExtendedLifetime(terms) {} }
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         for (name, value) in SourceOptions.options(for: source, settings) { av_dict_set(&options, name, value, 0) }

@@ -152,8 +152,8 @@ extension PlaybackEngine {
     // MARK: Tracks
 
     /// Plays another track of an item from now on, in its later playthroughs, too: of its sound within a second or two, while the picture goes on;
-    /// of its picture by opening it once more where it stands. What has been chosen holds until the item is forgotten. False where that
-    /// changes nothing: it is chosen already, there is no such item, or subtitles are meant, which are not drawn.
+    /// of its picture by opening it once more where it stands; of its subtitles at once, or with the next one that the source has. What has been chosen holds
+    /// until the item is forgotten. False where that changes nothing: it is chosen already, or there is no such item.
     @discardableResult package func select(_ choice: TrackChoice, of kind: TrackKind, in item: QueueItem.ID) -> Bool {
         let isChanged: Bool = pipeline.signal { $0.cursor.list.select(choice, of: kind, in: item) }
         if isChanged, kind == .video { reopen(item) }
@@ -166,6 +166,15 @@ extension PlaybackEngine {
         let tracks = facts.tracks.filter { $0.kind == .audio }
         guard let next = tracks.first(where: { $0.id > facts.selectedTracks[.audio] ?? -1 }) ?? tracks.first else { return }
         select(.number(next.number), of: .audio, in: item)
+    }
+
+    /// Shows the subtitles after those that are seen of the item on the screen, after the last none, and after none the first.
+    func selectNextSubtitles() {
+        guard let item = snapshot.item, let facts = facts(of: item) else { return }
+        let tracks = facts.tracks.filter { $0.kind == .subtitle }
+        let present = tracks.firstIndex { $0.id == facts.selectedTracks[.subtitle] }
+        let next = present.map { $0 + 1 } ?? 0
+        select(tracks.indices.contains(next) ? .number(tracks[next].number) : .off, of: .subtitle, in: item)
     }
 
     // MARK: Chapters

@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
@@ -37,6 +38,8 @@ package struct ItemInspection: Sendable {
     static func open(_ item: PlaylistItem, by readers: Readers, takesNoLists: Bool = false) throws(MediaError) -> any ItemReader {
         var (item, opener) = (item, SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: readers))
         (item.decoder, item.isMuted, opener.takesNoLists) = (.software, false, takesNoLists)
+        // Those beside it are listed, and nothing is drawn.
+        opener.subtitles = { SubtitleOrder() }
         return try opener.open(.init(serial: 0, item: item, time: .zero, precision: .exact), Interruption()).reader
     }
 

@@ -130,7 +130,7 @@ struct Playlist: Hashable, Sendable {
         switch kind {
         case .audio: selection.audio = choice
         case .video: selection.video = choice
-        case .subtitle: return false
+        case .subtitle: selection.subtitle = choice
         }
         guard entry.selecting(selection) != entry.selecting(before) else { return false }
         selections[id] = selection

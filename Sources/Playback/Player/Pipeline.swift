@@ -65,6 +65,11 @@ struct Pipeline: ~Copyable {
     /// What lies over every scene, and what is done about that (PipelineOverlay.swift).
     var overlay = OverlayState()
     var drawn = Overlay.Order.allCases.map { _ in Overlay() }
+    var subtitles = SubtitleTimeline()
+    /// Subtitles stay so many pixels above the bottom of the screen, where controls are.
+    var subtitleInset = 0
+    /// Whether subtitles have been set that nobody has been woken for.
+    var hasNewSubtitles = false
     /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
     var pacing: Pacing?
     /// The last vblank at which a commit was seen.

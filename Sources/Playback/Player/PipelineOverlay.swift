@@ -9,7 +9,35 @@ extension Pipeline {
     /// What is to lie over every scene from now on, among what others draw; gives back what was to, to be freed without the lock.
     mutating func setOverlay(_ new: inout Overlay, order: Overlay.Order, at event: HostTime?) {
         swap(&drawn[order.rawValue], &new)
-        if overlay.set(Overlay(drawn)), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+        if overlay.set(Overlay(laidOut)), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+    }
+
+    /// Has the subtitles of a picture lie over it that is chosen, or on the screen.
+    mutating func followSubtitles(_ place: FramePlace) {
+        guard subtitles.isInUse, var new = subtitles.overlay(for: place.playthrough?.serial, at: place.itemTime) else { return }
+        setOverlay(&new, order: .subtitles, at: nil)
+        subtitles.retire(new)
+        hasNewSubtitles = true
+    }
+
+    /// Subtitles stay above what is drawn at the bottom of the screen from now on.
+    mutating func setSubtitleInset(_ inset: Int) {
+        guard inset != subtitleInset else { return }
+        subtitleInset = inset
+        if !drawn[Overlay.Order.subtitles.rawValue].pictures.isEmpty { _ = overlay.set(Overlay(laidOut)) }
+    }
+
+    /// What is drawn, with the subtitles above what is at the bottom of the screen.
+    private var laidOut: [Overlay] {
+        let place = Overlay.Order.subtitles.rawValue
+        guard subtitleInset > 0, let height = drawn[place].height, !drawn[place].pictures.isEmpty else { return drawn }
+        var all = drawn
+        // Those in the upper half stand for themselves.
+        let low = all[place].pictures.indices.filter { all[place].pictures[$0].y + all[place].pictures[$0].surface.height / 2 > height / 2 }
+        let bottom = low.map { all[place].pictures[$0].y + all[place].pictures[$0].surface.height }.max() ?? 0
+        let shift = bottom - (height - subtitleInset)
+        if shift > 0 { for index in low { all[place].pictures[index].y -= shift } }
+        return all
     }
 
     // MARK: The compositor

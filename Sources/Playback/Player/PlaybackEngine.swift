@@ -1,6 +1,7 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 import Synchronization
@@ -27,6 +28,8 @@ package final class PlaybackEngine: Sendable {
     let regionMoves = Monitor(RegionMoves())
     /// Who looks whether the time of interruptions is over, while there are any (InterruptionState.swift).
     let interruptionWatch = Mutex<PlayerObserver?>(nil)
+    /// How subtitles are drawn now.
+    private let subtitleOrder: @Sendable () -> SubtitleOrder
     private let opener: ItemOpener
     /// Opens streams that have broken off while something else is played.
     private let lostOpener: ItemOpener
@@ -64,6 +67,9 @@ package final class PlaybackEngine: Sendable {
         var sources = SourceOpener(samples: output.format, readers: readers)
         (sources.decoderThreads, sources.decoderDevice) = (options.decoderThreads, options.decoderDevice)
         (sources.displaySize, sources.files) = ({ video.mode.map { ($0.width, $0.height) } }, files)
+        let subtitles: @Sendable () -> SubtitleOrder = { Self.subtitleOrder(options.subtitles, on: video, pipeline) }
+        sources.subtitles = subtitles
+        subtitleOrder = subtitles
         (opener, lostOpener) = (
             ItemOpener(sources) { pipeline.signal { _ in } }, ItemOpener(sources) { pipeline.signal { _ in } }
         )
@@ -77,7 +83,7 @@ package final class PlaybackEngine: Sendable {
     /// Starts the threads and, with them, playing. Call once.
     package func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
-        let (lostOpener, now) = (lostOpener, now)
+        let (lostOpener, now, subtitles) = (lostOpener, now, subtitleOrder)
         let rules = pipeline.withLock { $0.cursor.rules }
         let emit: @Sendable (PlaybackEvent) -> Void = { events.send($0) }
         output.start(audio)
@@ -92,7 +98,7 @@ package final class PlaybackEngine: Sendable {
                     var feeder = Feeder(
                         pipeline: pipeline, audio: audio, opener: opener, lostOpener: lostOpener,
                         imageDuration: rules.imageDuration, transition: rules.transition,
-                        emit: emit, wakePresenter: { video.wake() },
+                        emit: emit, subtitles: subtitles, wakePresenter: { video.wake() },
                         interruptAudio: { output.interrupt() }, heartbeat: beats.feeder)
                     feeder.run()
                 },
@@ -113,6 +119,19 @@ package final class PlaybackEngine: Sendable {
                 },
             ]
         }
+    }
+
+    /// How subtitles are drawn on a screen as it is now.
+    private static func subtitleOrder(_ style: SubtitleStyle, on video: any SceneOutput, _ pipeline: Monitor<Pipeline>) -> SubtitleOrder {
+        var order = SubtitleOrder()
+        order.style = style
+        if let mode = video.mode {
+            let size =
+                video.rotation.swapsAxes
+                ? PixelSize(width: mode.height, height: mode.width) : PixelSize(width: mode.width, height: mode.height)
+            order.screen = SubtitleScreen(size: size, region: pipeline.withLock { $0.overlay.overlay.region })
+        }
+        return order
     }
 
     var isRunning: Bool { threads.withLock { !$0.others.isEmpty } }

@@ -38,6 +38,8 @@ extension PlaybackEngine {
         case .endScrub(let target): endScrub(at: target, event: time)
         case .selectAudioTrack(let choice): if let item = snapshot.item { select(choice, of: .audio, in: item) }
         case .nextAudioTrack: selectNextAudioTrack()
+        case .selectSubtitleTrack(let choice): if let item = snapshot.item { select(choice, of: .subtitle, in: item) }
+        case .nextSubtitleTrack: selectNextSubtitles()
         case .selectChapter(let number): if let start = chapterStart(number) { seek(.exact, at: time) { _ in start } }
         case .skipChapters(let count): if let start = chapterStart(by: count) { seek(.exact, at: time) { _ in start } }
         }

@@ -204,4 +204,6 @@ package enum PlaybackEvent: Hashable, Sendable {
     case statusChanged(TimeControlStatus)
     /// Another program interrupts the sound (``PlaybackEngine/beginInterruption(_:for:)``), or the last one has ended its interruption.
     case interruptionBegan, interruptionEnded
+    /// Subtitles say something of an item, from one item time to another; told before it is seen.
+    case subtitle(item: QueueItem.ID, text: String, start: MediaTime, end: MediaTime)
 }

@@ -33,6 +33,8 @@ extension PlaybackEngine {
         package var playsWhileScrubbing = false
         /// Where on the display the picture is.
         package var region = Region.full
+        /// How subtitles look that are text.
+        package var subtitles = SubtitleStyle()
         /// How what is not on the list is fetched, which a command plays.
         package var stream = StreamSettings()
 

@@ -15,6 +15,9 @@ extension PlaybackEngine {
         pipeline.signal { $0.setOverlay(&overlay, order: order, at: event) }
     }
 
+    /// Has subtitles stay so many pixels above the bottom of the screen, where controls are. From any thread.
+    package func setSubtitleInset(_ inset: Int) { pipeline.signal { $0.setSubtitleInset(max(inset, 0)) } }
+
     /// The first vblank after `time`, reckoned from the last flip by the display's refresh period: what is set well before one is seen at it. nil
     /// without a display, and before the first flip.
     package func vblank(after time: HostTime) -> HostTime? {

@@ -7,6 +7,7 @@ import KioskVocabulary
 package struct Overlay: Sendable, Equatable {
     /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:order:at:)``).
     package enum Order: Int, CaseIterable, Sendable {
+        case subtitles
         /// Texts, clocks and pictures that an operator has put there.
         case signs
         /// The recorder: buttons and the camera's picture.

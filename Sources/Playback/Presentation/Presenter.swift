@@ -111,7 +111,10 @@ struct Presenter: ~Copyable {
             // A buffer has come back, or is taken to have.
             let wakes = hasFlipped
             hasFlipped = false
-            let step = pipeline.signal({ wakes ? $0.waitersWithWork : [] }) { decide(&$0, &returned) }
+            let step = pipeline.signal({ wakes || $0.hasNewSubtitles ? $0.waitersWithWork : [] }) { pipeline in
+                pipeline.hasNewSubtitles = false
+                return decide(&pipeline, &returned)
+            }
             discard(returned)
             tell()
             if case .stop = step { return }
@@ -235,6 +238,7 @@ struct Presenter: ~Copyable {
             (shownGeneration, shownAt, preroll) = (pipeline.generation, now, Preroll(from: now))
             scheduler.unlock()
             defer { frameOfChange = pipeline.screen.serial }
+            pipeline.followSubtitles(pipeline.ready[0].enqueued.place)
             return show(0, late: 0, &pipeline, &returned)
         }
         startClock(&pipeline, now)
@@ -301,6 +305,7 @@ struct Presenter: ~Copyable {
             // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it
             // else.
             if !reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
+            pipeline.followSubtitles(pipeline.ready[index].enqueued.place)
             if reportsVblank, index == 0, late == 0 || !scheduler.isLocked, let limit = limitForOverlay(pipeline, now, vblank) {
                 return .wait(until: limit)
             }

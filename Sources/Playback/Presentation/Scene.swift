@@ -110,6 +110,8 @@ package final class Surface: Sendable {
     package let isOpaque: Bool
 
     /// A surface of `width` x `height` pixels. Traps when `pixels` has another count. Whether nothing is seen through it is looked for where it is not known.
+    package convenience init(_ picture: SubtitlePicture) { self.init(width: picture.width, height: picture.height, pixels: picture.pixels) }
+
     package init(width: Int, height: Int, pixels: [UInt32], isOpaque: Bool? = nil) {
         precondition(width > 0 && height > 0 && pixels.count == width * height, "\(pixels.count) pixels are not \(width)x\(height)")
         self.width = width

@@ -1,5 +1,7 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
+import KioskReaders
 import KioskVocabulary
 
 /// Reads ahead of need: enqueues playthrough after playthrough, end to end on the timeline, without ever waiting for one to be shown to its
@@ -19,6 +21,7 @@ struct Feeder: ~Copyable {
     private let wakePresenter: @Sendable () -> Void
     private let interruptAudio: @Sendable () -> Void
     private let emit: @Sendable (PlaybackEvent) -> Void
+    private let subtitles: @Sendable () -> SubtitleOrder?
     private let heartbeat: Heartbeat
     let now: @Sendable () -> HostTime
     private let startedAt: HostTime
@@ -41,12 +44,14 @@ struct Feeder: ~Copyable {
     init(
         pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, lostOpener: ItemOpener? = nil,
         imageDuration: MediaTime, transition: MediaTime,
-        emit: @escaping @Sendable (PlaybackEvent) -> Void, wakePresenter: @escaping @Sendable () -> Void,
+        emit: @escaping @Sendable (PlaybackEvent) -> Void, subtitles: @escaping @Sendable () -> SubtitleOrder? = { nil },
+        wakePresenter: @escaping @Sendable () -> Void,
         interruptAudio: @escaping @Sendable () -> Void, heartbeat: Heartbeat = Heartbeat(),
         now: @escaping @Sendable () -> HostTime = { .now }
     ) {
         (self.pipeline, self.audio, self.imageDuration, self.heartbeat) = (pipeline, audio, imageDuration, heartbeat)
         (self.wakePresenter, self.interruptAudio, self.emit, self.now) = (wakePresenter, interruptAudio, emit, now)
+        self.subtitles = subtitles
         startedAt = now()
         upcoming = UpcomingPlaythrough(
             pipeline.withLock { $0.cursor }, opener: opener, lostOpener: lostOpener, emit: emit, now: now,
@@ -122,8 +127,8 @@ struct Feeder: ~Copyable {
     private mutating func enter(_ reader: PlaythroughReader) {
         reader.catchUpBeforeBeginning()
         reader.begin(at: end, rate: pipeline.withLock { $0.rate }, format: audio.format)
-        selectTracks(of: reader)
         current = reader
+        selectTracks(of: reader)
         upcoming.hasBegun(reader)
         fades.enter(reader, isFollowed: upcoming.mayOpenFollowing(reader))
         tellReaders()
@@ -178,9 +183,44 @@ struct Feeder: ~Copyable {
     /// Has the sound track be read that was chosen of an item, perhaps after it was opened.
     private mutating func selectTracks(of reader: PlaythroughReader) {
         guard let entry = upcoming.entry(of: reader.playthrough.position.item) else { return }
-        guard reader.select(audio: entry.audioTrack, written: sound.end, format: audio.format) else { return }
+        let hasChosen = reader.select(subtitles: entry.subtitleTrack)
+        if hasChosen { drawSubtitles(of: reader) }
+        guard reader.select(audio: entry.audioTrack, written: sound.end, format: audio.format) || hasChosen else { return }
         tellProblems(of: reader)
         note(reader)
+    }
+
+    // MARK: Subtitles
+
+    /// Has subtitles be drawn as they are wanted now, and tells of them; nothing where they are.
+    private func drawSubtitles(of reader: PlaythroughReader) {
+        guard var order = subtitles() else { return }
+        let serial = reader.playthrough.serial
+        let (place, gravity) = pipeline.withLock { ($0.screen.place, $0.gravities[reader.playthrough.position.item]) }
+        order.screen?.gravity = gravity ?? reader.playthrough.item.gravity
+        let time = place?.playthrough?.serial == serial ? place?.itemTime : nil
+        if reader.drawSubtitles(order, at: time) { tellSubtitles(of: reader) }
+    }
+
+    /// Hands over what a reader has drawn of subtitles, and tells what they say.
+    private func tellSubtitles(of reader: PlaythroughReader) {
+        for news in reader.reader.takeSubtitles() {
+            switch news {
+            case .said(let cue):
+                emit(.subtitle(item: reader.playthrough.position.item, text: cue.text, start: cue.start, end: cue.end))
+            case .seen(let pictures, let screen, let time):
+                let overlay = Overlay(
+                    pictures: pictures.map { .init(surface: Surface($0), x: $0.x, y: $0.y) }, width: screen.width, height: screen.height)
+                let serial = reader.playthrough.serial
+                let retired = pipeline.signal { pipeline in
+                    let retired = pipeline.subtitles.add(overlay, from: time, of: serial)
+                    // Its picture may be on the screen already.
+                    if let place = pipeline.screen.place, place.playthrough?.serial == serial { pipeline.followSubtitles(place) }
+                    return retired
+                }
+                _ = consume retired  // freed outside the lock
+            }
+        }
     }
 
     /// Says which readers are read from, so that their waiting can be ended.
@@ -231,9 +271,14 @@ struct Feeder: ~Copyable {
             let itemTime = frame.place.itemTime
             upcoming.played()
             pictures.enqueue(frame, loading: current.loading)
+            if current.hasSubtitles {
+                drawSubtitles(of: current)
+                tellSubtitles(of: current)
+            }
             followSender(of: current)
             if isNearEnd(current, at: itemTime) { prepareNext() }
         case .end(let complaint):
+            if current.hasSubtitles { tellSubtitles(of: current) }
             if let complaint { complain(about: current, complaint) }
             prepareNext()
         case .nothing:

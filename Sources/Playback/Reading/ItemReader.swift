@@ -1,5 +1,7 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
+import KioskReaders
 import KioskVocabulary
 
 /// Knows the files that are kept of what comes over the network. Cache implements it; all calls come from threads that open items.
@@ -44,6 +46,10 @@ protocol ItemReader: AnyObject, Sendable {
     func rest()
     /// Plays another sound track (``MediaReader/select(audio:at:)``), which begins at item time `time` where there is no sound before it.
     func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection
+    /// Draws other subtitles, or for another screen; ``takeSubtitles()`` tells what is seen of them at item time `time` then.
+    func draw(_ subtitles: SubtitleOrder, at time: MediaTime)
+    /// What has come of subtitles since the last call, in order.
+    func takeSubtitles() -> [SubtitleNews]
     /// The streams of the source that are played, by their kind.
     var selectedTracks: [TrackKind: Int] { get }
     /// Goes on at item time `time`, clamped to the source; returns the item time of the next picture and sample.
@@ -59,6 +65,8 @@ extension ItemReader {
     var reception: Reception? { nil }
     func catchUp() -> MediaTime? { nil }
     func rest() {}
+    func draw(_ subtitles: SubtitleOrder, at time: MediaTime) {}
+    func takeSubtitles() -> [SubtitleNews] { [] }
 }
 
 /// What could not be decoded of each source, by the worst of the passes through it.

@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
 import KioskVocabulary
 
 /// Reads one playthrough and maps its item time to the timeline. Its state changes in its own methods only; the feeder's thread alone calls them.
@@ -41,6 +42,9 @@ final class PlaythroughReader {
     /// How fast a live stream is played.
     private var liveClock: LiveClock
     private var lastLevel: MediaTime?
+    /// How its subtitles are drawn; nil as they were when it was opened, with this choice.
+    var drawnSubtitles: SubtitleOrder?
+    let openedSubtitles: TrackChoice
 
     enum Pictures: ~Copyable {
         /// The reader's next.
@@ -73,6 +77,7 @@ final class PlaythroughReader {
     ) {
         (self.reader, self.playthrough, self.limit, self.isLengthKnown) = (reader, playthrough, limit, isLengthKnown)
         isSoundOnly = reader.description.video == nil
+        openedSubtitles = playthrough.item.subtitleTrack
         mapping = TimeMapping(itemTime: itemTime, instant: instant, rate: rate)
         end = instant
         sound = PlaythroughSound(at: itemTime, rate: rate)
@@ -363,6 +368,33 @@ final class PlaythroughReader {
         case .follows: if sound.hasEnded { sound.follow(from: time, format: format) }
         case .begins: sound.follow(from: time, format: format)
         }
+        return true
+    }
+}
+
+extension PlaythroughReader {
+    // MARK: Subtitles
+
+    /// Whether some are seen.
+    var hasSubtitles: Bool { reader.selectedTracks[.subtitle] != nil }
+
+    /// Shows those from now on that were chosen of its item since it was opened. Returns whether they are others than those that are seen.
+    func select(subtitles choice: TrackChoice) -> Bool {
+        guard choice != playthrough.item.subtitleTrack else { return false }
+        playthrough.item.subtitleTrack = choice
+        return true
+    }
+
+    /// Has them be drawn by an order, where that is not how they are; `time` is the item time that is on the screen. Returns whether they were.
+    func drawSubtitles(_ order: SubtitleOrder, at time: MediaTime?) -> Bool {
+        var order = order
+        order.choice = playthrough.item.subtitleTrack
+        guard order != drawnSubtitles else { return false }
+        let isFirst = drawnSubtitles == nil
+        drawnSubtitles = order
+        // It was opened with these.
+        if isFirst, order.choice == openedSubtitles { return false }
+        reader.draw(order, at: time ?? mapping.itemTime)
         return true
     }
 }

@@ -19,6 +19,8 @@ struct SourceOpener: Sendable {
     var damages: DamageLog?
     /// Pixels of the display, where there is one.
     var displaySize: @Sendable () -> (width: Int, height: Int)? = { nil }
+    /// How subtitles look, and the screen and the region that they are drawn for; nil where none are wanted of anything.
+    var subtitles: @Sendable () -> SubtitleOrder? = { nil }
     /// What is kept of what comes over the network.
     var files: (any AssetFiles)?
     /// Whether what is opened may be no list, which names other files.
@@ -39,6 +41,8 @@ struct SourceOpener: Sendable {
         /// Of each frame of these one picture is made, from their next playthrough's beginning on.
         var slow: Set<Source> = []
         var filtered: Set<Source> = []
+        /// What draws text is needed for the subtitles of these.
+        var texts: Set<Source> = []
         /// A device may decode these.
         var forDevice: Set<Source> = []
         /// What the devices do not take (``MediaReader/shape``), until when that is believed.
@@ -121,6 +125,12 @@ struct SourceOpener: Sendable {
         (order.takesTime, order.deinterlacing) = (takesTime, item.deinterlace == .off ? .off : fields(of: item))
         order.displaySize = displaySize().map { PixelSize(width: $0.width, height: $0.height) }
         order.needsFilters = memory.withLock { $0.filtered.contains(Source(item)) }
+        order.subtitles = subtitles()
+        order.subtitles?.choice = item.subtitleTrack
+        order.subtitles?.screen?.gravity = item.gravity
+        // What is kept of a server has nothing beside it.
+        if location == nil, !isStream(source) { order.subtitles?.folder = Path(withoutFileScheme(source)).parts?.folder.string }
+        order.subtitles?.hasText = memory.withLock { $0.texts.contains(Source(item)) }
         // Where it has failed, it is said why software decodes.
         if order.usesDevices || item.decoder == .hardware { order.decoder.setting = item.decoder }
         (order.decoder.device, order.decoder.failure) = (decoderDevice, failure)
@@ -179,6 +189,7 @@ struct SourceOpener: Sendable {
         Logger(label: "playback").debug("\(item.source.withoutCredentials): opened, and decoders made")
         let path = item.path
         if client.needsFilters { memory.withLock { $0.note(Source(item), in: \.filtered) } }
+        if client.needsText { memory.withLock { $0.note(Source(item), in: \.texts) } }
         let length = client.description.video?.duration ?? client.description.duration
         let isDecodedByDevice = client.usesDevices && client.refusedShape == nil
         let reader = SourceReader(

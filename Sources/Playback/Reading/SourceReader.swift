@@ -1,5 +1,6 @@
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
@@ -52,6 +53,9 @@ final class SourceReader: ItemReader, @unchecked Sendable {
     var reception: Reception? { client.reception }
     func catchUp() -> MediaTime? { client.catchUp() }
     func select(audio choice: TrackChoice, at time: MediaTime) -> MediaReader.AudioSelection { client.select(audio: choice, at: time) }
+
+    func draw(_ subtitles: SubtitleOrder, at time: MediaTime) { client.draw(subtitles, at: time) }
+    func takeSubtitles() -> [SubtitleNews] { client.takeSubtitles() }
 
     func nextFrame() -> TimedFrame? {
         let frame = client.nextFrame()

@@ -349,6 +349,7 @@ struct UpcomingPlaythrough: ~Copyable {
     private mutating func reopenForTracks(_ given: Item, during current: PlaythroughReader?) {
         guard let entry = entry(of: given.position.item), given.serial > 0,
             entry.audioTrack != given.item.audioTrack || entry.videoTrack != given.item.videoTrack
+                || entry.subtitleTrack != given.item.subtitleTrack
         else { return }
         if let current, isTooLate(during: current) { return }
         open(given.position, time: given.time, isSeam: given.isSeam)

@@ -45,6 +45,9 @@ final class FeederThread {
         (slowShare, slowPictures, slowLeft) = (scenario.slowShare, scenario.slowPictures, scenario.slowPictures)
     }
 
+    /// Where what was enqueued before lies is no longer of interest.
+    func forget(before number: Int) { enqueued = enqueued.filter { $0.key >= number } }
+
     // MARK: When it runs
 
     /// When one of them runs next; nil while both wait.

@@ -33,6 +33,8 @@ struct Outcome {
     var violations: [String] = []
     /// When each clip was opened, or failed to be, in seconds.
     var opened: [(clip: Int, time: Double)] = []
+    /// How many decoders have died in the middle of a clip, and how many while one was opened.
+    var deaths = (inMiddle: 0, atOpening: 0)
     var events: [PlaybackEvent] = []
     var snapshot: PlayerSnapshot?
     /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.

@@ -17,6 +17,8 @@ struct Scenario {
     /// How many parts per million faster than nominal the card plays, and in what steps it tells where it is.
     var cardError = 0.0, cardStep = 1
     var cardPeriod = 20, cardPeriods = 4
+    /// Frames a second that it takes.
+    var sampleRate = SimulatedCard.sampleRate
     /// Longest time to convert a picture, in seconds; and to decode one, as a share of its duration.
     var composeTime = 0.004, decodeShare = 0.5
     /// After a start or a jump so many pictures take this share of their duration to decode, instead.
@@ -25,6 +27,8 @@ struct Scenario {
     var openingTime = 0.01...0.01
     /// Clips that do not open like the others, by their numbers.
     var openings: [Int: Opening] = [:]
+    /// Decoders that die; nil where none does.
+    var deaths: Deaths?
     /// How long one clip fades into the next at most.
     var transition = MediaTime.zero
     /// In order.
@@ -52,6 +56,16 @@ struct Scenario {
         var count: Int { edges.count - 1 }
         /// The picture that is on at `time`, else the one nearest to it.
         func frame(at time: Double) -> Int { max(0, (edges.lastIndex { $0 <= time + 1e-9 } ?? 0)).clamped(to: 0...count - 1) }
+    }
+
+    /// What decoders die of.
+    struct Deaths {
+        /// Seconds from one death to the next, whatever is played.
+        var interval: ClosedRange<Double>
+        /// Which share of them happens while a clip is opened, and not in its middle.
+        var shareOfOpenings: Double
+        /// Each decoder of this clip dies of this picture.
+        var badPicture: (clip: Int, frame: Int)?
     }
 
     /// How a clip opens; times are in seconds.

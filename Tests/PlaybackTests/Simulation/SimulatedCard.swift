@@ -16,8 +16,11 @@ struct SimulatedCard {
     private let period: Int, capacity: Int, reportStep: Int
     private var renderer: (any AudioRenderer)?
 
-    /// What it was given, the places of samples; nil for silence.
+    /// What it was given, the places of samples from number `forgotten` on; nil for silence.
     private var line: [Double?] = []
+    private var forgotten = 0
+    /// Samples that it was given.
+    private var count: Int { forgotten + line.count }
     /// It is at frame `frames` at `since`, and goes on from there unless it stands.
     private var since = HostTime(nanoseconds: 0)
     private var frames = 0.0
@@ -29,7 +32,7 @@ struct SimulatedCard {
     private var isInterrupted = false
 
     init(_ scenario: Scenario) {
-        rate = Double(Self.sampleRate) * (1 + scenario.cardError * 1e-6)
+        rate = Double(scenario.sampleRate) * (1 + scenario.cardError * 1e-6)
         (period, capacity, reportStep) = (scenario.cardPeriod, scenario.cardPeriod * scenario.cardPeriods, scenario.cardStep)
     }
 
@@ -55,30 +58,30 @@ struct SimulatedCard {
             self.due = blockedUntil
             return
         }
-        if !stands, position(at: time) >= Double(line.count) {
+        if !stands, position(at: time) >= Double(count) {
             stop(at: time)
-            frames = Double(line.count)
+            frames = Double(count)
             renderer.takeBack(frames: 0)
         }
         if isInterrupted {
             isInterrupted = false
             stop(at: time)
             frames = frames.rounded(.up)
-            let unheard = line.count - Int(frames)
+            let unheard = count - Int(frames)
             line.removeLast(unheard)
             if unheard > 0 { renderer.takeBack(frames: unheard) }
         }
         let isWaiting = fill(at: time, from: renderer)
         if stands { (since, stands) = (time, false) }
         let told = heard(at: time) / reportStep * reportStep
-        renderer.report(unheard: line.count - told, at: time)
+        renderer.report(unheard: count - told, at: time)
         self.due = time + (isWaiting ? .milliseconds(5) : .seconds(Double(period) / rate)) + random.latency()
     }
 
     /// Whether it waits for samples that are still to come.
     private mutating func fill(at time: HostTime, from renderer: any AudioRenderer) -> Bool {
-        while line.count - heard(at: time) + period <= capacity {
-            if line.count - heard(at: time) >= period + 20 && !renderer.isReady(frames: period) { return true }
+        while count - heard(at: time) + period <= capacity {
+            if count - heard(at: time) >= period + 20 && !renderer.isReady(frames: period) { return true }
             var samples = [Float](repeating: 9, count: period * 2)
             samples.withUnsafeMutableBufferPointer { renderer.render(into: $0) }
             for frame in 0..<period {
@@ -93,7 +96,7 @@ struct SimulatedCard {
     // MARK: What is heard
 
     private func position(at time: HostTime) -> Double {
-        stands ? frames : min(Double(line.count), frames + max(0, (time - since).seconds) * rate)
+        stands ? frames : min(Double(count), frames + max(0, (time - since).seconds) * rate)
     }
 
     private func heard(at time: HostTime) -> Int { Int(position(at: time)) }
@@ -102,10 +105,20 @@ struct SimulatedCard {
     /// that nearest to `believed`.
     func number(at time: HostTime, believed: Double) -> Double? {
         let position = position(at: time)
-        guard !stands, Int(position) < line.count, let place = line[Int(position)] else { return nil }
+        guard !stands, Int(position) < count, let place = line[Int(position) - forgotten] else { return nil }
         return NumberedSound.number(at: place + position - position.rounded(.down), nearest: believed)
     }
 
+    /// How many of the samples that have been heard since the last call were silent. They are forgotten.
+    mutating func forget(until time: HostTime) -> Int {
+        let heard = max(0, heard(at: time) - forgotten)
+        defer {
+            line.removeFirst(heard)
+            forgotten += heard
+        }
+        return line.prefix(heard).count { $0 == nil }
+    }
+
     /// The number of each sample that was heard until `time`; nil in silence.
-    func played(until time: HostTime) -> [Double?] { NumberedSound.numbers(of: line.prefix(heard(at: time))) }
+    func played(until time: HostTime) -> [Double?] { NumberedSound.numbers(of: line.prefix(heard(at: time) - forgotten)) }
 }

@@ -34,6 +34,7 @@ final class SimulatedMedia: @unchecked Sendable {
     private let queue: AudioQueue
     private let openings: [Int: Scenario.Opening]
     private let time: () -> Double
+    private var deaths: SimulatedDeaths?
     /// The clips that were opened, or failed to, in seconds.
     private(set) var opened: [(clip: Int, time: Double)] = []
     fileprivate(set) var readings: [Reading] = []
@@ -44,6 +45,7 @@ final class SimulatedMedia: @unchecked Sendable {
     /// present, in seconds.
     init(_ scenario: Scenario, queue: AudioQueue, time: @escaping () -> Double) {
         (clips, openings, self.queue, self.time) = (scenario.clips, scenario.openings, queue, time)
+        deaths = scenario.deaths.map { SimulatedDeaths($0, seed: scenario.seed) }
         format = queue.format
     }
 
@@ -54,16 +56,42 @@ final class SimulatedMedia: @unchecked Sendable {
         }
         opened.append((clip, time()))
         if let opening = openings[clip], !opening.works(at: time()) { throw MediaError(request.item.source, .timedOut(seconds: 15)) }
+        if let behind = try deaths?.open(request, at: time()) {
+            let reader = SimulatedReader(clip, of: self, interruption: interruption)
+            let landed = reader.seek(to: behind + .seconds(2), precision: .keyFrame())
+            if landed > behind {
+                reader.begins(at: landed)
+                return ItemOpener.Opened(reader: reader, time: landed)
+            }
+            deaths?.crashes.hasNothingBehind(request.item.path)
+        }
         let reader = SimulatedReader(clip, of: self, interruption: interruption)
         let time = request.time > .zero ? reader.seek(to: request.time, precision: request.precision) : .zero
         return ItemOpener.Opened(reader: reader, time: time)
     }
 
     fileprivate func number(_ picture: Picture) -> Int {
-        let number = pictures.count + 1
-        pictures[number] = picture
-        return number
+        lastNumber += 1
+        pictures[lastNumber] = picture
+        return lastNumber
     }
+    private var lastNumber = 0
+
+    /// What was read before is no longer of interest.
+    func forget(before number: Int) {
+        let old = pictures.keys.filter { $0 < number }
+        for number in old { pictures[number] = nil }
+    }
+
+    /// How many decoders have died in the middle, and how many while they were opened.
+    var deathCount: (inMiddle: Int, atOpening: Int) { deaths.map { ($0.inMiddle, $0.atOpening) } ?? (0, 0) }
+
+    fileprivate func dies(_ clip: Int, _ frame: Int) -> Bool { deaths?.dies(clip, frame, at: time()) ?? false }
+    fileprivate func died(_ clip: Int, at place: MediaTime, from start: MediaTime) {
+        let length = MediaTime.seconds(clips[clip].edges.last!)
+        deaths?.died(clip, at: place, from: start, isLast: length - place < .seconds(2), now: time())
+    }
+    fileprivate func ended(_ clip: Int) { deaths?.crashes.ended(Path("\(clip)")) }
 
     fileprivate func begin(_ clip: Int, at time: MediaTime) -> Int {
         readings.append(Reading(clip: clip, begin: time))
@@ -91,6 +119,9 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
     private var next = 0
     /// Samples of the clip that are left.
     private var samplesLeft: Int
+    /// What its turn has come to, in item time, and whether its decoder has died.
+    private var turn = (start: MediaTime.zero, end: MediaTime.zero)
+    private var isDead = false
 
     static let keyFrameInterval = 12
     /// As a codec's padding goes on behind the end that the container tells.
@@ -102,6 +133,10 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
         samplesLeft = 0
         samplesLeft = samples(from: .zero)
     }
+
+    deinit { if turn.end > turn.start, !isDead { media.ended(clip) } }
+
+    fileprivate func begins(at time: MediaTime) { turn = (time, time) }
 
     private var edges: [Double] { media.clips[clip].edges }
     private var length: MediaTime { .seconds(edges[edges.count - 1]) }
@@ -129,12 +164,19 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
     var nominalFrameDuration: MediaTime? { media.clips[clip].rate.map { .seconds(1 / $0) } }
     var hasSound: Bool { true }
     var problems: [String] { [] }
-    var prematureEnd: String? { nil }
+    var prematureEnd: String? { isDead ? "its decoder crashed" : nil }
     var soundEnd: MediaTime? { nil }
     func loading(from time: MediaTime) -> Loading { Loading(until: .seconds(edges[next])) }
 
     func nextFrame() -> TimedFrame? {
-        guard let duration = nextDuration else { return nil }
+        guard !isDead, let duration = nextDuration else { return nil }
+        if media.dies(clip, next) {
+            isDead = true
+            samplesLeft = 0
+            media.died(clip, at: turn.end, from: turn.start)
+            return nil
+        }
+        turn.end = .seconds(edges[next + 1])
         let number = media.number(.init(reading: reading, frame: next))
         defer { next += 1 }
         return TimedFrame(frame: NumberedPicture.frame(number), time: .seconds(edges[next]), duration: .seconds(duration))
@@ -169,4 +211,55 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
         samplesLeft = samples(from: landed)
         return landed
     }
+}
+
+/// Decoders that die, and what is done with their clips: the real ``CrashRecord``, as ``SourceOpener`` goes by it.
+struct SimulatedDeaths {
+    var crashes = CrashRecord()
+    private(set) var inMiddle = 0, atOpening = 0
+    private let deaths: Scenario.Deaths
+    private var random: SeededRandom
+    /// When the next one dies, in seconds, and whether that is one that opens a clip.
+    private var next = 0.0, isOpening = false
+
+    init(_ deaths: Scenario.Deaths, seed: UInt64) {
+        (self.deaths, random) = (deaths, SeededRandom(seed: seed &+ 7))
+        for _ in 0..<8 { _ = random.unit() }
+        plan(after: 0)
+    }
+
+    private mutating func plan(after time: Double) {
+        let (least, most) = (deaths.interval.lowerBound, deaths.interval.upperBound)
+        next = time + least + (random.unit() + 1) / 2 * (most - least)
+        isOpening = (random.unit() + 1) / 2 < deaths.shareOfOpenings
+    }
+
+    /// The place behind which a clip begins; nil for its beginning.
+    mutating func open(_ request: ItemOpener.Request, at time: Double) throws(MediaError) -> MediaTime? {
+        let source = request.item.source
+        let turn = crashes.turn(of: request.item.path, nil, isAlone: request.isAlone, now: Self.host(time))
+        if case .leftOut(let pause, let reason) = turn { throw MediaError(source, .readerFailed("\(reason): left out for \(pause)")) }
+        if isOpening, time >= next {
+            atOpening += 1
+            plan(after: time)
+            throw MediaError(source, .readerFailed("its decoder crashed"))
+        }
+        if case .behind(let place, _) = turn, request.time == .zero { return place }
+        return nil
+    }
+
+    /// Whether what decodes this picture dies of it.
+    mutating func dies(_ clip: Int, _ frame: Int, at time: Double) -> Bool {
+        if let bad = deaths.badPicture, bad == (clip, frame) { return true }
+        guard !isOpening, time >= next else { return false }
+        plan(after: time)
+        return true
+    }
+
+    mutating func died(_ clip: Int, at place: MediaTime, from start: MediaTime, isLast: Bool, now: Double) {
+        inMiddle += 1
+        crashes.died(Path("\(clip)"), nil, of: "its decoder crashed", at: place, from: start, isLast: isLast, now: Self.host(now))
+    }
+
+    private static func host(_ seconds: Double) -> HostTime { HostTime(nanoseconds: Int64(seconds * 1e9)) }
 }

@@ -40,9 +40,15 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
 
     private var outcome = Outcome()
 
+    /// What is told of each picture that comes on the screen: what it is, and how many samples were silent since the one before. Nothing is kept
+    /// then, so that a run may last.
+    typealias Watch = (Outcome.Shown, SimulatedMedia.Picture, SimulatedMedia.Reading, FramePlace, Int) -> Void
+    private let watch: Watch?
+    private var watched = 0
+
     /// Plays it to its end, on this thread.
-    static func run(_ scenario: Scenario) -> Outcome {
-        let playback = SimulatedPlayback(scenario)
+    static func run(_ scenario: Scenario, watch: Watch? = nil) -> Outcome {
+        let playback = SimulatedPlayback(scenario, watch)
         playback.run()
         // They hold it as their output.
         playback.player = nil
@@ -51,8 +57,8 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
         return playback.outcome
     }
 
-    private init(_ scenario: Scenario) {
-        self.scenario = scenario
+    private init(_ scenario: Scenario, _ watch: Watch?) {
+        (self.scenario, self.watch) = (scenario, watch)
         random = SeededRandom(seed: scenario.seed &+ 99)
         time = begin
         end = begin + .seconds(scenario.seconds)
@@ -91,7 +97,7 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
         outcome.violations = display.violations
         outcome.enqueued = feeder.enqueued
         (outcome.pictures, outcome.readings) = (media.pictures, media.readings)
-        outcome.opened = media.opened
+        (outcome.opened, outcome.deaths) = (media.opened, media.deathCount)
         (outcome.longestQueue, outcome.mostFrames) = (feeder.longestQueue, feeder.mostFrames)
         outcome.played = card.played(until: time)
         outcome.snapshot = player.snapshot
@@ -191,14 +197,22 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
     private func record(_ shown: Outcome.Shown) {
         var shown = shown
         shown.heard = heard(at: begin + .seconds(shown.time))
-        outcome.shown.append(shown)
+        guard let watch else { return outcome.shown.append(shown) }
+        guard let picture = media.pictures[shown.number], let place = feeder.enqueued[shown.number]?.place else { return }
+        watch(shown, picture, media.readings[picture.reading], place, card.forget(until: time))
+        watched += 1
+        if watched % 1000 == 0 {
+            media.forget(before: shown.number)
+            feeder.forget(before: shown.number)
+            outcome.overlays = []
+        }
     }
 
     /// The timeline's instant at the speaker, in seconds; nil in silence. Half a second of ambiguity, which what the engine believes
     /// resolves.
     private func heard(at time: HostTime) -> Double? {
         let believed = player.audio.timelineTime(at: time)?.seconds ?? 0
-        let rate = Double(SimulatedCard.sampleRate)
+        let rate = Double(scenario.sampleRate)
         return card.number(at: time, believed: believed * rate).map { $0 / rate }
     }
 
@@ -231,7 +245,7 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
 
     // MARK: PCMOutput
 
-    var format: AudioFormat { AudioFormat(sampleRate: SimulatedCard.sampleRate, channelCount: 2) }
+    var format: AudioFormat { AudioFormat(sampleRate: scenario.sampleRate, channelCount: 2) }
     var name: String { "simulated" }
 
     func start(_ renderer: any AudioRenderer) { card.start(renderer, at: time) }

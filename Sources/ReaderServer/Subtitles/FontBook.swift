@@ -1,0 +1,136 @@
+import CSubtitles
+import Glibc
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+
+/// The fonts that subtitles are drawn with: those that come with the source, and those of the machine, for which the player is asked. Each is asked for once.
+/// One thread's.
+final class FontBook {
+    /// A font, and the bytes that it lies in.
+    private final class Font {
+        let face: OpaquePointer
+        let family: String
+        let bytes: UnsafeRawBufferPointer
+
+        /// - Parameter bytes: become the font's own.
+        init?(_ bytes: UnsafeRawBufferPointer) {
+            guard let base = bytes.baseAddress, let face = kiosk_face_make(base, bytes.count) else {
+                bytes.deallocate()
+                return nil
+            }
+            (self.face, self.bytes) = (face, bytes)
+            family = String(cString: kiosk_face_family(face))
+        }
+
+        deinit {
+            kiosk_face_free(face)
+            bytes.deallocate()
+        }
+
+        func has(_ character: UInt32) -> Bool { kiosk_face_has(face, character) }
+    }
+
+    private let ass: OpaquePointer
+    private let ask: (FontWish) -> OpenedFile?
+    private var fonts: [Font] = []
+    private var asked: Set<FontWish> = []
+    /// Which font has the characters of a block of 256 that the family in force lacks; nil where none has.
+    private var fallbacks: [UInt32: Int?] = [:]
+    private var bytesLeft = mostBytes
+    /// Whether fonts have been added since they were last used.
+    private var isNew = true
+    /// The family of what names no other one that is there.
+    private(set) var family = ""
+    /// The first character that no font has.
+    private(set) var missing: UInt32?
+
+    private static let mostFonts = 64, mostBytes = 128 << 20
+
+    /// - Parameters:
+    ///   - families: those that are wanted for what names none.
+    ///   - ask: has the player open a font.
+    init(_ ass: OpaquePointer, families: String, ask: @escaping (FontWish) -> OpenedFile?) {
+        (self.ass, self.ask) = (ass, ask)
+        _ = load(FontWish(families: families))
+        family = fonts.first?.family ?? ""
+    }
+
+    /// Whether there is anything to draw with.
+    var isEmpty: Bool { fonts.isEmpty }
+
+    /// Adds a font that comes with the source.
+    func add(_ bytes: [UInt8]) {
+        let own = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
+        own.copyBytes(from: bytes)
+        _ = add(UnsafeRawBufferPointer(own))
+    }
+
+    private func add(_ bytes: UnsafeRawBufferPointer) -> Font? {
+        guard fonts.count < Self.mostFonts, bytes.count <= bytesLeft, let font = Font(bytes) else { return nil }
+        bytesLeft -= bytes.count
+        kiosk_ass_add_font(ass, font.family, bytes.baseAddress!, bytes.count)
+        fonts.append(font)
+        isNew = true
+        return font
+    }
+
+    /// A font of the machine; nil where there is none, or it was asked for before.
+    private func load(_ wish: FontWish) -> Font? {
+        guard asked.count < 4 * Self.mostFonts, asked.insert(wish).inserted, let file = ask(wish) else { return nil }
+        let count = Int(clamping: file.version.size)
+        guard count > 0, count <= bytesLeft else { return nil }
+        let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
+        var filled = 0
+        while filled < count {
+            let read = pread(file.descriptor.raw, bytes.baseAddress! + filled, count - filled, off_t(filled))
+            if read < 0, errno == EINTR { continue }
+            if read <= 0 { break }
+            filled += read
+        }
+        guard filled == count else {
+            bytes.deallocate()
+            return nil
+        }
+        return add(UnsafeRawBufferPointer(bytes))
+    }
+
+    /// Has a family be there, in bold or italics if that is named, where the machine has it.
+    func want(_ family: String, isBold: Bool = false, isItalic: Bool = false) {
+        var name = family.hasPrefix("@") ? String(family.dropFirst()) : family
+        if name.isEmpty { name = self.family }
+        let isThere = fonts.contains { $0.family.lowercased() == name.lowercased() }
+        if isThere, !isBold, !isItalic { return }
+        var wish = FontWish(families: name.split(separator: ",").first.map(String.init) ?? name)
+        (wish.isExact, wish.isBold, wish.isItalic) = (true, isBold, isItalic)
+        _ = load(wish)
+    }
+
+    /// Has what draws use what has been added.
+    func use() {
+        guard isNew else { return }
+        isNew = false
+        kiosk_ass_use_fonts(ass, family)
+    }
+
+    /// The family to take for a character where the one in force is `family`: nil where that has it, or nobody has.
+    func family(for character: UInt32, instead family: String) -> String? {
+        let name = (family.hasPrefix("@") ? String(family.dropFirst()) : family).lowercased()
+        let own = fonts.filter { $0.family.lowercased() == name }
+        if (own.isEmpty ? fonts.prefix(1)[...] : own[...]).contains(where: { $0.has(character) }) { return nil }
+        if let index = fonts.firstIndex(where: { $0.has(character) }) { return fonts[index].family }
+        // One of a block stands for all of them: a font has them, as a rule.
+        if case .some(nil) = fallbacks[character >> 8] {
+            missing = missing ?? character
+            return nil
+        }
+        let font = load(FontWish(families: self.family, character: character))
+        guard let font, font.has(character) else {
+            fallbacks[character >> 8] = .some(nil)
+            missing = missing ?? character
+            return nil
+        }
+        return font.family
+    }
+}

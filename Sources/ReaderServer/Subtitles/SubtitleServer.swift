@@ -1,0 +1,186 @@
+import CSubtitles
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+
+/// The subtitles of a source that is played: which there are, in it and beside it, which of them are seen, and their way to what draws them
+/// (``SubtitleComposer``). The thread that decodes has it.
+struct SubtitleServer: ~Copyable {
+    /// What is got before the sandbox is entered.
+    struct Means: Sendable {
+        let order: SubtitleOrder
+        let memory: SharedMemory?
+        /// Names of files beside the source, in its folder.
+        let names: [String]
+        /// The source's own without its ending.
+        let stem: String
+
+        /// Looks into the folder of the source, and loads what draws text where the order says so.
+        init(_ order: SubtitleOrder, _ memory: SharedMemory?, source: String) {
+            (self.order, self.memory) = (order, memory)
+            let name = source.split(separator: "/").last.map(String.init) ?? ""
+            stem = SubtitleFile.stem(of: name)
+            names = order.folder.map { SubtitleFile.names(beside: name, in: $0) } ?? []
+            if !names.isEmpty { SubtitleFile.loadCharacterSets() }
+            if order.hasText { _ = kiosk_ass_load() }
+        }
+
+        /// Whether there is text to be drawn that this reader cannot draw.
+        func needsText(for media: borrowing MediaReader) -> Bool {
+            if order.hasText || order.screen == nil || media.description.video == nil || media.description.isStill { return false }
+            return !names.isEmpty || media.description.tracks.contains { $0.kind == .subtitle && media.isText($0.id) }
+        }
+    }
+
+    /// The tracks beside the source.
+    let beside: [AssetTrack]
+    /// The ``AssetTrack/id`` of the one that is seen.
+    private(set) var selected: Int?
+
+    private let means: Means
+    private var order: SubtitleOrder
+    private let channel: ReaderChannel
+    private let composer: SubtitleComposer
+    private let publisher: SubtitlePublisher
+    private let shape: SubtitleComposer.PictureShape
+    /// All cues of a file beside the source.
+    private var cues: [SubtitleCue] = []
+    /// Whether each picture waits for its subtitles: nobody looks on meanwhile.
+    private let isPatient: Bool
+    /// The picture that has been decoded last, which is told of when the next one has been.
+    private var last: MediaTime?
+
+    /// Numbers of tracks beside a source are higher than those of any in it.
+    private static let firstBeside = 1 << 19
+
+    /// nil where the source has no pictures that move, or no subtitles at all.
+    init?(_ means: Means, _ order: OpenOrder, _ media: inout MediaReader, _ channel: ReaderChannel, _ page: ControlPage) {
+        let inside = media.description.tracks.count { $0.kind == .subtitle }
+        guard let memory = means.memory, let video = media.description.video, !media.description.isStill, inside > 0 || !means.names.isEmpty
+        else {
+            _ = media.selectSubtitles(nil)
+            return nil
+        }
+        (self.means, self.order, self.channel, isPatient) = (means, means.order, channel, order.takesTime)
+        beside = means.names.enumerated().compactMap { index, name in
+            guard var track = SubtitleFile.track(of: name, stem: means.stem) else { return nil }
+            (track.id, track.number, track.isBeside) = (Self.firstBeside + index, inside + index + 1, true)
+            return track
+        }
+        let (width, height) = video.presentationSize
+        shape = .init(
+            stored: PixelSize(width: video.width, height: video.height), presented: PixelSize(width: width, height: height))
+        publisher = SubtitlePublisher(channel, page, memory)
+        composer = SubtitleComposer(publisher) { wish in
+            channel.ask(for: wish) {
+                page.countMessage()
+                page.playerBell.ring(.messages)
+            }
+        }
+        select(&media)
+    }
+
+    deinit { composer.stop() }
+
+    /// Has those be seen that the order stands for.
+    private mutating func select(_ media: inout MediaReader) {
+        let tracks = media.description.tracks + beside
+        let sound = media.selectedTracks[.audio].flatMap { id in tracks.first { $0.id == id } }?.language
+        let track = tracks.subtitles(order.choice, sound: sound)
+        if track == nil, order.choice != .off, order.choice != .automatic {
+            let have = tracks.filter { $0.kind == .subtitle }.map(\.summary).joined(separator: "; ")
+            media.report("has no subtitles “\(order.choice)”: none are shown; there is \(have)")
+        }
+        (selected, cues, last) = (track?.id, [], nil)
+        guard let track else {
+            _ = media.selectSubtitles(nil)
+            return composer.order(.begin(nil, order, shape))
+        }
+        if track.isBeside {
+            _ = media.selectSubtitles(nil)
+            read(track, &media)
+        } else {
+            composer.order(.begin(media.selectSubtitles(track.id), order, shape))
+        }
+    }
+
+    /// Reads a file beside the source.
+    private mutating func read(_ track: AssetTrack, _ media: inout MediaReader) {
+        let name = means.names[track.id - Self.firstBeside]
+        do throws(MediaError) {
+            guard let file = try? channel.ask(for: name, in: order.folder).get(), let bytes = file.bytes(atMost: SubtitleFile.largest)
+            else {
+                throw MediaError(name, .failed("cannot be read, or is larger than \(SubtitleFile.largest >> 20) MB"))
+            }
+            let (script, cues) = try SubtitleFile.read(bytes, name: name, language: track.language, encoding: order.style.encoding)
+            self.cues = cues
+            composer.order(.begin(script, order, shape))
+            composer.order(.cues(cues))
+        } catch {
+            selected = nil
+            media.report("plays without its subtitles: \(name): \(error.reason.text)")
+            composer.order(.begin(nil, order, shape))
+        }
+    }
+
+    // MARK: What is decoded
+
+    /// A picture has been decoded.
+    mutating func decoded(_ time: MediaTime, _ media: inout MediaReader) {
+        guard selected != nil else { return }
+        let cues = media.takeCues()
+        if !cues.isEmpty { composer.order(.cues(cues)) }
+        if let last { draw(last) }
+        last = time
+    }
+
+    /// There is no further one.
+    mutating func ended() {
+        guard let last = last.take() else { return }
+        draw(last)
+        // It is the last that is taken of the source.
+        composer.wait()
+    }
+
+    private func draw(_ time: MediaTime) {
+        composer.order(.picture(time))
+        if isPatient { composer.wait() }
+    }
+
+    /// What comes next is elsewhere in the source.
+    mutating func restart() {
+        last = nil
+        composer.order(.restart)
+        if !cues.isEmpty { composer.order(.cues(cues)) }
+    }
+
+    /// Other ones are wanted, or for another screen; `time` is what is on it. What is seen there has been told when this returns.
+    mutating func change(_ wish: SubtitleOrder, _ media: inout MediaReader, at time: MediaTime) {
+        let former = order
+        order = wish
+        // It is the folder of the source that it was opened with.
+        (order.folder, order.hasText) = (former.folder, former.hasText)
+        if order.choice != former.choice || order.style.encoding != former.style.encoding {
+            select(&media)
+        } else {
+            composer.order(.look(order))
+        }
+        composer.order(.state(time))
+        composer.wait()
+    }
+}
+
+extension OpenedFile {
+    /// All of its bytes; nil where it is longer, or cannot be read.
+    fileprivate func bytes(atMost most: Int) -> [UInt8]? {
+        guard version.size <= most else { return nil }
+        var bytes = [UInt8](repeating: 0, count: Int(version.size))
+        let count = bytes.withUnsafeMutableBytes {
+            $0.baseAddress.map { read(into: $0, count: version.size == 0 ? 0 : Int(version.size), at: 0).count } ?? 0
+        }
+        guard count >= 0 else { return nil }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}

@@ -1,0 +1,315 @@
+import CTestSupport
+import Foundation
+import KioskMedia
+import KioskPlatform
+import KioskReaderProtocol
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import KioskReaders
+
+/// Subtitles that a reader draws, beside what ffmpeg burns into a black picture of the same size with libass.
+@Suite(.blocking) struct SubtitleReaderTests {
+    private static let kinds: [Readers.Isolation] = test_is_sanitized() ? [.thread] : [.process, .thread]
+    private static let thread = Readers(executable: "/nowhere", isolation: .thread)
+    private static let size = PixelSize(width: 640, height: 360)
+    /// Twenty-five pictures a second, four seconds of them.
+    private static let rate = 25, count = 100
+
+    private func readers(_ isolation: Readers.Isolation) -> Readers { isolation == .process ? .shared : Self.thread }
+
+    // MARK: Material
+
+    private static let font = "DejaVu Sans"
+    private static let script = """
+        [Script Info]
+        ScriptType: v4.00+
+        PlayResX: 640
+        PlayResY: 360
+        ScaledBorderAndShadow: yes
+
+        [V4+ Styles]
+        Format: Name, Fontname, Fontsize, PrimaryColour, SecondaryColour, OutlineColour, BackColour, Bold, Italic, Underline, StrikeOut, ScaleX, ScaleY, Spacing, Angle, BorderStyle, Outline, Shadow, Alignment, MarginL, MarginR, MarginV, Encoding
+        Style: Default,\(font),28,&H0000FFFF,&H000000FF,&H00000000,&H80000000,0,0,0,0,100,100,0,0,1,2,1,2,20,20,18,1
+
+        [Events]
+        Format: Layer, Start, End, Style, Name, MarginL, MarginR, MarginV, Effect, Text
+        Dialogue: 0,0:00:00.50,0:00:01.50,Default,,0,0,0,,Styled, in one line
+        Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\\an7\\pos(40,30)\\c&H0000FF&}A sign
+        Dialogue: 0,0:00:02.20,0:00:03.40,Default,,0,0,0,,{\\move(100,300,500,100)}moving
+
+        """
+    private static let text = """
+        1
+        00:00:00,480 --> 00:00:01,500
+        Plain, <i>slanted</i>
+
+        2
+        00:00:02,000 --> 00:00:03,000
+        Two lines
+        of text
+
+        """
+
+    /// A folder with a clip of black pictures, and what is made of it.
+    private final class Material {
+        let folder = NSTemporaryDirectory() + "kiosk-subtitles-\(UUID().uuidString)"
+        var clip: String { folder + "/clip.mp4" }
+
+        init() throws {
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try ffmpeg(
+                ["-f", "lavfi", "-i", "color=black:s=640x360:r=25:d=4", "-c:v", "libx264", "-preset", "ultrafast", "-g", "25", clip])
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        func write(_ text: String, _ name: String) throws -> String {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: folder + "/" + name))
+            return folder + "/" + name
+        }
+
+        func ffmpeg(_ arguments: [String]) throws {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            process.arguments = ["ffmpeg", "-v", "error", "-nostdin", "-y"] + arguments
+            process.currentDirectoryURL = URL(fileURLWithPath: folder)
+            try process.run()
+            process.waitUntilExit()
+            try #require(process.terminationStatus == 0, "ffmpeg \(arguments)")
+        }
+
+        /// What ffmpeg burns into black pictures: a picture after the other, 0x00RRGGBB.
+        func burnt(_ filter: String) throws -> [[UInt32]] {
+            try ffmpeg([
+                "-f", "lavfi", "-i", "color=black:s=640x360:r=25:d=4,format=bgr0,\(filter)", "-f", "rawvideo", "-pix_fmt", "bgr0",
+                "burnt.raw",
+            ])
+            let bytes = [UInt8](try Data(contentsOf: URL(fileURLWithPath: folder + "/burnt.raw")))
+            let picture = 640 * 360 * 4
+            return bytes.withUnsafeBytes { bytes in
+                (0..<bytes.count / picture).map { index in
+                    (0..<640 * 360).map { bytes.loadUnaligned(fromByteOffset: index * picture + $0 * 4, as: UInt32.self) & 0xFF_FFFF }
+                }
+            }
+        }
+    }
+
+    private static func order(_ path: String, _ choice: TrackChoice, size: PixelSize = size) -> OpenOrder {
+        var order = OpenOrder(.play, path)
+        order.takesTime = true
+        var subtitles = SubtitleOrder()
+        subtitles.choice = choice
+        subtitles.style = SubtitleStyle(font: font, size: 7, safeArea: 5)
+        subtitles.screen = SubtitleScreen(size: size)
+        subtitles.folder = (path as NSString).deletingLastPathComponent
+        order.subtitles = subtitles
+        return order
+    }
+
+    /// What a client tells of subtitles until it has given out all pictures, with the time of each of these.
+    private func all(of client: ReaderClient) -> (pictures: [MediaTime], news: [SubtitleNews]) {
+        var (times, news) = ([MediaTime](), [SubtitleNews]())
+        while let frame = client.nextFrame() {
+            times.append(frame.time)
+            news += client.takeSubtitles()
+        }
+        // The last ones are drawn when their picture has been given out.
+        let deadline = HostTime.now + .seconds(60)
+        client.draw(Self.order(client.source, .off).subtitles!, at: .seconds(100))
+        while HostTime.now < deadline, case let more = client.takeSubtitles(), !more.isEmpty { news += more }
+        return (times, news)
+    }
+
+    /// What is seen with the picture of a time, over black.
+    private func seen(_ news: [SubtitleNews], at time: MediaTime) -> [UInt32] {
+        var pixels = [UInt32](repeating: 0, count: 640 * 360)
+        let last = news.compactMap { item -> [SubtitlePicture]? in
+            if case .seen(let pictures, _, let from) = item, from <= time { pictures } else { nil }
+        }.last
+        for picture in last ?? [] {
+            for row in 0..<picture.height {
+                for column in 0..<picture.width where (0..<360).contains(picture.y + row) && (0..<640).contains(picture.x + column) {
+                    pixels[(picture.y + row) * 640 + picture.x + column] = picture.pixels[row * picture.width + column] & 0xFF_FFFF
+                }
+            }
+        }
+        return pixels
+    }
+
+    /// How far two pictures are apart: the largest difference of a colour.
+    private func distance(_ a: [UInt32], _ b: [UInt32]) -> Int {
+        zip(a, b).reduce(0) { most, pair in
+            stride(from: 0, to: 24, by: 8).reduce(most) { max($0, abs(Int(pair.0 >> $1 & 255) - Int(pair.1 >> $1 & 255))) }
+        }
+    }
+
+    private func compare(_ news: [SubtitleNews], _ times: [MediaTime], _ reference: [[UInt32]]) {
+        #expect(times.count == Self.count && reference.count == Self.count)
+        var wrong: [Int] = [], textual = 0
+        for (index, time) in times.enumerated() where index < reference.count {
+            let own = seen(news, at: time)
+            if own.contains(where: { $0 != 0 }) { textual += 1 }
+            // Rounding of two ways to blend.
+            if distance(own, reference[index]) > 3 { wrong.append(index) }
+        }
+        #expect(wrong == [] && textual > 20, "pictures \(wrong) differ; \(textual) have subtitles")
+    }
+
+    // MARK: What is drawn
+
+    @Test(arguments: kinds) func aScriptIsDrawnAsFFmpegBurnsItIn(isolation: Readers.Isolation) throws {
+        let material = try Material()
+        let script = try material.write(Self.script, "clip.ass")
+        let reference = try material.burnt("ass=\(script)")
+        // Beside the clip, and in it.
+        let client = try ReaderClient(Self.order(material.clip, .automatic), by: readers(isolation), Interruption())
+        #expect(client.selectedTracks[.subtitle] != nil && client.description.tracks.last?.isBeside == true)
+        let (times, news) = all(of: client)
+        compare(news, times, reference)
+        #expect(client.problems == [], "\(client.problems)")
+        try material.ffmpeg(["-i", material.clip, "-i", script, "-map", "0", "-map", "1", "-c", "copy", "in.mkv"])
+        let inside = try ReaderClient(Self.order(material.folder + "/in.mkv", .number(1)), by: readers(isolation), Interruption())
+        let (itsTimes, itsNews) = all(of: inside)
+        compare(itsNews, itsTimes, reference)
+        let said = itsNews.compactMap { item -> String? in if case .said(let cue) = item { cue.text } else { nil } }
+        #expect(said == ["Styled, in one line", "A sign", "moving"])
+    }
+
+    @Test(arguments: kinds) func textHasTheLookOfThePlayer(isolation: Readers.Isolation) throws {
+        let material = try Material()
+        let text = try material.write(Self.text, "words.srt")
+        // 288ths of the height: 7 per cent, margins of 5.
+        let style = "Fontname=\(Self.font),Fontsize=20.16,Outline=1.26,Shadow=0,MarginV=14,MarginL=25,MarginR=25,PlayResX=512"
+        let reference = try material.burnt("subtitles=\(text):force_style='\(style)'")
+        for (name, codec) in [("clip.mp4.mkv", "srt"), ("text.mp4", "mov_text"), ("text.mkv", "webvtt")] {
+            try material.ffmpeg(["-i", material.clip, "-i", text, "-map", "0", "-map", "1", "-c:v", "copy", "-c:s", codec, name])
+            let client = try ReaderClient(Self.order(material.folder + "/" + name, .number(1)), by: readers(isolation), Interruption())
+            let (times, news) = all(of: client)
+            #expect(client.problems == [], "\(name): \(client.problems)")
+            // When they come and go; their look is compared where the styles are the same to the last fraction.
+            for (index, time) in times.enumerated() {
+                let (own, its) = (seen(news, at: time).contains { $0 != 0 }, reference[index].contains { $0 != 0 })
+                #expect(own == its, "\(name): picture \(index)")
+            }
+        }
+    }
+
+    /// Subtitles that are pictures, as Blu-rays, DVDs and DVB have them: a white box in the lower half of 1280×720, from half a second to two.
+    @Test(arguments: kinds) func picturesAreScaledToTheScreen(isolation: Readers.Isolation) throws {
+        let material = try Material()
+        let box = PresentationGraphics(x: 320, y: 500, width: 640, height: 64)
+        try Data(box.file(from: 0.5, to: 2)).write(to: URL(fileURLWithPath: material.folder + "/box.sup"))
+        for (name, codec) in [("pgs.mkv", "copy"), ("dvd.mkv", "dvdsub"), ("dvb.ts", "dvbsub")] {
+            try material.ffmpeg(["-i", material.clip, "-i", "box.sup", "-map", "0", "-map", "1", "-c:v", "copy", "-c:s", codec, name])
+            let client = try ReaderClient(Self.order(material.folder + "/" + name, .number(1)), by: readers(isolation), Interruption())
+            let (times, news) = all(of: client)
+            #expect(client.problems == [], "\(name): \(client.problems)")
+            let shown = times.filter { seen(news, at: $0).contains { $0 != 0 } }
+            #expect(
+                shown.first.map { abs($0.seconds - 0.5) < 0.05 } == true,
+                "\(name): \(shown.first?.seconds ?? -1), \(client.description.tracks.map(\.summary)), \(news.count)")
+            // ffmpeg's encoders of the others leave out that it ends.
+            if codec == "copy" {
+                #expect(shown.last.map { abs($0.seconds - 1.96) < 0.05 } == true, "\(name): \(shown.last?.seconds ?? -1)")
+            }
+            let pixels = seen(news, at: .seconds(1))
+            let lit = pixels.indices.filter { pixels[$0] & 0xFF > 0xC0 }
+            let (columns, rows) = (lit.map { $0 % 640 }, lit.map { $0 / 640 })
+            #expect(columns.min() == 160 && columns.max() == 479 && rows.min() == 250 && rows.max() == 281, "\(name): \(lit.count)")
+        }
+    }
+
+    // MARK: What changes
+
+    @Test(arguments: kinds) func anotherTrackAndAnotherScreen(isolation: Readers.Isolation) throws {
+        let material = try Material()
+        _ = try material.write(Self.text, "clip.srt")
+        _ = try material.write(Self.script, "clip.de.ass")
+        let client = try ReaderClient(Self.order(material.clip, .off), by: readers(isolation), Interruption())
+        #expect(client.description.tracks.filter(\.isBeside).map(\.summary) == ["1 de ass “clip.de.ass”", "2 subrip “clip.srt”"])
+        #expect(client.selectedTracks[.subtitle] == nil)
+        for _ in 0..<10 { _ = client.nextFrame() }
+        #expect(client.takeSubtitles().isEmpty)
+        // Those of one second, at once.
+        for (choice, size) in [
+            (TrackChoice.number(1), Self.size), (.number(2), Self.size), (.number(2), PixelSize(width: 1280, height: 720)),
+        ] {
+            client.draw(Self.order(material.clip, choice, size: size).subtitles!, at: .seconds(1))
+            let last = client.takeSubtitles().compactMap { item -> ([SubtitlePicture], PixelSize)? in
+                if case .seen(let pictures, let screen, _) = item { (pictures, screen) } else { nil }
+            }.last
+            #expect(last?.1 == size && last?.0.isEmpty == false, "\(choice) on \(size)")
+            #expect(
+                last?.0.allSatisfy { $0.x >= 0 && $0.y >= 0 && $0.x + $0.width <= size.width && $0.y + $0.height <= size.height } == true)
+        }
+        client.draw(Self.order(material.clip, .off).subtitles!, at: .seconds(1))
+        let last = client.takeSubtitles().last
+        if case .seen(let pictures, _, _) = last { #expect(pictures.isEmpty) } else { Issue.record("\(String(describing: last))") }
+        // After a seek what is seen there is seen again.
+        client.draw(Self.order(material.clip, .number(2)).subtitles!, at: .zero)
+        _ = try client.seek(to: .seconds(2.5), precision: .exact)
+        let (times, news) = all(of: client)
+        #expect(seen(news, at: times[0]).contains { $0 != 0 })
+    }
+
+    /// What is none is said, and the clip plays without it.
+    @Test(arguments: kinds) func whatCannotBeRead(isolation: Readers.Isolation) throws {
+        let material = try Material()
+        _ = try material.write("nothing of the kind", "clip.srt")
+        let client = try ReaderClient(Self.order(material.clip, .automatic), by: readers(isolation), Interruption())
+        #expect(client.selectedTracks[.subtitle] == nil)
+        #expect(client.problems.count == 1 && client.problems[0].hasPrefix("plays without its subtitles: clip.srt: "), "\(client.problems)")
+        let other = try ReaderClient(Self.order(material.clip, .language(LanguageCode("fr")!)), by: readers(isolation), Interruption())
+        #expect(other.problems == ["has no subtitles “fr”: none are shown; there is 1 subrip “clip.srt”"], "\(other.problems)")
+        var count = 0
+        while client.nextFrame() != nil { count += 1 }
+        #expect(count == Self.count)
+    }
+
+    /// A link beside the clip that leads out of its folder is none of its subtitles.
+    @Test(arguments: kinds) func linksLeadNowhere(isolation: Readers.Isolation) throws {
+        let (material, elsewhere) = (try Material(), try Material())
+        let target = try elsewhere.write(Self.text, "secret.srt")
+        try FileManager.default.createSymbolicLink(atPath: material.folder + "/clip.srt", withDestinationPath: target)
+        let client = try ReaderClient(Self.order(material.clip, .automatic), by: readers(isolation), Interruption())
+        #expect(client.selectedTracks[.subtitle] == nil && client.problems.count == 1, "\(client.problems)")
+    }
+}
+
+/// A file of subtitles as Blu-rays have them (.sup): one white box on 1280×720.
+private struct PresentationGraphics {
+    var x: Int, y: Int, width: Int, height: Int
+
+    private func two(_ number: Int) -> [UInt8] { [UInt8(number >> 8 & 255), UInt8(number & 255)] }
+
+    private func segment(_ kind: UInt8, _ body: [UInt8], at seconds: Double) -> [UInt8] {
+        let stamp = Int(seconds * 90_000)
+        return Array("PG".utf8) + two(stamp >> 16) + two(stamp & 0xFFFF) + [0, 0, 0, 0, kind] + two(body.count) + body
+    }
+
+    func file(from begin: Double, to end: Double) -> [UInt8] {
+        let object = two(0) + [0, 0] + two(x) + two(y)
+        func composition(_ number: Int, _ objects: [UInt8]) -> [UInt8] {
+            two(1280) + two(720) + [0x10] + two(number) + [0x80, 0, 0, objects.isEmpty ? 0 : 1] + objects
+        }
+        // Runs of up to 63 pixels of colour 1, and the end of the line.
+        var line: [UInt8] = [], left = width
+        while left > 0 {
+            let run = min(left, 63)
+            line += [0, 0x80 | UInt8(run), 1]
+            left -= run
+        }
+        line += [0, 0]
+        let runs = (0..<height).flatMap { _ in line }
+        let size = runs.count + 4
+        let picture = two(0) + [0, 0xC0, UInt8(size >> 16), UInt8(size >> 8 & 255), UInt8(size & 255)] + two(width) + two(height) + runs
+        // Nothing, at the beginning: whoever copies it takes its first time for zero.
+        return segment(0x16, composition(0, []), at: 0) + segment(0x80, [], at: 0) + segment(0x16, composition(1, object), at: begin)
+            + segment(0x17, [1, 0] + two(x) + two(y) + two(width) + two(height), at: begin)
+            + segment(0x14, [0, 0, 1, 235, 128, 128, 255], at: begin) + segment(0x15, picture, at: begin) + segment(0x80, [], at: begin)
+            + segment(0x16, composition(2, []), at: end) + segment(0x17, [1, 0] + two(x) + two(y) + two(width) + two(height), at: end)
+            + segment(0x80, [], at: end)
+    }
+}
