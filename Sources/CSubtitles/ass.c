@@ -47,6 +47,7 @@ static struct {
     void (*flush_events)(track *);
     void (*add_font)(library *, const char *, const char *, int);
     int (*init_freetype)(void **);
+    int (*done_freetype)(void *);
     int (*new_memory_face)(void *, const unsigned char *, long, long, struct ft_face **);
     int (*done_face)(struct ft_face *);
     unsigned (*get_char_index)(struct ft_face *, unsigned long);
@@ -83,6 +84,7 @@ static void load(void) {
         {"ass_add_font", &api.add_font},
         // Of the library that it draws with
         {"FT_Init_FreeType", &api.init_freetype},
+        {"FT_Done_FreeType", &api.done_freetype},
         {"FT_New_Memory_Face", &api.new_memory_face},
         {"FT_Done_Face", &api.done_face},
         {"FT_Get_Char_Index", &api.get_char_index},
@@ -110,6 +112,8 @@ struct kiosk_ass {
     /// What was drawn last: libass's own until the next time
     struct image *images;
     int width, height;
+    /// For faces
+    void *freetype;
 };
 
 static void no_message(int level, const char *format, __builtin_va_list arguments, void *data) {
@@ -140,6 +144,7 @@ void kiosk_ass_free(kiosk_ass *ass) {
     if (ass->track) api.free_track(ass->track);
     if (ass->renderer) api.renderer_done(ass->renderer);
     if (ass->library) api.library_done(ass->library);
+    if (ass->freetype) api.done_freetype(ass->freetype);
     free(ass);
 }
 
@@ -318,13 +323,11 @@ struct kiosk_face {
     struct ft_face *face;
 };
 
-kiosk_face *kiosk_face_make(const void *bytes, size_t count) {
-    // One for all of the thread's faces, as long as the thread
-    static _Thread_local void *freetype;
-    if (!kiosk_ass_load() || (!freetype && api.init_freetype(&freetype) != 0)) return NULL;
+kiosk_face *kiosk_face_make(kiosk_ass *ass, const void *bytes, size_t count) {
+    if (!ass->freetype && api.init_freetype(&ass->freetype) != 0) return NULL;
     kiosk_face *face = calloc(1, sizeof *face);
     if (!face) return NULL;
-    if (count > INT32_MAX || api.new_memory_face(freetype, bytes, (long)count, 0, &face->face) != 0) {
+    if (count > INT32_MAX || api.new_memory_face(ass->freetype, bytes, (long)count, 0, &face->face) != 0) {
         free(face);
         return NULL;
     }

@@ -40,6 +40,8 @@ package struct Arrangement: Hashable, Sendable {
         /// Which sound track of clips that have several is heard. No key of an arrangement file; a film of clips that were chosen on the shelf has
         /// the player's.
         package var audioTrack = TrackChoice.automatic
+        /// Which subtitles of clips are drawn into the film.
+        package var subtitles = TrackChoice.off
 
         package init() {}
     }

@@ -62,6 +62,7 @@ extension Arrangement.Film: TableRow {
         Key("transition", \.transition, .word)
         Key("transition-duration", \.transitionDuration, .time)
         Key("font", \.font, .line("the name of a font family", longest: 200))
+        Key("subtitles", \.subtitles, .track)
     }
 }
 

@@ -13,6 +13,8 @@ package enum Control: Hashable, Sendable, CaseIterable {
     case mute, volume
     /// Opens the shelf.
     case shelf
+    /// Shows the next subtitles, after the last none.
+    case subtitles
 
     /// The part of `[theme]` and of `[input] allow` that it belongs to.
     var part: ControlsPart {
@@ -24,6 +26,7 @@ package enum Control: Hashable, Sendable, CaseIterable {
         case .mute: .mute
         case .volume: .volume
         case .shelf: .shelf
+        case .subtitles: .subtitles
         }
     }
 }

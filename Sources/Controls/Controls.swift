@@ -192,7 +192,7 @@ package final class Controls: Sendable {
         let mode = screen.mode
         let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
         let start = snapshot.item.flatMap { player.item($0) }?.entry.start ?? .zero
-        let now = NowPlaying(snapshot, start: start, rate: player.rate)
+        let now = NowPlaying(snapshot, snapshot.item.flatMap { player.facts(of: $0) }, start: start, rate: player.rate)
         let geometry = mode.map { ScreenGeometry(mode: $0, rotation: rotation) }
         ask(shared.state.update(now, on: geometry, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
         shared.shelf.setGeometry(geometry, at: time)
@@ -232,6 +232,8 @@ package final class Controls: Sendable {
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
         var deadline: HostTime?
         var rotations: Int?
+        /// How high what is drawn at the bottom is: subtitles stay above it.
+        var inset = 0
         /// Whether it is the shelf, and when the next frame of that is drawn at the soonest: one for each vblank.
         var isShelf = false
         var next: HostTime?
@@ -295,6 +297,7 @@ package final class Controls: Sendable {
             if let rotations = frame.rotations { carryOutRotation(rotations) }
             if overlay == shown { continue }
             shown = overlay
+            player.setSubtitleInset(frame.inset)
             player.setOverlay(overlay, at: frame.input)
         }
     }
@@ -309,7 +312,8 @@ package final class Controls: Sendable {
         return Frame(
             parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
             preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
-            rotations: shared.rotating == nil ? nil : shared.rotations)
+            rotations: shared.rotating == nil ? nil : shared.rotations,
+            inset: shared.state.fades.bars.value(at: now + shared.state.refreshPeriod) > 0 ? shared.state.layout?.bottomBar ?? 0 : 0)
     }
 
     /// So long after a vblank the next frame of the shelf is begun: the flip is told by then, and its buffers have come back.

@@ -20,6 +20,8 @@ package struct ControlsLayout: Hashable, Sendable {
         package var hasDuration = true
         /// Whether there is a shelf to open.
         package var hasShelf = false
+        /// Whether the item has subtitles.
+        package var hasSubtitles = false
         /// Characters of the longest time that is shown: 4 for 9:59, 7 for 1:00:00.
         package var timeLength = 4
 
@@ -69,6 +71,8 @@ package struct ControlsLayout: Hashable, Sendable {
     /// Signs of what a gesture has done, in the middle and in the left and the right third.
     private(set) var sign = Disc.empty, leftSign = Disc.empty, rightSign = Disc.empty
     private(set) var toast = PixelRectangle.empty, toastBelowTitle = PixelRectangle.empty
+    /// How high what is at the bottom is.
+    private(set) var bottomBar = 0
     /// A line of news, below all of these.
     private(set) var notice = PixelRectangle.empty
     /// The slider's preview: its size without the border, and where its upper edge is.
@@ -79,6 +83,7 @@ package struct ControlsLayout: Hashable, Sendable {
         isNarrow = geometry.millimetres.width < Self.narrowWidth
         placeAlongEdges(content)
         let barTop = placeBottomBar(content)
+        bottomBar = geometry.height - geometry.pixel(barTop)
         placeMiddle(content, above: barTop)
     }
 
@@ -105,6 +110,11 @@ package struct ControlsLayout: Hashable, Sendable {
         if content.draws(.shelf), content.hasShelf {
             icons[.shelf] = disc(right - 3, margin + 3, Self.iconSize)
             targets[.shelf] = geometry.box(right - 9, margin - 3, 12, 12)
+            right -= 12
+        }
+        if content.draws(.subtitles), content.hasSubtitles {
+            icons[.subtitles] = disc(right - 3, margin + 3, Self.iconSize)
+            targets[.subtitles] = geometry.box(right - 9, margin - 3, 12, 12)
             right -= 12
         }
         if content.parts.contains(.title) {

@@ -173,6 +173,9 @@ extension ControlsState {
         case .nextItem: return perform(.player(.nextItem), .control, at: time)
         case .mute: return perform(.player(.toggleMute), .control, at: time)
         case .shelf: return perform(.toggleShelf, .control, at: time)
+        case .subtitles:
+            show(notice: now.subtitleChoice, at: time)
+            return perform(.player(.nextSubtitleTrack), .control, at: time)
         case .remaining:
             showsTotal.toggle()
             return []

@@ -97,7 +97,7 @@ extension ControlsState {
     private func addBars(_ layout: ControlsLayout, _ alpha: Double, to list: inout PartList) {
         let geometry = layout.geometry
         for (box, isTop) in [(layout.topScrim, true), (layout.bottomScrim, false)] {
-            if isTop, layout.title == nil, layout.icons[.shelf] == nil { continue }
+            if isTop, layout.title == nil, layout.icons[.shelf] == nil, layout.icons[.subtitles] == nil { continue }
             list.add(.scrim(width: box.width, height: box.height, isTop: isTop), box.x, box.y, alpha)
         }
         if let box = layout.title {
@@ -124,7 +124,10 @@ extension ControlsState {
             let level = (track.right - track.left) * (now.isMuted ? 0 : min(max(now.volume, 0), 100)) / 100
             list.add(track, level, level, isHeld: press?.control == .volume, hasKnob: true, isAccented: false, geometry, alpha)
         }
-        let signs: [(Control, Icon)] = [(.previousItem, .previous), (.nextItem, .next), (.mute, speaker), (.shelf, .shelf)]
+        let signs: [(Control, Icon)] = [
+            (.previousItem, .previous), (.nextItem, .next), (.mute, speaker), (.shelf, .shelf),
+            (.subtitles, .subtitles(areSeen: now.subtitle != nil)),
+        ]
         for (control, icon) in signs {
             guard let place = layout.icons[control] else { continue }
             let area = geometry.pixels(10)

@@ -35,6 +35,18 @@ extension Canvas {
             for row in [-0.9, 0.1] {
                 for column in [-0.9, 0.1] { rounded(x + column * r, y + row * r, r * 0.8, r * 0.8, r * 0.18, paint) }
             }
+        case .subtitles(let areSeen):
+            if areSeen {
+                rounded(x - r * 1.2, y - r * 0.95, r * 2.4, r * 1.9, r * 0.3, paint)
+                set(.black(0.85))
+            } else {
+                frame(1.1, 0.85)
+            }
+            unsafe cairo_set_line_width(raw, r * 0.22)
+            line((-0.7, 0.02), (0.15, 0.02))
+            line((0.5, 0.02), (0.7, 0.02))
+            line((-0.7, 0.45), (-0.5, 0.45))
+            line((-0.15, 0.45), (0.7, 0.45))
         case .speaker(let waves, let isMuted): speaker(x, y, r, isMuted ? 0 : waves, isCrossed: isMuted)
         case .search:
             unsafe cairo_arc(raw, x - r * 0.15, y - r * 0.15, r * 0.75, 0, 2 * .pi)

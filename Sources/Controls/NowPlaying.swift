@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -32,6 +33,8 @@ package struct NowPlaying: Hashable, Sendable {
     package var isMuted = false
     /// Whether the item repeats until it is tapped, and what a tap does instead of what it does otherwise.
     package var waitsForTap = false, onTap: Command?
+    /// What its subtitles are called, and which of them are seen; nil for none.
+    package var subtitles: [String] = [], subtitle: Int?
 
     package init() {}
 
@@ -60,6 +63,14 @@ package struct NowPlaying: Hashable, Sendable {
 
     private static func rounded(_ time: MediaTime) -> Int { Int((time + .milliseconds(500)).nanoseconds / 1_000_000_000) }
 
+    /// Its subtitles in a line, with those in brackets that come after the present ones: `—  [de]  en`.
+    var subtitleChoice: String {
+        let next = subtitle.map { $0 + 2 } ?? 1
+        let all = ["—"] + subtitles
+        let chosen = all.indices.contains(next) ? next : 0
+        return all.indices.map { $0 == chosen ? "[\(all[$0])]" : all[$0] }.joined(separator: "  ")
+    }
+
     /// Seconds as `0:41` or `1:02:03`.
     static func text(_ seconds: Int) -> String {
         let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
@@ -69,7 +80,12 @@ package struct NowPlaying: Hashable, Sendable {
 
 extension NowPlaying {
     /// What a player says. `start` is the item time at which its item begins.
-    init(_ snapshot: PlayerSnapshot, start: MediaTime, rate: Double) {
+    init(_ snapshot: PlayerSnapshot, _ facts: ItemFacts?, start: MediaTime, rate: Double) {
+        if let facts {
+            let tracks = facts.tracks.filter { $0.kind == .subtitle }
+            subtitles = tracks.map(\.shortName)
+            subtitle = tracks.firstIndex { $0.id == facts.selectedTracks[.subtitle] }
+        }
         status = snapshot.status
         hasEnded = snapshot.hasEnded
         item = snapshot.item?.number
@@ -81,5 +97,12 @@ extension NowPlaying {
         self.rate = rate
         (volume, isMuted) = (Int(saturating: snapshot.volume * 100), snapshot.isMuted)
         (waitsForTap, onTap) = (snapshot.waitsForTap, snapshot.onTap)
+    }
+}
+
+extension AssetTrack {
+    /// What it is called where there is little room: its language, else its number.
+    fileprivate var shortName: String {
+        (language?.description ?? "\(number)") + (isForced ? " !" : "") + (isForHardOfHearing ? " SDH" : "")
     }
 }

@@ -66,6 +66,8 @@ enum Icon: Hashable, Sendable {
     case copying
     /// Four cards: the shelf.
     case shelf
+    /// Lines in a frame, which is full where some are seen.
+    case subtitles(areSeen: Bool)
     /// Signs on it.
     case search, cross, check, film, note, still, warning, portrait, sound, erase
 }

@@ -137,12 +137,13 @@ struct ExportPlan {
         for clip in arrangement.clips {
             switch clip.content {
             case .file(let source):
-                items.append(
-                    PlaylistItem(
-                        source: source, gravity: clip.gravity ?? arrangement.film.gravity, volume: Double(clip.volume) / 100,
-                        isMuted: clip.isMuted || arrangement.music?.mode == .replace, repeatCount: clip.repeatCount, start: clip.start,
-                        end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software,
-                        audioTrack: arrangement.film.audioTrack))
+                var item = PlaylistItem(
+                    source: source, gravity: clip.gravity ?? arrangement.film.gravity, volume: Double(clip.volume) / 100,
+                    isMuted: clip.isMuted || arrangement.music?.mode == .replace, repeatCount: clip.repeatCount, start: clip.start,
+                    end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software,
+                    audioTrack: arrangement.film.audioTrack)
+                item.subtitleTrack = arrangement.film.subtitles
+                items.append(item)
             case .card(let text, let subtitle, let background, let foreground):
                 let surface = TitleCard.draw(
                     text, subtitle: subtitle, width: size.width, height: size.height, font: arrangement.film.font,

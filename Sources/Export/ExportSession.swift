@@ -4,6 +4,7 @@ import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
@@ -111,7 +112,7 @@ package struct ExportSession {
         var playback = OfflinePlayback(
             plan.items, cadences: plan.cadences, refresh: plan.rate, imageDuration: arrangement.film.imageDuration,
             transition: plan.transition, samples: samples, decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
-            readers: options.readers)
+            subtitles: subtitles(of: arrangement, size: plan.size), readers: options.readers)
         let begin = HostTime.now
         var heard: [Float] = []
         while true {
@@ -125,7 +126,7 @@ package struct ExportSession {
             if let copy {
                 try copy.write(until: plan.rate.time(of: playback.vblanks), playback.begun, to: &writer)
             } else {
-                if step == .picture { playback.withScene { renderer.draw($0) } }
+                if step == .picture { playback.withScene { renderer.draw($0, under: $1) } }
                 let duration = plan.rate.time(of: playback.vblanks) - time
                 try ExportError.writing { () throws(FilmError) in
                     try renderer.withPixels { (pixels, stride) throws(FilmError) in
@@ -156,6 +157,15 @@ package struct ExportSession {
         // At the end of each clip it may be one more or less.
         report.isRateVarying = abs(report.pictures - playback.vblanks) > playback.begun.count
         return report
+    }
+
+    /// How subtitles are drawn on pictures of the film's size; nil where none are.
+    private static func subtitles(of arrangement: Arrangement, size: PictureSize) -> SubtitleOrder? {
+        if arrangement.film.subtitles == .off { return nil }
+        var order = SubtitleOrder()
+        order.style = SubtitleStyle(font: arrangement.film.font)
+        order.screen = SubtitleScreen(size: PixelSize(width: size.width, height: size.height))
+        return order
     }
 
     private static func write(_ samples: [Float], to writer: inout FilmWriter) throws(ExportError) {

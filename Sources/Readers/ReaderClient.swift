@@ -68,7 +68,10 @@ package final class ReaderClient: @unchecked Sendable {
     /// What the last order has come to.
     private var landing: Landing?
     private var news: [SubtitleNews] = []
-    private static let mostNews = 256
+    /// Bytes of pictures among them.
+    private var newsBytes = 0
+    /// What nobody takes is left out beyond this: one that floods costs no more memory.
+    private static let mostNews = 256, mostNewsBytes = 96 << 20
     private var failure: MediaError.Reason?
     /// Pictures that are decoded before they are asked for: as many as were last taken at a time, as the reader would wait for nothing else while the player
     /// draws.
@@ -290,7 +293,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     /// What has come of subtitles since the last call.
     package func takeSubtitles() -> [SubtitleNews] {
-        defer { news.removeAll(keepingCapacity: true) }
+        defer { (news, newsBytes) = ([], 0) }
         return news
     }
 
@@ -394,14 +397,16 @@ package final class ReaderClient: @unchecked Sendable {
     private func take(_ subtitle: ReaderSubtitle) {
         guard let memory = session.subtitles else { return }
         do throws(ReaderLie) {
-            var pictures: [SubtitlePicture] = []
-            for part in subtitle.parts {
-                pictures.append(
-                    SubtitlePicture(
-                        x: part.x, y: part.y, width: part.width, height: part.height, pixels: try part.pixels(in: memory.bytes)))
+            var pictures: [SubtitlePicture] = [], bytes = 0
+            for part in subtitle.parts where news.count < Self.mostNews && newsBytes + bytes < Self.mostNewsBytes {
+                let pixels = try part.pixels(in: memory.bytes)
+                bytes += pixels.count * 4
+                pictures.append(SubtitlePicture(x: part.x, y: part.y, width: part.width, height: part.height, pixels: pixels))
             }
             page.subtitlesTaken = subtitle.serial
-            if news.count < Self.mostNews { news.append(.seen(pictures, on: subtitle.screen, from: subtitle.time)) }
+            guard news.count < Self.mostNews, pictures.count == subtitle.parts.count else { return }
+            newsBytes += bytes
+            news.append(.seen(pictures, on: subtitle.screen, from: subtitle.time))
         } catch { die(.lied(error)) }
     }
 

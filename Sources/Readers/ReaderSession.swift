@@ -29,6 +29,9 @@ package final class ReaderSession: @unchecked Sendable {
     let subtitles: SharedResults?
     private var messages = Assembly<ReaderMessage>()
     private var turns = ReaderTurns()
+    /// Fonts that have been asked for.
+    private var fontCount = 0
+    private static let mostFonts = 512
     private var lastSerial: UInt32 = 0
 
     private static let log = Logger(label: "readers")
@@ -107,7 +110,13 @@ package final class ReaderSession: @unchecked Sendable {
                 case .request(let number, .plane(let offer)):
                     let lent = planes.lend(offer)
                     send(.lend(number, buffer: lent?.0 ?? 0), descriptor: lent?.1.raw ?? -1)
-                case .request(let number, .font(let wish)): FontFiles.answer(wish, number, to: reader)
+                case .request(let number, .font(let wish)):
+                    fontCount += 1
+                    if fontCount <= Self.mostFonts {
+                        FontFiles.answer(wish, number, to: reader)
+                    } else {
+                        send(.refuse(number, .notReadable))
+                    }
                 case .request(let number, .name(let name)): HostNames.answer(name, number, to: reader, by: readers)
                 case .log(let line): FFmpegLog.log(line)
                 case let message?: return .message(message, descriptor)

@@ -33,6 +33,8 @@ package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     case toast
     /// The button that opens the shelf.
     case shelf
+    /// The button that shows other subtitles, where there are some.
+    case subtitles
 }
 
 /// How the controls look: `[theme]`.

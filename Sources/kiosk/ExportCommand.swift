@@ -51,6 +51,7 @@ struct ExportCommand: ParsableCommand {
         guard copy else { return }
         let given = [
             options.encoder.map { _ in "--encoder" }, options.quality.map { _ in "--quality" }, options.bitRate.map { _ in "--bit-rate" },
+            options.subtitles.flatMap { $0 == .off ? nil : "--subtitles" },
         ]
         if let option = given.compactMap({ $0 }).first {
             throw ValidationError("\(option): nothing is encoded with --copy: leave one of them out")

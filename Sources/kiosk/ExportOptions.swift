@@ -60,6 +60,11 @@ struct ExportOptions: ParsableArguments {
         .number("seconds from 0.1 to 86400", in: 0.1...86400))
     var imageDuration: Double?
 
+    @Option(
+        "Draw subtitles of the clips into the film: a language, a number from 1, or auto. Default: off.", value: "track",
+        .text("a language such as de, a number from 1, auto or off", words: ["auto", "off"]))
+    var subtitles: TrackChoice?
+
     @Option(help: ArgumentHelp("What the file calls itself.", valueName: "text"))
     var title: String?
 
@@ -82,6 +87,7 @@ struct ExportOptions: ParsableArguments {
         set(\.film.transition, transition)
         set(\.film.transitionDuration, transitionDuration.map(MediaTime.seconds))
         set(\.film.gravity, gravity)
+        set(\.film.subtitles, subtitles)
         set(\.film.background, background)
         set(\.film.imageDuration, imageDuration.map(MediaTime.seconds))
         let hasFade = arrangement.film.transition == .fade || arrangement.clips.contains { $0.transition == .fade }

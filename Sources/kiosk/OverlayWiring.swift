@@ -16,8 +16,13 @@ import Remote
 /// What stands over the picture: the board that draws it, the files that it shows, and what programs ask for.
 final class OverlayWiring: Sendable {
     private struct State {
-        var watches: [String: PlaylistExpansion] = [:]
+        /// By the file, and whether it is shown as a picture.
+        var watches: [Watched: PlaylistExpansion] = [:]
         var configuration: Configuration
+    }
+
+    private struct Watched: Hashable {
+        var file: String, isPicture: Bool
     }
 
     private let board: OverlayBoard
@@ -66,23 +71,23 @@ final class OverlayWiring: Sendable {
 
     /// Looks after the files of the overlays.
     private func watch(_ configuration: Configuration) {
-        let kinds = Dictionary(
-            configuration.overlays.compactMap { overlay in overlay.file.map { ($0, overlay.kind) } },
-            uniquingKeysWith: { first, _ in first })
+        let wanted = Set(
+            configuration.overlays.compactMap { overlay in overlay.file.map { Watched(file: $0, isPicture: overlay.kind == .image) } })
         state.withLock { state in
-            for (file, watch) in state.watches where kinds[file] == nil {
+            for (watched, watch) in state.watches where !wanted.contains(watched) {
                 watch.stop()
-                state.watches[file] = nil
+                state.watches[watched] = nil
             }
-            for (file, kind) in kinds where state.watches[file] == nil {
+            for watched in wanted where state.watches[watched] == nil {
+                let file = watched.file
                 let watch = PlaylistExpansion(file: file)
-                state.watches[file] = watch
+                state.watches[watched] = watch
                 watch.start { [board, log, readers = configuration.readers] news in
                     switch news {
                     case .items(let items, _):
                         let isThere = items.first?.version != nil
                         if !isThere { log.warning("\(file) is not there: the overlay of it is left out until it is") }
-                        if kind == .image {
+                        if watched.isPicture {
                             board.setPicture(isThere ? Self.picture(file, readers, log) : nil, of: file)
                         } else {
                             board.setText(isThere ? Self.text(file, log) : nil, of: file)

@@ -89,8 +89,10 @@ final class PowerWiring: Sendable {
     /// Changes what is wanted, and does what follows, in one step.
     @discardableResult private func change<Result>(_ change: (inout State) -> Result) -> Result where Result: Sendable {
         let (result, startsTimer) = state.signal { state -> (Result, Bool) in
+            let before = state
             let result = change(&state)
-            apply(&state)
+            // Every event of an input device comes by here.
+            if state.power != before.power || state.usesSignal != before.usesSignal || state.usesCEC != before.usesCEC { apply(&state) }
             let starts = state.power.nextChange != nil && !state.isTimed && !state.isStopping
             if starts { state.isTimed = true }
             return (result, starts)

@@ -123,7 +123,7 @@ import Testing
         #expect((layout.preview.width, layout.preview.height) == (34 * 8, 19 * 8))
         #expect((layout.toast.width, layout.toast.height, layout.toast.y) == (64 * 8, 13 * 8, 6 * 8))
         #expect(layout.spinner.diameter == 22 * 8)
-        #expect(layout.controls == Set(Control.allCases).subtracting([.shelf]))
+        #expect(layout.controls == Set(Control.allCases).subtracting([.shelf, .subtitles]))
     }
 
     @Test func `turned, width and height change places`() {
@@ -137,7 +137,8 @@ import Testing
     @Test func `parts that are off are neither drawn nor touched`() {
         for part in ControlsPart.allCases {
             let parts = Set(ControlsPart.allCases).subtracting([part])
-            let layout = ControlsLayout(geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts, hasShelf: true))
+            let layout = ControlsLayout(
+                geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts, hasShelf: true, hasSubtitles: true))
             #expect(layout.controls == Set(Control.allCases.filter { $0.part != part }))
             #expect((layout.title == nil) == (part == .title))
             #expect((layout.elapsed == nil) == (part == .times))

@@ -69,6 +69,37 @@ import Testing
         samples.indices.filter { samples[$0] > 0.3 && ($0 == 0 || !samples[max(0, $0 - 400)..<$0].contains { $0 > 0.3 }) }
     }
 
+    // MARK: Subtitles
+
+    /// Drawn into the pictures that they belong to, and into no other; none where none are asked for.
+    @Test func subtitlesAreDrawnIntoTheFilm() throws {
+        let folder = try ExportFolder()
+        let clip = folder.path + "/clip.mp4"
+        try FileManager.default.copyItem(
+            atPath: try Clips.numbered("for-subtitles.mp4", frames: 50, from: 1, rate: 25, sound: false), toPath: clip)
+        // Pictures 11 to 20, and the last five.
+        let text = "1\n00:00:00,396 --> 00:00:00,796\nIIIIIIIIIIII\n\n2\n00:00:01,796 --> 00:00:05,000\nIIIIIIIIIIII\n"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: folder.path + "/clip.srt"))
+        func looks(_ choice: TrackChoice) throws -> [UInt64] {
+            var arrangement = try Self.arrangement([clip])
+            arrangement.film.subtitles = choice
+            var sums: [UInt64] = []
+            let (film, report) = try Self.film(arrangement) { frame in
+                let av = frame.frame.av.pointee
+                var sum: UInt64 = 0
+                for row in frame.frame.height * 3 / 4..<frame.frame.height {
+                    for column in 0..<frame.frame.width { sum += UInt64(av.data.0![row * Int(av.linesize.0) + column]) }
+                }
+                sums.append(sum)
+            }
+            #expect(film.order == Array(1...50) && report.notes == [], "\(report.notes)")
+            return sums
+        }
+        let (without, with) = (try looks(.off), try looks(.automatic))
+        let different = zip(without, with).enumerated().filter { abs(Int64($1.0) - Int64($1.1)) > 2000 }.map { $0.offset + 1 }
+        #expect(different == Array(11...20) + Array(46...50), "\(different)")
+    }
+
     // MARK: Pictures
 
     @Test func tenMixedClipsComeFrameByFrame() throws {

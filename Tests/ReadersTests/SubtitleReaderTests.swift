@@ -221,6 +221,21 @@ import Testing
         }
     }
 
+    /// A film of a server: none is lost of what is received before it is said which are wanted.
+    @Test(arguments: kinds) func whatComesFromAServer(isolation: Readers.Isolation) throws {
+        let material = try Material()
+        let text = try material.write(Self.text, "words.srt")
+        try material.ffmpeg(["-i", material.clip, "-i", text, "-map", "0", "-map", "1", "-c", "copy", "-c:s", "srt", "film.mkv"])
+        let server = try FileServer(.init([UInt8](try Data(contentsOf: URL(fileURLWithPath: material.folder + "/film.mkv")))))
+        var order = Self.order(server.url("film.mkv"), .number(1))
+        order.subtitles?.folder = nil
+        let client = try ReaderClient(order, by: readers(isolation), Interruption())
+        let (times, news) = all(of: client)
+        let shown = times.filter { seen(news, at: $0).contains { $0 != 0 } }
+        #expect(client.problems == [] && times.count == Self.count, "\(client.problems)")
+        #expect(shown == times.filter { (0.48..<1.5).contains($0.seconds) || (2.0..<3.0).contains($0.seconds) }, "\(shown.map(\.seconds))")
+    }
+
     // MARK: What changes
 
     @Test(arguments: kinds) func anotherTrackAndAnotherScreen(isolation: Readers.Isolation) throws {

@@ -61,10 +61,10 @@ void kiosk_scale_pixels(
 
 // MARK: Faces
 
-/// A font, to be asked what it has. Only after kiosk_ass_load. One thread at a time.
+/// A font, to be asked what it has: one of a renderer's, which it must not outlive. One thread at a time.
 typedef struct kiosk_face kiosk_face;
 /// NULL if that is no font. The bytes have to stay. FT_New_Memory_Face.
-kiosk_face *_Nullable kiosk_face_make(const void *_Nonnull bytes, size_t count);
+kiosk_face *_Nullable kiosk_face_make(kiosk_ass *_Nonnull ass, const void *_Nonnull bytes, size_t count);
 void kiosk_face_free(kiosk_face *_Nullable face);
 /// The name of its family, "" if it has none. As long as the face.
 const char *_Nonnull kiosk_face_family(const kiosk_face *_Nonnull face);

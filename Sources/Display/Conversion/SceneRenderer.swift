@@ -18,8 +18,11 @@ package final class SceneRenderer {
         buffer = MemoryBuffer(width: self.width, height: self.height, format: .xrgb8888)
     }
 
-    /// Draws a scene in place of the one before. A frame that cannot be converted is drawn as background and logged once.
-    package func draw(_ scene: borrowing Scene) { painter.paint(scene, rotation: .none, background: background, into: buffer) }
+    /// Draws a scene in place of the one before, with what lies over it. A frame that cannot be converted is drawn as background and logged once.
+    package func draw(_ scene: borrowing Scene, under overlay: Overlay = Overlay()) {
+        let placed = overlay.pictures.isEmpty ? nil : PlacedOverlay(overlay, rotation: .none, width: width, height: height, before: nil)
+        painter.paint(scene, rotation: .none, background: background, under: placed, into: buffer)
+    }
 
     /// Calls `body` with the pixels, XRGB8888, and the bytes from one row to the next.
     package func withPixels<Result, Failure: Error>(

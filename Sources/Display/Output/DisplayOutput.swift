@@ -149,8 +149,11 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     /// Switches the display off, or on again: its signal ends (`ACTIVE` of the CRTC, DPMS, or the framebuffer's blanking), and there is no ``mode``
     /// until it is back. One in memory stays on. Returns at once.
     package func setDark(_ isDark: Bool) {
-        shared.withLock { $0.isDark = isDark }
-        posted.wake()
+        let isChanged = shared.withLock { shared in
+            defer { shared.isDark = isDark }
+            return shared.isDark != isDark
+        }
+        if isChanged { posted.wake() }
     }
 
     /// The display in use, or the last one, as what sends HDMI-CEC has to know it; nil where there was none.

@@ -43,8 +43,8 @@ final class PacketReceiver: @unchecked Sendable {
         var seekStatus: Int32?
         /// The sound stream that is wanted; -1 for none.
         var audio: Int32
-        /// The stream of subtitles that is wanted.
-        var subtitle: Int32 = -1
+        /// The stream of subtitles that is wanted; nil until that is said: all are kept until then.
+        var subtitle: Int32?
         /// The source has been opened: to wait for a packet before is no gap.
         var isOpen = false
         /// Open, and nobody has begun to take packets.
@@ -65,7 +65,7 @@ final class PacketReceiver: @unchecked Sendable {
     private let video: Int32
     /// The sound stream that libavformat gives out; the thread's alone.
     private var heard: Int32
-    private var shown: Int32 = -1
+    private var shown: Int32?
     /// How long a read may take.
     private let limit: MediaTime
     /// What a live stream keeps, at least, while it waits to be played.
@@ -79,8 +79,9 @@ final class PacketReceiver: @unchecked Sendable {
 
     init(
         _ format: FormatContext, streams: StreamIndices, interruption: Interruption, isLive: Bool, isPartly: Bool, settings: StreamSettings,
-        extent: StreamClock.Extent
+        keepsAllSubtitles: Bool = false, extent: StreamClock.Extent
     ) {
+        shown = keepsAllSubtitles ? nil : -1
         (self.format, self.interruption, self.isLive) = (format, interruption, isLive)
         (video, heard) = (streams.video, streams.audio)
         meter = Monitor(ReceptionProgress(since: format.input.begin))
@@ -91,7 +92,7 @@ final class PacketReceiver: @unchecked Sendable {
         let patience = isLive && format.isList ? Self.longestPart : .zero
         limit = isLive ? settings.timeout + patience : settings.timeout + settings.reconnect
         let goal = isLive ? settings.latency ?? StreamSettings.defaultLatency : Self.goalOfFiles
-        state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio))
+        state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio, subtitle: shown))
     }
 
     /// Starts the thread, which keeps this object until ``stop()``.
@@ -214,8 +215,8 @@ final class PacketReceiver: @unchecked Sendable {
     private func read() {
         let (audio, subtitle) = state.withLock { ($0.audio, $0.subtitle) }
         follow(audio, &heard)
-        follow(subtitle, &shown)
-        let streams = StreamIndices(video: video, audio: audio, subtitle: subtitle)
+        followSubtitles(subtitle)
+        let streams = StreamIndices(video: video, audio: audio, subtitle: subtitle ?? -1)
         let packet = Packet()
         var status = format.read(packet, within: limit, interruption)
         let index = packet.raw.pointee.stream_index
@@ -228,7 +229,9 @@ final class PacketReceiver: @unchecked Sendable {
                 meter.withLock { $0.finish(status == kAVERROR_EOF ? .whole : .failed) }
             }
         }
-        guard streams.contains(index), let stream = format.raw.pointee.streams[Int(index)] else { return }
+        guard let stream = format.raw.pointee.streams[Int(index)] else { return }
+        let isSubtitle = stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE
+        guard streams.contains(index) || isSubtitle && subtitle == nil else { return }
         let isPicture = index == streams.video
         let stamp = packet.raw.pointee.dts == kAV_NOPTS_VALUE ? packet.raw.pointee.pts : packet.raw.pointee.dts
         let (time, duration) = (stream.time(stamp), stream.time(packet.raw.pointee.duration) ?? .zero)
@@ -237,8 +240,8 @@ final class PacketReceiver: @unchecked Sendable {
         state.signal { state in
             if isEncrypted { state.isEncrypted = true }
             state.extent = extent
-            if index == subtitle {
-                if state.subtitle == index { state.packets.append(subtitles: given.take()!) }
+            if isSubtitle {
+                if state.subtitle.map({ $0 == index }) ?? true { state.packets.append(subtitles: given.take()!) }
                 return
             }
             if !isPicture, state.audio != index { return }
@@ -261,6 +264,18 @@ final class PacketReceiver: @unchecked Sendable {
         if present >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(present)], 1) }
         if wanted >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(wanted)], 0) }
         present = wanted
+    }
+
+    /// Has libavformat give out this stream of subtitles alone; nothing where it has still to be said which.
+    private func followSubtitles(_ wanted: Int32?) {
+        guard let wanted, wanted != shown else { return }
+        shown = wanted
+        for index in 0..<Int(format.raw.pointee.nb_streams) {
+            guard let stream = format.raw.pointee.streams[index], stream.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE else {
+                continue
+            }
+            shim_stream_discard(stream, Int32(index) == wanted ? 0 : 1)
+        }
     }
 
     /// Whether the stream has run dry, and takes more than the line carries.

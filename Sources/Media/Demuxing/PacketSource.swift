@@ -46,7 +46,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
 
     init(
         _ format: FormatContext, name: String, streams: StreamIndices, interruption: Interruption,
-        settings: StreamSettings = StreamSettings(), isLive: Bool = false
+        settings: StreamSettings = StreamSettings(), isLive: Bool = false, keepsAllSubtitles: Bool = false
     ) {
         self.format = format
         self.name = name
@@ -62,7 +62,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         receiving = Receiving(
             PacketReceiver(
                 format, streams: streams, interruption: interruption, isLive: isLive,
-                isPartly: SourceOptions.kind(of: name) == .http, settings: settings,
+                isPartly: SourceOptions.kind(of: name) == .http, settings: settings, keepsAllSubtitles: keepsAllSubtitles,
                 extent: format.extent(of: streams)))
     }
 

@@ -286,7 +286,8 @@ package struct MediaReader: ~Copyable, Sendable {
 
             let nominal = hasVideo && !description.isStill ? nominalDuration : nil
             let packets = PacketSource(
-                format, name: source, streams: streams, interruption: interruption, settings: settings, isLive: description.isLive)
+                format, name: source, streams: streams, interruption: interruption, settings: settings, isLive: description.isLive,
+                keepsAllSubtitles: hasSubtitles)
             var reader = MediaReader(
                 description: description,
                 demuxer: Demuxer(packets, hasVideo: hasVideo, frameDuration: nominal, problems: problems, keepsAllSubtitles: hasSubtitles),

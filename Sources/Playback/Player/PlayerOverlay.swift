@@ -16,7 +16,10 @@ extension PlaybackEngine {
     }
 
     /// Has subtitles stay so many pixels above the bottom of the screen, where controls are. From any thread.
-    package func setSubtitleInset(_ inset: Int) { pipeline.signal { $0.setSubtitleInset(max(inset, 0)) } }
+    package func setSubtitleInset(_ inset: Int) {
+        let inset = max(inset, 0)
+        if pipeline.withLock({ $0.subtitleInset != inset }) { pipeline.signal { $0.setSubtitleInset(inset) } }
+    }
 
     /// The first vblank after `time`, reckoned from the last flip by the display's refresh period: what is set well before one is seen at it. nil
     /// without a display, and before the first flip.

@@ -20,7 +20,7 @@ struct SubtitleTimeline: Sendable {
     private var shown: (serial: UInt64, time: MediaTime)?
     /// What is no longer of use, until somebody takes it who may free it.
     private var retired: [Overlay] = []
-    private static let most = 256
+    private static let most = 256, mostBytes = 96 << 20
 
     /// Whether there is anything to look for.
     var isInUse: Bool { !changes.isEmpty || shown != nil }
@@ -28,7 +28,9 @@ struct SubtitleTimeline: Sendable {
     /// Subtitles are seen from a picture on; gives back what is to be freed without the lock.
     mutating func add(_ overlay: Overlay, from time: MediaTime, of serial: UInt64) -> [Overlay] {
         changes.append(Change(serial: serial, time: time, overlay: overlay))
-        if changes.count > Self.most { retired.append(changes.removeFirst().overlay) }
+        while changes.count > 1, changes.count > Self.most || changes.reduce(0, { $0 + $1.overlay.byteCount }) > Self.mostBytes {
+            retired.append(changes.removeFirst().overlay)
+        }
         defer { retired.removeAll() }
         return retired
     }
@@ -54,4 +56,9 @@ struct SubtitleTimeline: Sendable {
 
     /// What is no longer seen is to be freed without the lock.
     mutating func retire(_ overlay: Overlay) { retired.append(overlay) }
+}
+
+extension Overlay {
+    /// Bytes of what is drawn.
+    fileprivate var byteCount: Int { pictures.reduce(0) { $0 + $1.surface.width * $1.surface.height * 4 } }
 }

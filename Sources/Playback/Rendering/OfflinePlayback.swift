@@ -1,6 +1,7 @@
 import DequeModule
 import KioskMedia
 import KioskPlatform
+import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
@@ -78,10 +79,11 @@ package struct OfflinePlayback: ~Copyable {
     ///   - imageDuration: how long a still stands that has no duration of its own.
     ///   - transition: how long an item fades into the next at most; zero is a cut.
     ///   - samples: the format of the sound.
+    ///   - subtitles: how they are drawn; nil where none are.
     package init(
         _ items: [PlaylistItem], cadences: [MediaTime?], refresh: FrameRate, imageDuration: MediaTime, transition: MediaTime,
         samples: AudioFormat,
-        decoderThreads: Int, readers: Readers
+        decoderThreads: Int, subtitles: SubtitleOrder? = nil, readers: Readers
     ) {
         var rules = PlaylistRules(loop: .off)
         (rules.imageDuration, rules.transition) = (imageDuration, transition)
@@ -91,6 +93,7 @@ package struct OfflinePlayback: ~Copyable {
         audio.isRunning = true
         var sources = SourceOpener(samples: samples, readers: readers)
         (sources.decoderThreads, sources.takesTime, sources.damages) = (decoderThreads, true, damages)
+        sources.subtitles = { subtitles }
         opener = ItemOpener(sources) {}
         feeder = Feeder(
             pipeline: pipeline, audio: audio, opener: opener, imageDuration: imageDuration, transition: transition,
@@ -140,10 +143,10 @@ package struct OfflinePlayback: ~Copyable {
         return pipeline.withLock { $0.playback.isComplete && $0.frames.isEmpty }
     }
 
-    /// Calls `body` with what is shown at the present vblank.
-    package func withScene<Result>(_ body: (borrowing Scene) -> Result) -> Result {
+    /// Calls `body` with what is shown at the present vblank, and the subtitles over it.
+    package func withScene<Result>(_ body: (borrowing Scene, Overlay) -> Result) -> Result {
         precondition(!shown.isEmpty, "no vblank has been yet")
-        return body(shown[0].scene)
+        return body(shown[0].scene, pipeline.withLock { $0.drawn[Overlay.Order.subtitles.rawValue] })
     }
 
     /// Takes the samples of the present vblank, those up to ``samplePosition``; to be called once for each.
@@ -236,7 +239,10 @@ package struct OfflinePlayback: ~Copyable {
             _ = shown.popFirst()
             shown.append(frame)
         }
-        pipeline.withLock { $0.seek.frameShown() }
+        pipeline.withLock { pipeline in
+            pipeline.seek.frameShown()
+            pipeline.followSubtitles(shown[0].place)
+        }
         return .picture
     }
 

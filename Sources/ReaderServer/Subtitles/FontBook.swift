@@ -15,8 +15,8 @@ final class FontBook {
         let bytes: UnsafeRawBufferPointer
 
         /// - Parameter bytes: become the font's own.
-        init?(_ bytes: UnsafeRawBufferPointer) {
-            guard let base = bytes.baseAddress, let face = kiosk_face_make(base, bytes.count) else {
+        init?(_ bytes: UnsafeRawBufferPointer, of ass: OpaquePointer) {
+            guard let base = bytes.baseAddress, let face = kiosk_face_make(ass, base, bytes.count) else {
                 bytes.deallocate()
                 return nil
             }
@@ -57,6 +57,9 @@ final class FontBook {
         family = fonts.first?.family ?? ""
     }
 
+    /// Lets go of all fonts, before the renderer goes that they belong to.
+    func close() { fonts = [] }
+
     /// Whether there is anything to draw with.
     var isEmpty: Bool { fonts.isEmpty }
 
@@ -68,7 +71,11 @@ final class FontBook {
     }
 
     private func add(_ bytes: UnsafeRawBufferPointer) -> Font? {
-        guard fonts.count < Self.mostFonts, bytes.count <= bytesLeft, let font = Font(bytes) else { return nil }
+        guard fonts.count < Self.mostFonts, bytes.count <= bytesLeft else {
+            bytes.deallocate()
+            return nil
+        }
+        guard let font = Font(bytes, of: ass) else { return nil }
         bytesLeft -= bytes.count
         kiosk_ass_add_font(ass, font.family, bytes.baseAddress!, bytes.count)
         fonts.append(font)

@@ -61,11 +61,11 @@ final class SubtitleComposer: Sendable {
         }
     }
 
-    /// Waits until all is done that was ordered, some seconds at most.
-    func wait() {
+    /// Waits until all is done that was ordered, so long at most: a script can take as long as it likes.
+    func wait(atMost limit: MediaTime) {
         let done = Monitor(false)
         order(.done(done))
-        _ = done.wait(until: .now + .seconds(5)) { $0 ? true : nil }
+        _ = done.wait(until: .now + limit) { $0 ? true : nil }
     }
 
     func stop() { state.signal { $0.isStopping = true } }
@@ -110,7 +110,10 @@ private struct SubtitleDrawing: ~Copyable {
             book = FontBook(raw, families: families, ask: ask)
         }
 
-        deinit { kiosk_ass_free(raw) }
+        deinit {
+            book.close()
+            kiosk_ass_free(raw)
+        }
     }
 
     /// A rectangle in pixels.
@@ -141,7 +144,7 @@ private struct SubtitleDrawing: ~Copyable {
 
     mutating func begin(_ script: SubtitleScript?, _ order: SubtitleOrder, _ shape: SubtitleComposer.PictureShape) {
         (self.script, self.shape) = (script, shape)
-        (texts, pictures, shownStart) = ([], [], nil)
+        (texts, events, pictures, shownStart) = ([], [], [], nil)
         guard let script else {
             renderer = nil
             return look(order)

@@ -30,7 +30,9 @@ final class SubtitlePublisher: @unchecked Sendable {
         var placed: [ReaderSubtitle.Part] = []
         let bytes = parts.reduce(0) { $0 + $1.pixels.count * 4 }
         if bytes > 0 {
-            guard let place = room(for: bytes) else { return complain("a subtitle is left out, as it is larger than two screens") }
+            if bytes > memory.bytes.count { return complain("a subtitle is left out, as it is larger than two screens") }
+            // Nobody takes them, as while the clip fades out.
+            guard let place = room(for: bytes) else { return }
             var offset = place
             for part in parts {
                 part.pixels.withUnsafeBytes { pixels in
@@ -56,9 +58,8 @@ final class SubtitlePublisher: @unchecked Sendable {
         page.countMessage()
     }
 
-    /// A place for so many bytes; nil where there is none, or the player takes too long.
+    /// A place for so many bytes; nil where the player takes too long.
     private func room(for count: Int) -> Int? {
-        guard count <= memory.bytes.count else { return nil }
         let deadline = HostTime.now + Self.limit
         while true {
             let taken = page.subtitlesTaken

@@ -139,13 +139,13 @@ struct SubtitleServer: ~Copyable {
     mutating func ended() {
         guard let last = last.take() else { return }
         draw(last)
-        // It is the last that is taken of the source.
-        composer.wait()
+        // It is the last that is taken of the source. There is a fifth of a second until it is seen.
+        composer.wait(atMost: .milliseconds(100))
     }
 
     private func draw(_ time: MediaTime) {
         composer.order(.picture(time))
-        if isPatient { composer.wait() }
+        if isPatient { composer.wait(atMost: .seconds(30)) }
     }
 
     /// What comes next is elsewhere in the source.
@@ -167,7 +167,7 @@ struct SubtitleServer: ~Copyable {
             composer.order(.look(order))
         }
         composer.order(.state(time))
-        composer.wait()
+        composer.wait(atMost: .seconds(1))
     }
 }
 
