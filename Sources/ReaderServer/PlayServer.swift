@@ -226,11 +226,11 @@ struct PlayServer: ~Copyable {
 
     /// What comes next is of item time `time`; nil where everything goes on.
     private mutating func goOn(_ serial: UInt32, _ time: MediaTime?) {
-        if time != nil {
+        if let time {
             waiting = nil
             pictures.restart()
             sound.restart()
-            subtitles?.restart()
+            subtitles?.restart(at: time)
         }
         tell()
         land(Landing(time, pictures: pictures.count, sound: sound.count), serial)

@@ -66,6 +66,21 @@ import Testing
         #expect(seen(&timeline, 3, 600) == "as it is")
     }
 
+    /// Other subtitles are chosen while some wait for their pictures: those are not seen any more.
+    @Test func whatIsToldLaterTakesThePlaceOfWhatWasToCome() {
+        var timeline = SubtitleTimeline()
+        for time: Int64 in [0, 100, 200] { _ = timeline.add(overlay(Int(time)), from: .milliseconds(time), of: 1) }
+        #expect(seen(&timeline, 1, 40) == "0")
+        _ = timeline.add(overlay(7), from: .milliseconds(40), of: 1)
+        #expect(seen(&timeline, 1, 40) == "7")
+        // In a pause, again and again for the same picture.
+        _ = timeline.add(Overlay(), from: .milliseconds(40), of: 1)
+        #expect(seen(&timeline, 1, 40) == "nothing" && seen(&timeline, 1, 40) == "as it is")
+        _ = timeline.add(overlay(8), from: .milliseconds(40), of: 1)
+        #expect(seen(&timeline, 1, 40) == "8")
+        #expect(seen(&timeline, 1, 100) == "as it is" && seen(&timeline, 1, 240) == "as it is")
+    }
+
     /// However many there are, no more than some are kept.
     @Test func itIsBounded() {
         var timeline = SubtitleTimeline()

@@ -264,8 +264,13 @@ import Testing
         if case .seen(let pictures, _, _) = last { #expect(pictures.isEmpty) } else { Issue.record("\(String(describing: last))") }
         // After a seek what is seen there is seen again.
         client.draw(Self.order(material.clip, .number(2)).subtitles!, at: .zero)
+        _ = client.takeSubtitles()
         _ = try client.seek(to: .seconds(2.5), precision: .exact)
-        let (times, news) = all(of: client)
+        // Before a picture has been asked for.
+        let first = client.takeSubtitles()
+        #expect(seen(first, at: .seconds(2.5)).contains { $0 != 0 })
+        let (times, rest) = all(of: client)
+        let news = first + rest
         #expect(seen(news, at: times[0]).contains { $0 != 0 })
     }
 

@@ -27,6 +27,10 @@ struct SubtitleTimeline: Sendable {
 
     /// Subtitles are seen from a picture on; gives back what is to be freed without the lock.
     mutating func add(_ overlay: Overlay, from time: MediaTime, of serial: UInt64) -> [Overlay] {
+        // Others are wanted now than those that were drawn for pictures to come.
+        while let last = changes.last, last.serial == serial, last.time >= time { retired.append(changes.removeLast().overlay) }
+        // Those that are on the screen are drawn anew.
+        if let shown, shown == (serial, time) { self.shown = (serial, MediaTime(nanoseconds: .min)) }
         changes.append(Change(serial: serial, time: time, overlay: overlay))
         while changes.count > 1, changes.count > Self.most || changes.reduce(0, { $0 + $1.overlay.byteCount }) > Self.mostBytes {
             retired.append(changes.removeFirst().overlay)

@@ -20,8 +20,8 @@ final class SubtitleComposer: Sendable {
         case restart
         /// A picture of this item time is decoded.
         case picture(MediaTime)
-        /// What is seen at this item time is to be told in any case.
-        case state(MediaTime)
+        /// What is seen at an item time is to be told in any case: as seen from the picture of another one on.
+        case state(at: MediaTime, from: MediaTime)
         /// All before it is done.
         case done(Monitor<Bool>)
         /// Another screen.
@@ -88,8 +88,8 @@ final class SubtitleComposer: Sendable {
             case .begin(let script, let order, let shape): drawing.begin(script, order, shape)
             case .cues(let cues): drawing.add(cues)
             case .restart: drawing.restart()
-            case .picture(let time): drawing.draw(at: time, always: false)
-            case .state(let time): drawing.draw(at: time, always: true)
+            case .picture(let time): drawing.draw(at: time)
+            case .state(let time, let first): drawing.draw(at: time, from: first)
             case .done(let done): done.signal { $0 = true }
             case .look(let order): drawing.look(order)
             }
@@ -302,12 +302,14 @@ private struct SubtitleDrawing: ~Copyable {
 
     // MARK: Drawing
 
-    mutating func draw(at time: MediaTime, always: Bool) {
+    /// Draws what is seen at an item time. It is told where that is something else than before, or from when on it is seen is said.
+    mutating func draw(at time: MediaTime, from first: MediaTime? = nil) {
+        let always = first != nil
         tellTexts(at: time)
         guard let screen = order.screen else { return }
         if let renderer {
             let isChanged = kiosk_ass_render(renderer.raw, max(time.nanoseconds, 0) / 1_000_000)
-            if isChanged || always { publish(renderer, screen, at: time) }
+            if isChanged || always { publish(renderer, screen, at: first ?? time) }
             return
         }
         let present = pictures.last { $0.start <= time }
@@ -315,7 +317,7 @@ private struct SubtitleDrawing: ~Copyable {
         let isShown = seen.map { !$0.pictures.isEmpty } ?? false
         guard always || isShown != hasShown || isShown && seen?.start != shownStart else { return }
         shownStart = seen?.start
-        publish(isShown ? seen.map { placed($0.pictures, on: $0.canvas) } ?? [] : [], screen, at: time)
+        publish(isShown ? seen.map { placed($0.pictures, on: $0.canvas) } ?? [] : [], screen, at: first ?? time)
     }
 
     private mutating func tellTexts(at time: MediaTime) {

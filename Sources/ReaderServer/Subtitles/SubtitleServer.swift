@@ -148,11 +148,16 @@ struct SubtitleServer: ~Copyable {
         if isPatient { composer.wait(atMost: .seconds(30)) }
     }
 
-    /// What comes next is elsewhere in the source.
-    mutating func restart() {
+    /// What comes next is elsewhere in the source, at an item time. What is seen there of a file beside it has been told when this returns: in a pause nobody
+    /// looks again.
+    mutating func restart(at time: MediaTime) {
         last = nil
         composer.order(.restart)
-        if !cues.isEmpty { composer.order(.cues(cues)) }
+        if cues.isEmpty { return }
+        composer.order(.cues(cues))
+        // The picture there may have begun before.
+        composer.order(.state(at: time, from: .zero))
+        composer.wait(atMost: .milliseconds(200))
     }
 
     /// Other ones are wanted, or for another screen; `time` is what is on it. What is seen there has been told when this returns.
@@ -166,7 +171,7 @@ struct SubtitleServer: ~Copyable {
         } else {
             composer.order(.look(order))
         }
-        composer.order(.state(time))
+        composer.order(.state(at: time, from: time))
         composer.wait(atMost: .seconds(1))
     }
 }
