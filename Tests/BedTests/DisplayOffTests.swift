@@ -91,7 +91,7 @@ extension BedTests {
             func set(_ time: String) -> ActionTimeline.Action { .shell("date -u -s '2026-11-27 \(time)' >/dev/null") }
             let machine = Machine { ($0.time, $0.hasTouchScreen) = (.free, true) }
             let record = try await Bed.run("night", for: .seconds(18), playing: [clip], .kiosk(configuration), on: machine) { at in
-                at(0.2, set("21:59:57.8"), "before ten")
+                at(-0.2, set("21:59:57.4"), "before ten")
                 at(7, .tap(300, 300), "tap")
                 at(14, set("06:00:01"), "morning")
             }

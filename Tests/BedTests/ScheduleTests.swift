@@ -31,7 +31,7 @@ extension BedTests {
             func set(_ time: String) -> ActionTimeline.Action { .shell("date -u -s '2026-11-27 \(time)' >/dev/null") }
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
             let record = try await Bed.run("programs", for: .seconds(20), playing: clips, .kiosk(configuration), on: machine) { at in
-                at(0.2, set("08:59:54.8"), "before nine")
+                at(-0.2, set("08:59:54.4"), "before nine")
                 at(9, set("11:59:57.5"), "before noon")
                 at(15, set("15:00:00"), "afternoon")
             }
