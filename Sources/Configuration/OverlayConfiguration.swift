@@ -18,6 +18,8 @@ extension Configuration {
         package var locale: String?
         package var look = OverlayLook()
         package var order = 0
+        /// Of a ticker: hundredths of the screen's width a second.
+        package var speed = 10
         /// Names and places of the items that it lies over; empty for all.
         package var items: [String] = []
         package var time = TimeRule()
@@ -35,6 +37,7 @@ extension Configuration.Overlay: TimedRow {
         Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
         """
         "text" shows text, or what is in file. "clock" shows the time, as format says. "image" shows the picture in file. "qr" shows a QR code of text.
+        "ticker" has text, or the lines of file, run across region, one after another without end.
         """
         Key("kind", \.kind, .word)
         "What it says, up to ten lines with \\n between them. No default. An example:"
@@ -50,6 +53,8 @@ extension Configuration.Overlay: TimedRow {
         """
         Key("format", \.format, .lines("a format such as \"%H:%M\"", longest: 200))
         Key("locale", \.locale, .line("a locale such as \"de_DE.UTF-8\"", longest: 100), example: "\"de_DE.UTF-8\"")
+        "How fast a ticker runs: hundredths of the display's width a second. It moves by whole pixels, so the next best speed is taken."
+        Key("speed", \.speed, .number(in: 1...100))
         """
         Where it is: anchor places it in region (left, top, width and height in hundredths of the display), within [display] safe-area. A text that is too wide
         for it is broken into lines.
@@ -83,7 +88,7 @@ extension Configuration.Overlay: TimedRow {
     static func check(_ row: inout Self, _ table: TableReader) {
         checkTime(row, table)
         switch row.kind {
-        case .text, .clock: break
+        case .text, .clock, .ticker: break
         case .image: table.require("file", "say which picture")
         case .qr: table.require("text", "say what it is to lead to")
         }

@@ -110,17 +110,9 @@ let log = Logger(label: "controls")
         _ text: String, size: Double, width: Double, alignment: PangoAlignment,
         _ body: (OpaquePointer, (left: Double, width: Double, height: Double)) -> Result
     ) -> Result? {
-        guard let context = unsafe context, let layout = unsafe pango_layout_new(context) else { return nil }
+        guard let layout = unsafe layout(text) else { return nil }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
-        let attributes = unsafe pango_attr_list_new()
-        // Figures of one width: a clock does not move as it goes.
-        unsafe pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"))
-        unsafe pango_layout_set_attributes(layout, attributes)
-        unsafe pango_attr_list_unref(attributes)
-        let description = unsafe description(size: size, isBold: false)
-        unsafe pango_layout_set_font_description(layout, description)
-        unsafe pango_font_description_free(description)
-        unsafe pango_layout_set_text(layout, text, -1)
+        unsafe set(size: size, isBold: false, of: layout)
         unsafe pango_layout_set_alignment(layout, alignment)
         unsafe pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
         unsafe pango_layout_set_width(layout, Int32(saturating: width) * kPANGO_SCALE)
@@ -130,21 +122,50 @@ let log = Logger(label: "controls")
         return unsafe body(layout, (Double(drawn.x), Double(drawn.width), Double(drawn.height)))
     }
 
-    /// Lays a text out in one line; it is made smaller where it is a time that does not fit. `body` gets its height in pixels.
-    private func withLayout(_ text: Part.Text, _ body: (OpaquePointer, Double) -> Void) {
-        guard let context = unsafe context, let layout = unsafe pango_layout_new(context) else { return }
+    /// Lays a text out in one line, however long; `body` gets how long it is, and how far below its top its letters stand, in pixels. nil without any font.
+    func withLine<Result>(_ text: String, size: Double, _ body: (OpaquePointer, Int, Double) -> Result) -> Result? {
+        guard let layout = unsafe layout(text) else { return nil }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
         unsafe pango_layout_set_single_paragraph_mode(layout, 1)
+        unsafe set(size: size, isBold: false, of: layout)
+        reportMissing(unsafe Int(pango_layout_get_unknown_glyphs_count(layout)), in: text)
+        var width: Int32 = 0
+        unsafe pango_layout_get_pixel_size(layout, &width, nil)
+        return unsafe body(layout, Int(max(width, 1)), Double(pango_layout_get_baseline(layout)) / Double(kPANGO_SCALE))
+    }
+
+    /// Whether the first letter with a direction is one of a script that is read from right to left.
+    func isReadFromTheRight(_ text: String) -> Bool {
+        guard let layout = unsafe layout(text) else { return false }
+        defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
+        return unsafe pango_layout_get_line_readonly(layout, 0).pointee.resolved_dir == PANGO_DIRECTION_RTL.rawValue
+    }
+
+    /// A layout of a text, in figures of one width: a clock does not move as it goes. nil without any font.
+    private func layout(_ text: String) -> OpaquePointer? {
+        guard let context = unsafe context, let layout = unsafe pango_layout_new(context) else { return nil }
         let attributes = unsafe pango_attr_list_new()
         unsafe pango_attr_list_insert(attributes, pango_attr_font_features_new("tnum=1"))
         unsafe pango_layout_set_attributes(layout, attributes)
         unsafe pango_attr_list_unref(attributes)
-        unsafe pango_layout_set_text(layout, text.text, -1)
+        unsafe pango_layout_set_text(layout, text, -1)
+        return unsafe layout
+    }
+
+    private func set(size: Double, isBold: Bool, of layout: OpaquePointer) {
+        let description = unsafe description(size: size, isBold: isBold)
+        unsafe pango_layout_set_font_description(layout, description)
+        unsafe pango_font_description_free(description)
+    }
+
+    /// Lays a text out in one line; it is made smaller where it is a time that does not fit. `body` gets its height in pixels.
+    private func withLayout(_ text: Part.Text, _ body: (OpaquePointer, Double) -> Void) {
+        guard let layout = unsafe layout(text.text) else { return }
+        defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
+        unsafe pango_layout_set_single_paragraph_mode(layout, 1)
         var (width, height): (Int32, Int32) = (0, 0)
         func measure(_ size: Double) {
-            let description = unsafe description(size: size, isBold: text.isBold)
-            unsafe pango_layout_set_font_description(layout, description)
-            unsafe pango_font_description_free(description)
+            unsafe set(size: size, isBold: text.isBold, of: layout)
             unsafe pango_layout_get_pixel_size(layout, &width, &height)
         }
         measure(Double(text.size))

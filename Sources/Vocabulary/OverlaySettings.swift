@@ -2,7 +2,7 @@ import KioskPlatform
 
 /// What an overlay is.
 package enum OverlayKind: String, Hashable, Sendable, CaseIterable {
-    case text, clock, image, qr
+    case text, clock, image, qr, ticker
 }
 
 /// Where in its region something lies.

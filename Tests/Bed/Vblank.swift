@@ -12,6 +12,8 @@ package struct Vblank: Sendable, Equatable {
     package var hash: UInt64
     /// The number in the cells of the picture; whatever stands there when it is not a numbered clip (0 where that is black).
     package var number: Int
+    /// The 16 cells, the leftmost in the highest bit, where somebody wants them and no number.
+    package var cells = 0
     /// From the lowest upwards.
     package var planes: [Plane]
 
@@ -58,6 +60,7 @@ package struct Vblank: Sendable, Equatable {
         self.init(
             sequence: sequence, time: .microseconds(time - start), number: number, lateness: .microseconds(late), commits: commits,
             hash: hash, planes: planes)
+        self.cells = cells
     }
 
     /// All lines of a log; what the last one lacks because the watcher was stopped in the middle of it is left out.

@@ -32,6 +32,8 @@ struct BenchCase: Sendable {
         case kiosk, mpv
         /// Reads its files in the player.
         case inside = "kiosk, isolation off"
+        /// With a clock of seconds and a ticker over the picture.
+        case signs = "kiosk, a clock and a ticker"
         /// Decodes and converts the same frames, and shows nothing.
         case ffmpeg
         /// Decodes them only.
@@ -82,7 +84,7 @@ struct BenchCase: Sendable {
     private static let sizes = [
         BenchCase(name: "1080p25@50", clips: [.fullHD(25)], mode: fullHD(50)),
         BenchCase(
-            name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .inside, .mpv, .ffmpeg],
+            name: "1080p30@60", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk, .inside, .signs, .mpv, .ffmpeg],
             counted: [.kiosk, .mpv, .ffmpeg]),
         BenchCase(name: "1080p60@60", clips: [.fullHD(60)], mode: fullHD(60), players: [.kiosk, .inside, .mpv]),
         BenchCase(name: "1080p30@60-two-items", clips: [.fullHD(30), .fullHD(30)], mode: fullHD(60)),
@@ -103,8 +105,9 @@ struct BenchCase: Sendable {
         ]
         + ["direct", "copy", "scale", "convert"].map { path in
             BenchCase(
-                name: "1080p30@60-\(path)", clips: [.fullHD(30)], mode: fullHD(60), players: [.kiosk],
-                counted: ["direct", "copy"].contains(path) ? [.kiosk, .decoding] : [.kiosk],
+                name: "1080p30@60-\(path)", clips: [.fullHD(30)], mode: fullHD(60),
+                players: path == "direct" ? [.kiosk, .signs] : [.kiosk],
+                counted: [.kiosk] + (["direct", "copy"].contains(path) ? [.decoding] : []) + (path == "direct" ? [.signs] : []),
                 display: "picture-path = \"\(path)\"")
         }
 
@@ -116,6 +119,22 @@ struct BenchCase: Sendable {
     private static func hd(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1280, height: 720, refresh: refresh) }
     private static func fullHD(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1920, height: 1080, refresh: refresh) }
 
+    /// What the playlist is followed by: words that are seen all the time, one of which moves at every vblank.
+    private static let signs = """
+
+        [[overlay]]
+        kind = "clock"
+        name = "clock"
+        format = "%H:%M:%S"
+        anchor = "top-right"
+        [[overlay]]
+        kind = "ticker"
+        name = "news"
+        text = "The museum closes at six\\nThe café is on the second floor"
+        background = "#003366"
+        anchor = "bottom"
+        """
+
     /// How many frames ffmpeg is given, in `seconds` at the clip's own speed.
     var convertedFrames: Int { clips[0].frameRate * seconds }
 
@@ -124,24 +143,28 @@ struct BenchCase: Sendable {
     /// - Parameters:
     ///   - modeName: the mode as mpv knows it; see ``ModeList``.
     ///   - frames: how many ffmpeg is given.
-    func program(_ player: Player, _ files: [String], modeName: String, frames: Int) -> Program {
+    ///   - isIsolated: whether kiosk reads files in processes, where the player does not say so itself.
+    func program(_ player: Player, _ files: [String], modeName: String, frames: Int, isIsolated: Bool = true) -> Program {
         switch player {
-        case .kiosk: .kiosk(KioskConfiguration(display: display))
-        case .inside: .kiosk(KioskConfiguration(display: display, playback: "isolation = \"off\""))
+        case .kiosk, .inside, .signs:
+            let playback = player == .inside || !isIsolated ? "isolation = \"off\"" : ""
+            let items = files.map { "source = \"\($0)\"" }.joined(separator: "\n[[playlist]]\n")
+            return .kiosk(
+                KioskConfiguration(display: display, playback: playback, playlist: [items + (player == .signs ? Self.signs : "")]))
         case .mpv:
-            .command(
+            return .command(
                 [
                     "mpv", "--no-config", "--no-terminal", "--vo=drm", "--drm-mode=\(modeName)", "--ao=alsa",
                     "--audio-device=alsa/hw:Loopback,0,0",
                 ] + mpvOptions
                     + (files.count == 1 ? ["--loop-file=inf"] : ["--loop-playlist=inf", "--prefetch-playlist=yes"]) + files)
         case .decoding:
-            .command(
+            return .command(
                 ["ffmpeg", "-nostdin", "-loglevel", "error", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
                     + ["-frames:v", "\(frames)", "-f", "null", "-"])
         case .ffmpeg:
             // As fast as it is played and no faster. It ends by itself.
-            .command(
+            return .command(
                 ["ffmpeg", "-nostdin", "-loglevel", "error", "-re", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
                     + (clips[0].height == mode.height ? [] : ["-vf", "scale=\(mode.width):\(mode.height)"])
                     + ["-frames:v", "\(frames)", "-pix_fmt", "bgr0", "-f", "null", "-"])

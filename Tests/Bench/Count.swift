@@ -84,7 +84,6 @@ extension BenchCase {
     ///
     /// - Parameter folder: where the tools may write, in /tmp.
     func count(_ count: Count, _ player: Player, modeName: String, folder: String) async throws -> Double {
-        let player = count == .instructions && player == .kiosk ? .inside : player
         async let short = counted(count, player, count.lengths.short, modeName, folder)
         async let long = counted(count, player, count.lengths.long, modeName, folder)
         guard let figure = try await short.perFrame(until: try await long) else { throw BedError.failed("no frames to count by") }
@@ -101,9 +100,9 @@ extension BenchCase {
         }
         let path = "\(folder)/\(count)-\(milliseconds)"
         // ffmpeg is given its frames; what shows them is told to end. The bed waits longer than either takes: in virtual time that is its limit.
-        let isShown = [.kiosk, .inside, .mpv].contains(player)
+        let isShown = [.kiosk, .inside, .signs, .mpv].contains(player)
         let frames = clips[0].frameRate * Double(milliseconds) / 1000
-        let program = program(player, clips.map(\.path), modeName: modeName, frames: Int(frames))
+        let program = program(player, clips.map(\.path), modeName: modeName, frames: Int(frames), isIsolated: count != .instructions)
         let folders = Bed.Folders()
         defer { folders.remove() }
         try FileManager.default.createDirectory(atPath: Count.temporary(path), withIntermediateDirectories: true)

@@ -76,13 +76,14 @@ import Testing
         look.size = .millimetres(10)
         box = OverlayBox(look, on: screen, safeArea: 0)
         #expect((box.x, box.y, box.width, box.height) == (960, 540, 960, 540) && box.size == screen.pixels(10))
-        let surface = Surface(width: 100, height: 40, pixels: Array(repeating: 0, count: 4000))
-        #expect(box.place(surface, .topLeft) == (960, 540) && box.place(surface, .bottomRight) == (1820, 1040))
-        #expect(box.place(surface, .center) == (1390, 790))
+
+        #expect(
+            box.place(width: 100, height: 40, .topLeft) == (960, 540) && box.place(width: 100, height: 40, .bottomRight) == (1820, 1040))
+        #expect(box.place(width: 100, height: 40, .center) == (1390, 790))
         // What has the same anchor does not lie over each other.
         var stack = OverlayStack()
         let gap = max(2, box.size / 8)
-        let places = [OverlayAnchor.top, .top, .bottom, .bottom].map { stack.place(surface, $0, in: box).y }
+        let places = [OverlayAnchor.top, .top, .bottom, .bottom].map { stack.place(width: 100, height: 40, $0, in: box).y }
         #expect(places == [540, 580 + gap, 1040, 1000 - gap])
     }
 

@@ -66,7 +66,7 @@ struct MachineSnapshot {
             // Its first minute, emulated: on a host that has much else to do the stick is not there for half of that.
             try machine.waitForMovingPicture(within: 120)
             // Both clips: all that is loaded when it is first used has been.
-            for clip in [PlayOrder.stick, PlayOrder.disk] { try machine.wait(for: clip, within: 120) }
+            for clip in [PlayOrder.stick, PlayOrder.disk] { try machine.wait(for: clip) }
             // A sound card that hangs at that moment, as one does whose emulation is starved, would hang in each test.
             let hangs = "journalctl -b -u kiosk -o cat | grep 'audio: ' | tail -n 1 | grep -q 'does not answer'"
             try machine.shell("for turn in $(seq 60); do \(hangs) || exit 0; sleep 2; done; exit 1", within: 240)

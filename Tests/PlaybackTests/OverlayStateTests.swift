@@ -113,7 +113,7 @@ import Testing
 
     @Test func whatIsExpectedIsWaitedForUntilItComes() {
         var state = OverlayState()
-        state.expect(until: at(16))
+        state.expect(in: at(0)..<at(16))
         #expect(state.isComing(at: at(15)) && !state.isComing(at: at(16)))
         _ = set(&state, overlay(1))
         give(&state, .plane)

@@ -27,6 +27,7 @@ package final class OverlayBoard: Sendable {
     private let screen: any ControlsScreen
     private let thread = Mutex<Thread?>(nil)
     private let observer = Mutex<PlayerObserver?>(nil)
+    private let tickers: TickerStage
 
     /// Programs may ask for so many that the configuration does not know.
     private static let mostMessages = 16
@@ -35,7 +36,9 @@ package final class OverlayBoard: Sendable {
 
     package init(_ configuration: Configuration, player: PlaybackEngine, screen: any ControlsScreen) {
         (self.player, self.screen) = (player, screen)
-        shared = Monitor(Shared(clock: configuration.clock, safeArea: configuration.display.safeArea))
+        let shared = Monitor(Shared(clock: configuration.clock, safeArea: configuration.display.safeArea))
+        self.shared = shared
+        tickers = TickerStage(player: player, screen: screen) { shared.signal { $0.changes += 1 } }
         setConfiguration(configuration)
         let observer = player.addObserver { [weak self] event in
             if case .itemStarted = event { self?.noteItem() }
@@ -135,6 +138,7 @@ package final class OverlayBoard: Sendable {
     package func stop() {
         if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         shared.signal { $0.isStopped = true }
+        tickers.stop()
         _ = thread.withLock { $0.take() }?.join(until: .now + .seconds(1))
     }
 
@@ -156,12 +160,12 @@ package final class OverlayBoard: Sendable {
         var ahead: Int64?
         var changes = -1
 
-        func overlay(_ shared: Shared, at second: Int64, _ used: inout Set<Key>) -> Overlay {
-            guard let mode = screen.mode else { return Overlay() }
+        func overlay(_ shared: Shared, at second: Int64, _ used: inout Set<Key>) -> (Overlay, [Ticker]) {
+            guard let mode = screen.mode else { return (Overlay(), []) }
             let geometry = ScreenGeometry(mode: mode, rotation: screen.nextRotation)
             let item = player.snapshot.item.flatMap { player.item($0) }?.entry
             let (now, clock) = (HostTime.now, WallClock.now)
-            var pictures: [Overlay.Picture] = []
+            var (pictures, tickers): ([Overlay.Picture], [Ticker]) = ([], [])
             var stack = OverlayStack()
             for entry in shared.entries.sorted(by: { $0.settings.order < $1.settings.order }) {
                 let look = entry.settings.look
@@ -169,6 +173,18 @@ package final class OverlayBoard: Sendable {
                     let content = entry.content(at: second, now, isRight: clock.isRight, over: item, shared.clock, formats)
                 else { continue }
                 let box = OverlayBox(look, on: geometry, safeArea: shared.safeArea)
+                if entry.settings.kind == .ticker {
+                    guard case .text(let text) = content else { continue }
+                    let height = drawing.tickerHeight(look, height: box.size)
+                    let place = stack.placeRow(height: height, look.anchor, in: box)
+                    tickers.append(
+                        Ticker(
+                            name: entry.settings.name, texts: OverlayEntry.runs(text), look: look, size: box.size,
+                            place: PixelRectangle(x: place.x, y: place.y, width: box.width, height: height),
+                            pace: TickerPace(speed: entry.settings.speed, width: geometry.width, period: mode.refreshPeriod),
+                            isMirrored: drawing.isReadFromTheRight(text, look), width: geometry.width, height: geometry.height))
+                    continue
+                }
                 let key = Key(content: content, look: look, box: box)
                 used.insert(key)
                 if drawn[key] == nil {
@@ -181,10 +197,10 @@ package final class OverlayBoard: Sendable {
                     drawn[key] = .some(surface)
                 }
                 guard case .some(.some(let surface)) = drawn[key] else { continue }
-                let place = stack.place(surface, look.anchor, in: box)
+                let place = stack.place(width: surface.width, height: surface.height, look.anchor, in: box)
                 pictures.append(.init(surface: surface, x: place.x, y: place.y, alpha: Double(look.opacity) / 100))
             }
-            return Overlay(pictures: pictures, width: geometry.width, height: geometry.height)
+            return (Overlay(pictures: pictures, width: geometry.width, height: geometry.height), tickers)
         }
 
         while true {
@@ -196,7 +212,9 @@ package final class OverlayBoard: Sendable {
             var used: Set<Key> = []
             let second = WallClock.second
             let present = ahead == second + 1 ? second + 1 : second
-            let now = overlay(state, at: present, &used)
+            let (now, running) = overlay(state, at: present, &used)
+            tickers.set(running) { drawing.tickerBackground($0) }
+            tickers.fill { drawing.tile($0, of: $1) }
             if now != shown {
                 shown = now
                 player.setOverlay(now, order: .signs)
@@ -212,7 +230,7 @@ package final class OverlayBoard: Sendable {
                 let boundary = (present / tick + 1) * tick
                 let left = MediaTime(nanoseconds: boundary * 1_000_000_000 - nanoseconds(of: CLOCK_REALTIME))
                 if left < .seconds(2) {
-                    next = overlay(state, at: boundary, &used)
+                    next = overlay(state, at: boundary, &used).0
                     if next != now {
                         let begin = HostTime.now + left
                         let vblank = player.vblank(after: begin - MediaTime(nanoseconds: 1)) ?? begin

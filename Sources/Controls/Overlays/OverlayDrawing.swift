@@ -16,14 +16,12 @@ final class OverlayDrawing {
     /// A text of lines that are `height` pixels high, no wider than `width`; nil where there is nothing to be seen of it.
     func text(_ text: String, _ look: OverlayLook, height: Int, width: Int) -> Surface? {
         if text.allSatisfy(\.isWhitespace) { return nil }
-        let font = fonts[look.font] ?? Font(look.font)
-        fonts[look.font] = font
         // A line is a quarter higher than the font.
         let size = max(Double(height) * 0.8, 4)
         let edge = look.outline == nil ? 0 : max(1, (size / 16).rounded())
         let padding = look.background == nil ? edge : max(edge, (Double(height) * 0.3).rounded())
         let room = max(Double(width) - 2 * padding, size)
-        return unsafe font.typesetter.withLines(text, size: size, width: room, alignment: look.anchor.alignment) { layout, drawn in
+        return unsafe font(look).typesetter.withLines(text, size: size, width: room, alignment: look.anchor.alignment) { layout, drawn in
             let (left, across, down) = drawn
             return Canvas.surface(Int(across + 2 * padding), Int(down + 2 * padding)) { canvas in
                 if let background = look.background {
@@ -31,20 +29,75 @@ final class OverlayDrawing {
                     canvas.rounded(
                         0, 0, Double(canvas.width), Double(canvas.height), (padding * 0.6).rounded(), .color(background, opacity))
                 }
-                unsafe cairo_move_to(canvas.raw, padding - left, padding)
-                if let outline = look.outline {
-                    unsafe pango_cairo_layout_path(canvas.raw, layout)
-                    canvas.set(.color(outline, 1))
-                    unsafe cairo_set_line_width(canvas.raw, 2 * edge)
-                    unsafe cairo_set_line_join(canvas.raw, CAIRO_LINE_JOIN_ROUND)
-                    unsafe cairo_stroke(canvas.raw)
-                    unsafe cairo_move_to(canvas.raw, padding - left, padding)
-                }
-                canvas.set(.color(look.color, 1))
-                unsafe pango_cairo_show_layout(canvas.raw, layout)
+                unsafe draw(layout, padding - left, padding, edge, look, on: canvas)
             }
         }
     }
+
+    // MARK: Tickers
+
+    /// How high the strip of a ticker is whose lines are `height` pixels high.
+    func tickerHeight(_ look: OverlayLook, height: Int) -> Int { height + 2 * Int((Double(height) * 0.15).rounded()) }
+
+    /// What lies behind the text of a ticker: nothing, where it has no background.
+    func tickerBackground(_ ticker: Ticker) -> Surface {
+        Canvas.surface(ticker.place.width, ticker.place.height) { canvas in
+            guard let background = ticker.look.background else { return }
+            canvas.set(.color(background, Double(ticker.look.backgroundOpacity) / 100))
+            unsafe cairo_paint(canvas.raw)
+        }
+    }
+
+    /// The next tile of a ticker, and how long its run is; nil where there is no font.
+    func tile(_ ticker: Ticker, of need: TickerStrip.Need) -> (Surface, length: Int)? {
+        let size = max(Double(ticker.size) * 0.8, 4)
+        let edge = ticker.look.outline == nil ? 0 : max(1, (size / 16).rounded())
+        return unsafe font(ticker.look).typesetter.withLine(Self.run(need.text, ticker.isMirrored), size: size) {
+            layout, length, baseline in
+            let width = min(TickerStrip.tileWidth, length - need.offset)
+            // Its letters stand on one line, whichever fonts they are of.
+            let y = Double(ticker.place.height) / 2 + size * 0.36 - baseline
+            let x = ticker.isMirrored ? width + need.offset - length : -need.offset
+            let surface = Canvas.surface(width, ticker.place.height) { canvas in
+                unsafe draw(layout, Double(x), y.rounded(), edge, ticker.look, on: canvas)
+            }
+            return (surface, length)
+        }
+    }
+
+    /// A text and what stands between it and the next one, which marks without a width keep at the end of the direction that the ticker is read in.
+    private static func run(_ text: String, _ isMirrored: Bool) -> String {
+        let mark = isMirrored ? "\u{200f}" : "\u{200e}"
+        return "\(mark)\(text)\(mark)\u{2003}•\u{2003}"
+    }
+
+    /// Whether the first letter of a text with a direction is one of a script that is read from right to left.
+    func isReadFromTheRight(_ text: String, _ look: OverlayLook) -> Bool { font(look).typesetter.isReadFromTheRight(text) }
+
+    private func font(_ look: OverlayLook) -> Font {
+        let font = fonts[look.font] ?? Font(look.font)
+        fonts[look.font] = font
+        return font
+    }
+
+    /// Letters with their edge.
+    private func draw(
+        _ layout: OpaquePointer, _ x: Double, _ y: Double, _ edge: Double, _ look: OverlayLook, on canvas: borrowing Canvas
+    ) {
+        unsafe cairo_move_to(canvas.raw, x, y)
+        if let outline = look.outline {
+            unsafe pango_cairo_layout_path(canvas.raw, layout)
+            canvas.set(.color(outline, 1))
+            unsafe cairo_set_line_width(canvas.raw, 2 * edge)
+            unsafe cairo_set_line_join(canvas.raw, CAIRO_LINE_JOIN_ROUND)
+            unsafe cairo_stroke(canvas.raw)
+            unsafe cairo_move_to(canvas.raw, x, y)
+        }
+        canvas.set(.color(look.color, 1))
+        unsafe pango_cairo_show_layout(canvas.raw, layout)
+    }
+
+    // MARK: Pictures
 
     /// A picture `height` pixels high, or as high as one is that is not wider than `width`. Its pixels are premultiplied.
     func picture(_ picture: SmallPicture, height: Int, width: Int) -> Surface? {

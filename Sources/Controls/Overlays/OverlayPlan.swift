@@ -74,7 +74,7 @@ struct OverlayEntry: Sendable {
         }
         guard settings.time.isAlways || isRight && clock.isOn(settings.time, at: second), lies(over: item) else { return nil }
         switch settings.kind {
-        case .text: return (fileText ?? settings.text).map { .text($0) }
+        case .text, .ticker: return (fileText ?? settings.text).map { .text($0) }
         case .clock: return isRight ? .text(formats.text(settings, at: second, clock.zone)) : nil
         case .image: return picture.map { .picture($0) }
         case .qr: return settings.text.map { .code($0) }
@@ -95,6 +95,16 @@ struct OverlayEntry: Sendable {
             return unsafe fnmatch(pattern, name, 0) == 0
         }
     }
+
+    /// The texts of a ticker: lines that say something.
+    static func runs(_ text: String) -> [String] {
+        text.split(whereSeparator: \.isNewline).prefix(mostRuns).map { String($0.prefix(longestRun)) }.filter {
+            !$0.allSatisfy(\.isWhitespace)
+        }
+    }
+
+    /// A ticker has no more texts, and no longer ones.
+    private static let mostRuns = 500, longestRun = 2000
 
     /// Whether it shows seconds, or minutes; nil for what no clock changes.
     var tick: Int64? { settings.kind == .clock && order == nil ? ClockFormats.tick(settings.format) : nil }
@@ -176,12 +186,12 @@ struct OverlayBox: Hashable {
             }
     }
 
-    /// Where a surface of that size goes, behind others that take so many pixels of the height at the same anchor: below them, at the bottom above them.
-    func place(_ surface: Surface, _ anchor: OverlayAnchor, behind taken: Int = 0) -> (x: Int, y: Int) {
+    /// Where something of that size goes, behind others that take so many pixels of the height at the same anchor: below them, at the bottom above them.
+    func place(width: Int, height: Int, _ anchor: OverlayAnchor, behind taken: Int = 0) -> (x: Int, y: Int) {
         let shares = anchor.shares
         return (
-            x + Int((Double(width - surface.width) * shares.x).rounded()),
-            y + Int((Double(height - surface.height) * shares.y).rounded()) + (shares.y == 1 ? -taken : taken)
+            x + Int((Double(self.width - width) * shares.x).rounded()),
+            y + Int((Double(self.height - height) * shares.y).rounded()) + (shares.y == 1 ? -taken : taken)
         )
     }
 }
@@ -195,11 +205,25 @@ struct OverlayStack {
 
     private var taken: [Edge: Int] = [:]
 
-    /// Where the next surface goes.
-    mutating func place(_ surface: Surface, _ anchor: OverlayAnchor, in box: OverlayBox) -> (x: Int, y: Int) {
-        let edge = Edge(anchor: anchor, x: box.x, y: box.y, width: box.width, height: box.height)
+    /// Where one goes that is as wide as its region: nothing else is beside it.
+    mutating func placeRow(height: Int, _ anchor: OverlayAnchor, in box: OverlayBox) -> (x: Int, y: Int) {
+        let row = OverlayAnchor.allCases.filter { $0.shares.y == anchor.shares.y }.map { edge($0, box) }
+        let before = row.map { taken[$0, default: 0] }.max() ?? 0
+        for edge in row { taken[edge] = before + height + Self.gap(box) }
+        return box.place(width: box.width, height: height, anchor, behind: before)
+    }
+
+    private func edge(_ anchor: OverlayAnchor, _ box: OverlayBox) -> Edge {
+        Edge(anchor: anchor, x: box.x, y: box.y, width: box.width, height: box.height)
+    }
+
+    private static func gap(_ box: OverlayBox) -> Int { max(2, box.size / 8) }
+
+    /// Where the next one goes, of that size.
+    mutating func place(width: Int, height: Int, _ anchor: OverlayAnchor, in box: OverlayBox) -> (x: Int, y: Int) {
+        let edge = edge(anchor, box)
         let before = taken[edge, default: 0]
-        taken[edge] = before + surface.height + max(2, box.size / 8)
-        return box.place(surface, anchor, behind: before)
+        taken[edge] = before + height + Self.gap(box)
+        return box.place(width: width, height: height, anchor, behind: before)
     }
 }

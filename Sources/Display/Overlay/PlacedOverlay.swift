@@ -45,9 +45,11 @@ struct PlacedOverlay: Sendable {
             func near(_ place: Int) -> Int { min(max(place, -(1 << 30)), 1 << 30) }
             let upright = PixelRectangle(x: near(picture.x), y: near(picture.y), width: surface.width, height: surface.height)
             let whole = PictureGeometry.rotate(upright, on: canvas, by: rotation)
-            guard weight > 0, let place = whole.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height)) else { continue }
+            let clip = picture.clip.map { PictureGeometry.rotate($0, on: canvas, by: rotation) } ?? whole
+            guard weight > 0, let place = whole.intersection(PixelRectangle(x: 0, y: 0, width: width, height: height))?.intersection(clip)
+            else { continue }
             let former = before?.pictures.filter { $0.surface === surface } ?? []
-            if let same = former.first(where: { $0.whole == whole && $0.weight == weight }) {
+            if let same = former.first(where: { ($0.whole, $0.place, $0.weight) == (whole, place, weight) }) {
                 pictures.append(same)
                 continue
             }

@@ -9,7 +9,7 @@ extension Pipeline {
     /// What is to lie over every scene from now on, among what others draw; gives back what was to, to be freed without the lock.
     mutating func setOverlay(_ new: inout Overlay, order: Overlay.Order, at event: HostTime?) {
         swap(&drawn[order.rawValue], &new)
-        if overlay.set(Overlay(laidOut)), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+        if overlay.set(laidOut), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
     }
 
     /// Has the subtitles of a picture lie over it that is chosen, or on the screen.
@@ -24,20 +24,29 @@ extension Pipeline {
     mutating func setSubtitleInset(_ inset: Int) {
         guard inset != subtitleInset else { return }
         subtitleInset = inset
-        if !drawn[Overlay.Order.subtitles.rawValue].pictures.isEmpty { _ = overlay.set(Overlay(laidOut)) }
+        if !drawn[Overlay.Order.subtitles.rawValue].pictures.isEmpty { _ = overlay.set(laidOut) }
     }
 
     /// What is drawn, with the subtitles above what is at the bottom of the screen.
-    private var laidOut: [Overlay] {
+    private var laidOut: Overlay {
         let place = Overlay.Order.subtitles.rawValue
-        guard subtitleInset > 0, let height = drawn[place].height, !drawn[place].pictures.isEmpty else { return drawn }
+        guard let height = drawn[place].height, !drawn[place].pictures.isEmpty else { return Overlay(drawn) }
+        let inset = max(subtitleInset, tickerInset(height))
+        guard inset > 0 else { return Overlay(drawn) }
         var all = drawn
         // Those in the upper half stand for themselves.
         let low = all[place].pictures.indices.filter { all[place].pictures[$0].y + all[place].pictures[$0].surface.height / 2 > height / 2 }
         let bottom = low.map { all[place].pictures[$0].y + all[place].pictures[$0].surface.height }.max() ?? 0
-        let shift = bottom - (height - subtitleInset)
+        let shift = bottom - (height - inset)
         if shift > 0 { for index in low { all[place].pictures[index].y -= shift } }
-        return all
+        return Overlay(all)
+    }
+
+    /// How much of the lower half of a screen of that height is a ticker's.
+    private func tickerInset(_ height: Int) -> Int {
+        // What lies behind its text comes first.
+        guard let strip = drawn[Overlay.Order.ticker.rawValue].pictures.first, strip.y > height / 2 else { return 0 }
+        return height - strip.y
     }
 
     // MARK: The compositor

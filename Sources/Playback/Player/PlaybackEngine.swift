@@ -67,7 +67,8 @@ package final class PlaybackEngine: Sendable {
         var sources = SourceOpener(samples: output.format, readers: readers)
         (sources.decoderThreads, sources.decoderDevice) = (options.decoderThreads, options.decoderDevice)
         (sources.displaySize, sources.files) = ({ video.mode.map { ($0.width, $0.height) } }, files)
-        let subtitles: @Sendable () -> SubtitleOrder = { Self.subtitleOrder(options.subtitles, on: video, pipeline) }
+        let moves = regionMoves
+        let subtitles: @Sendable () -> SubtitleOrder = { Self.subtitleOrder(options.subtitles, on: video, pipeline, moves) }
         sources.subtitles = subtitles
         subtitleOrder = subtitles
         (opener, lostOpener) = (
@@ -121,15 +122,18 @@ package final class PlaybackEngine: Sendable {
         }
     }
 
-    /// How subtitles are drawn on a screen as it is now.
-    private static func subtitleOrder(_ style: SubtitleStyle, on video: any SceneOutput, _ pipeline: Monitor<Pipeline>) -> SubtitleOrder {
+    /// How subtitles are drawn on a screen as it is now, and for a picture that is where it is going.
+    private static func subtitleOrder(
+        _ style: SubtitleStyle, on video: any SceneOutput, _ pipeline: Monitor<Pipeline>, _ moves: Monitor<RegionMoves>
+    ) -> SubtitleOrder {
         var order = SubtitleOrder()
         order.style = style
         if let mode = video.mode {
             let size =
                 video.rotation.swapsAxes
                 ? PixelSize(width: mode.height, height: mode.width) : PixelSize(width: mode.width, height: mode.height)
-            order.screen = SubtitleScreen(size: size, region: pipeline.withLock { $0.overlay.overlay.region })
+            order.screen = SubtitleScreen(
+                size: size, region: moves.withLock { $0.move?.to } ?? pipeline.withLock { $0.overlay.overlay.region })
         }
         return order
     }

@@ -30,10 +30,12 @@ extension PlaybackEngine {
     }
 
     /// Says that an overlay is about to be set, as when a finger has come down and its answer is being drawn: the next frame is committed as
-    /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later.
-    package func expectOverlay() {
-        let until = now() + (video.mode?.refreshPeriod ?? .zero)
-        pipeline.withLock { $0.overlay.expect(until: until) }
+    /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later. With a `vblank`
+    /// it is expected after that and not before.
+    package func expectOverlay(after vblank: HostTime? = nil) {
+        let start = vblank ?? now()
+        let times = start..<start + max(video.mode?.refreshPeriod ?? .zero, .zero)
+        pipeline.withLock { $0.overlay.expect(in: times) }
     }
 
     // MARK: Where on the display the picture is: all of it, or a window

@@ -7,9 +7,12 @@ import KioskVocabulary
 package struct Overlay: Sendable, Equatable {
     /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:order:at:)``).
     package enum Order: Int, CaseIterable, Sendable {
+        /// Texts and pictures of the item, which change with its pictures (``SubtitleTimeline``).
         case subtitles
         /// Texts, clocks and pictures that an operator has put there.
         case signs
+        /// Text that runs across the screen: another place at each vblank.
+        case ticker
         /// The recorder: buttons and the camera's picture.
         case recording
         case controls
@@ -23,14 +26,18 @@ package struct Overlay: Sendable, Equatable {
         package var x: Int, y: Int
         /// How much of it is seen, 0…1; multiplied with the surface's own alpha.
         package var alpha: Double
+        /// Nothing of it is seen outside of this, in pixels of the screen as a viewer sees it; nil: it is seen as far as the screen goes.
+        package var clip: PixelRectangle?
 
         /// A surface with its top left corner at `x`, `y`.
-        package init(surface: Surface, x: Int, y: Int, alpha: Double = 1) {
-            (self.surface, self.x, self.y, self.alpha) = (surface, x, y, alpha)
+        package init(surface: Surface, x: Int, y: Int, alpha: Double = 1, clip: PixelRectangle? = nil) {
+            (self.surface, self.x, self.y, self.alpha, self.clip) = (surface, x, y, alpha, clip)
         }
 
         /// Surfaces are the same when they are one object.
-        package static func == (a: Picture, b: Picture) -> Bool { a.surface === b.surface && (a.x, a.y, a.alpha) == (b.x, b.y, b.alpha) }
+        package static func == (a: Picture, b: Picture) -> Bool {
+            a.surface === b.surface && (a.x, a.y, a.alpha, a.clip) == (b.x, b.y, b.alpha, b.clip)
+        }
     }
 
     /// The rearmost first; empty: nothing lies over the picture.

@@ -38,19 +38,19 @@ struct OverlayState: Sendable {
     /// The number of what is on its plane with the newest commit, and whether anything lies there.
     private var committed: UInt64 = 0
     private var liesOnPlane = false
-    /// Until when another one is awaited.
-    private var expectedUntil: HostTime?
+    /// When another one is awaited.
+    private var expected: Range<HostTime>?
 
     /// Whether anything lies over the picture, is to, or did until the last commit.
     var isInUse: Bool {
-        !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || expectedUntil != nil || unsettled > 0
+        !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || expected != nil || unsettled > 0
     }
 
     // MARK: Setting
 
     /// What is to lie over every scene from now on. False where that is the same.
     mutating func set(_ new: Overlay) -> Bool {
-        expectedUntil = nil
+        expected = nil
         var new = new
         new.region = overlay.region
         if new == overlay { return false }
@@ -70,11 +70,11 @@ struct OverlayState: Sendable {
     /// Pictures are fitted another way from now on.
     mutating func refit() { (fit, unsettled) = (fit + 1, Self.scenesAhead) }
 
-    /// Another one will be set soon, before `time` if at all.
-    mutating func expect(until time: HostTime) { expectedUntil = time }
+    /// Another one will be set at a time of `times`, if at all.
+    mutating func expect(in times: Range<HostTime>) { expected = times }
 
     /// Whether the output has not taken over what is wanted, or is soon to be given another.
-    func isComing(at now: HostTime) -> Bool { number != given || expectedUntil.map { now < $0 } ?? false }
+    func isComing(at now: HostTime) -> Bool { number != given || expected?.contains(now) ?? false }
 
     // MARK: Giving
 

@@ -36,8 +36,8 @@ final class FontBook {
     private let ask: (FontWish) -> OpenedFile?
     private var fonts: [Font] = []
     private var asked: Set<FontWish> = []
-    /// Which font has the characters of a block of 256 that the family in force lacks; nil where none has.
-    private var fallbacks: [UInt32: Int?] = [:]
+    /// The blocks of 256 characters that no font has.
+    private var unavailable: Set<UInt32> = []
     private var bytesLeft = mostBytes
     /// Whether fonts have been added since they were last used.
     private var isNew = true
@@ -128,13 +128,13 @@ final class FontBook {
         if (own.isEmpty ? fonts.prefix(1)[...] : own[...]).contains(where: { $0.has(character) }) { return nil }
         if let index = fonts.firstIndex(where: { $0.has(character) }) { return fonts[index].family }
         // One of a block stands for all of them: a font has them, as a rule.
-        if case .some(nil) = fallbacks[character >> 8] {
+        if unavailable.contains(character >> 8) {
             missing = missing ?? character
             return nil
         }
         let font = load(FontWish(families: self.family, character: character))
         guard let font, font.has(character) else {
-            fallbacks[character >> 8] = .some(nil)
+            unavailable.insert(character >> 8)
             missing = missing ?? character
             return nil
         }

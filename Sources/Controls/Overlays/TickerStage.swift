@@ -1,0 +1,158 @@
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+
+/// A ticker as it is to run now, on a screen as it is now.
+struct Ticker: Hashable, Sendable {
+    var name: String
+    var texts: [String]
+    var look: OverlayLook
+    /// How high its text is.
+    var size: Int
+    var place: PixelRectangle
+    var pace: TickerPace
+    var isMirrored: Bool
+    /// Pixels of the screen.
+    var width: Int, height: Int
+
+    /// Whether what is drawn for one may be seen of the other.
+    fileprivate func looksLike(_ other: Ticker) -> Bool {
+        var same = other
+        (same.texts, same.place.x, same.place.y, same.pace) = (texts, place.x, place.y, pace)
+        return same == self
+    }
+}
+
+/// Has tickers run: one overlay for each vblank, with each strip where a straight line has it at that vblank.
+///
+/// Thread `ticker` does nothing else. Just after a vblank it moves the strips by as many steps as vblanks have gone by, and sets what is to be seen at the next
+/// one; where it has missed some, the strips are where they would be all the same. The tiles have been drawn before, by thread `overlays`. The player expects an overlay after each
+/// vblank (``PlaybackEngine/expectOverlay(after:)``): a picture that is due brings it along. The thread is there while there are tickers.
+final class TickerStage: Sendable {
+    private struct Lane {
+        var ticker: Ticker
+        var strip: TickerStrip
+        var background: Surface
+        /// Vblanks since it began with the present pace, and how far it was seen to have come.
+        var count = 0, distance = 0
+    }
+
+    private struct Shared {
+        var lanes: [Lane] = []
+        var isRunning = false, isStopped = false
+        /// Whether somebody has been told that tiles are missing.
+        var hasAsked = false
+    }
+
+    private let shared = Monitor(Shared())
+    private let player: PlaybackEngine
+    private let screen: any ControlsScreen
+    private let needsTiles: @Sendable () -> Void
+
+    /// As many seconds of a strip are drawn ahead of need, and half of them are there at least.
+    private static let ahead = 2.0
+    /// What is seen at a vblank is set so many parts of a period before it.
+    private static let lead = 0.9
+
+    init(player: PlaybackEngine, screen: any ControlsScreen, needsTiles: @escaping @Sendable () -> Void) {
+        (self.player, self.screen, self.needsTiles) = (player, screen, needsTiles)
+    }
+
+    /// These are to run and no others; `background` draws what lies behind the text of one. From thread `overlays`.
+    func set(_ tickers: [Ticker], background: (Ticker) -> Surface) {
+        let begins = shared.signal { shared in
+            shared.lanes = tickers.map { ticker in
+                guard var lane = shared.lanes.first(where: { $0.ticker.name == ticker.name && $0.ticker.looksLike(ticker) }) else {
+                    let strip = TickerStrip(width: ticker.place.width, isMirrored: ticker.isMirrored)
+                    var lane = Lane(ticker: ticker, strip: strip, background: background(ticker))
+                    lane.strip.setTexts(ticker.texts, margin: 0)
+                    return lane
+                }
+                if lane.ticker.pace != ticker.pace { (lane.count, lane.distance) = (0, 0) }
+                lane.ticker = ticker
+                lane.strip.setTexts(ticker.texts, margin: 4 * ticker.pace.pixels)
+                return lane
+            }
+            defer { if !shared.lanes.isEmpty { shared.isRunning = true } }
+            return !shared.lanes.isEmpty && !shared.isRunning && !shared.isStopped
+        }
+        if begins { Thread("ticker", realtimePriority: 5) { [self] in run() }.detach() }
+    }
+
+    /// Draws what is missing of the strips; `draw` returns a tile, and how long its run is. From thread `overlays`.
+    func fill(_ draw: (Ticker, TickerStrip.Need) -> (Surface, length: Int)?) {
+        shared.withLock { $0.hasAsked = false }
+        while true {
+            let missing = shared.withLock { shared in
+                shared.lanes.lazy.compactMap { lane in lane.strip.need(ahead: Self.ahead(lane)).map { (lane.ticker, $0) } }.first
+            }
+            guard let (ticker, need) = missing else { return }
+            let tile = draw(ticker, need)
+            shared.withLock { shared in
+                guard let index = shared.lanes.firstIndex(where: { $0.ticker == ticker }) else { return }
+                if let tile {
+                    shared.lanes[index].strip.append(tile.0, of: need, length: tile.length)
+                } else {
+                    // Nothing of it can be seen: it is gone on without.
+                    shared.lanes[index].strip.setTexts(ticker.texts.filter { $0 != need.text }, margin: 0)
+                }
+            }
+        }
+    }
+
+    private static func ahead(_ lane: Lane) -> Int { Int(Double(lane.ticker.pace.distance(after: 60)) * ahead) + TickerStrip.tileWidth }
+
+    func stop() { shared.signal { $0.isStopped = true } }
+
+    private func run() {
+        var last: HostTime?
+        var seen = Overlay()
+        while true {
+            let now = HostTime.now
+            // Without a display nobody sees it.
+            let mode = screen.mode
+            let period = mode.map { max($0.refreshPeriod, .milliseconds(2)) } ?? .milliseconds(250)
+            let vblank = mode == nil ? now + period : player.vblank(after: now) ?? now + period
+            // None where the time of vblanks is known better than it was.
+            let steps = last.map { max(0, Int(saturating: ((vblank - $0).seconds / period.seconds).rounded())) } ?? 1
+            last = vblank
+            let (overlay, asks, ends) = shared.withLock { shared in
+                var asks = false
+                for index in shared.lanes.indices {
+                    Self.move(&shared.lanes[index], by: steps)
+                    if shared.lanes[index].strip.need(ahead: Self.ahead(shared.lanes[index]) / 2) != nil { asks = true }
+                }
+                let ends = shared.lanes.isEmpty || shared.isStopped
+                if ends { shared.isRunning = false }
+                defer { if asks { shared.hasAsked = true } }
+                return (Self.overlay(shared.lanes), asks && !shared.hasAsked, ends)
+            }
+            if asks { needsTiles() }
+            if ends { return player.setOverlay(Overlay(), order: .ticker) }
+            if overlay != seen {
+                seen = overlay
+                player.setOverlay(overlay, order: .ticker)
+                player.expectOverlay(after: vblank)
+            }
+            let next = vblank + period.scaled(by: 1 - Self.lead)
+            _ = shared.wait(until: next) { $0.isStopped ? true : nil }
+        }
+    }
+
+    private static func move(_ lane: inout Lane, by steps: Int) {
+        lane.count += min(steps, 1 << 20)
+        let distance = lane.ticker.pace.distance(after: lane.count)
+        lane.strip.move(by: distance - lane.distance)
+        lane.distance = distance
+    }
+
+    private static func overlay(_ lanes: [Lane]) -> Overlay {
+        let pictures = lanes.flatMap { lane in
+            let (ticker, alpha) = (lane.ticker, Double(lane.ticker.look.opacity) / 100)
+            // It is as large as what is seen, so the plane stays where it is.
+            let background = Overlay.Picture(surface: lane.background, x: ticker.place.x, y: ticker.place.y, alpha: alpha)
+            return [background] + lane.strip.pictures(in: ticker.place, alpha: alpha)
+        }
+        return Overlay(pictures: pictures, width: lanes.first?.ticker.width, height: lanes.first?.ticker.height)
+    }
+}

@@ -1,0 +1,65 @@
+import Bed
+import Foundation
+import TestSupport
+import Testing
+
+extension BedTests {
+    /// Text that runs across the screen, over a clip that comes round.
+    @Suite struct Tickers {
+        /// Pixels of a row in the middle of the letters, 16 of them; what the ticker has there is on the screen so many pixels further left at each vblank.
+        private static let row = Vblank.Rectangle(x: 400, y: 30, width: 40, height: 45)
+        private static let pixels = 3
+        private static let seconds = Proof.isThorough ? 600 : 20
+
+        private static func record(_ name: String, overlays: Int, refresh: Int, readsTicker: Bool) async throws -> Record {
+            let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
+            let tables = """
+                source = "\(clip.path)"
+                [[overlay]]
+                kind = "ticker"
+                name = "news"
+                text = "The museum closes at six\\nThe café is on the second floor"
+                speed = 20
+                anchor = "top"
+                size = "10%"
+                background = "#000000"
+                background-opacity = 100
+                outline = "none"
+                """
+            let configuration = KioskConfiguration(display: "safe-area = 0", playlist: [tables])
+            let machine = Machine {
+                ($0.time, $0.overlays, $0.readsTopmost) = (.free, overlays, readsTicker)
+                $0.mode = Machine.Mode(width: 848, height: 480, refresh: refresh)
+            }
+            // Beneath the row that is read, where a picture of 45 lines would have its cells.
+            let area = readsTicker ? Vblank.Rectangle(x: row.x, y: row.y - 43, width: row.width, height: row.height) : nil
+            return try await Bed.run(name, for: .seconds(seconds), playing: [clip], .kiosk(configuration), on: machine, area: area) { _ in }
+        }
+
+        @Test(arguments: [(overlays: 2, refresh: 60), (0, 60), (2, 50)])
+        func `it is on a straight line at every vblank`(overlays: Int, refresh: Int) async throws {
+            let record = try await Self.record("ticker-line", overlays: overlays, refresh: refresh, readsTicker: true)
+            let vblanks = record.vblanks.filter { $0.time > .seconds(8) && $0.time < .seconds(Self.seconds) }
+            #expect(vblanks.count > 10 * refresh)
+            var (uneven, informative): ([Duration], Int) = ([], 0)
+            for (before, after) in zip(vblanks, vblanks.dropFirst()) {
+                let kept = before.cells & (1 << (16 - Self.pixels) - 1)
+                if after.cells >> Self.pixels != kept { uneven.append(after.time) }
+                // Letters are there, and not the same everywhere: another step would be seen.
+                if kept != 0, after.cells != before.cells { informative += 1 }
+            }
+            #expect(
+                uneven == [] && informative > vblanks.count / 3, "\(uneven.count) of \(vblanks.count), \(informative): \(uneven.prefix(20))"
+            )
+            #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0 && record.status == 0)
+        }
+
+        @Test(arguments: [(overlays: 2, refresh: 60), (0, 60), (2, 50)])
+        func `the picture knows nothing of it`(overlays: Int, refresh: Int) async throws {
+            let record = try await Self.record("ticker-loop", overlays: overlays, refresh: refresh, readsTicker: false)
+            #expect(record.seams.count >= 18 && record.seams.filter { !$0.isClean } == [])
+            if refresh == 60 { #expect(record.wrongHolds == []) }
+            #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0 && record.status == 0)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import TestSupport
+import Testing
+
+@testable import Controls
+
+/// The strip of a ticker: what is on it, and where it is.
+@Suite struct TickerTests {
+    private static func surface(_ width: Int) -> Surface { Surface(width: width, height: 2, pixels: Array(repeating: 0, count: width * 2)) }
+
+    /// Draws what is missing, as if each letter were 100 pixels wide.
+    private static func fill(_ strip: inout TickerStrip, ahead: Int = 500) {
+        while let need = strip.need(ahead: ahead) {
+            let length = need.text.count * 100
+            strip.append(surface(min(TickerStrip.tileWidth, length - need.offset)), of: need, length: length)
+        }
+    }
+
+    /// Where tiles begin, and their runs.
+    private static func starts(_ strip: TickerStrip) -> [Int] { strip.tiles.map(\.start) }
+
+    @Test(
+        "The whole pixels next to the speed that is wanted",
+        arguments: [
+            (10, 1920, 60, 3, 1), (20, 848, 60, 3, 1), (20, 848, 50, 3, 1), (1, 1280, 60, 1, 4), (2, 1280, 60, 1, 2), (4, 1280, 60, 1, 1),
+            (100, 3840, 24, 160, 1),
+            (1, 1, 240, 1, 4),
+        ])
+    func pace(_ speed: Int, _ width: Int, _ refresh: Int, _ pixels: Int, _ vblanks: Int) {
+        let pace = TickerPace(speed: speed, width: width, period: MediaTime(nanoseconds: 1_000_000_000 / Int64(refresh)))
+        #expect((pace.pixels, pace.vblanks) == (pixels, vblanks))
+        #expect((0...8).map(pace.distance) == (0...8).map { $0 / vblanks * pixels })
+    }
+
+    @Test func `it enters at the side, and one text follows another without end`() {
+        var strip = TickerStrip(width: 800, isMirrored: false)
+        strip.setTexts(["four", "sevenxx"], margin: 0)
+        #expect(strip.position == -800 && strip.pictures(in: .init(x: 0, y: 0, width: 800, height: 2), alpha: 1).isEmpty)
+        Self.fill(&strip)
+        #expect(Self.starts(strip) == [0, 400])
+        var seen: Set<Int> = []
+        for _ in 0..<4000 {
+            strip.move(by: 3)
+            Self.fill(&strip)
+            let tiles = strip.tiles
+            // Nothing is missing, and nothing lies over another.
+            #expect(zip(tiles, tiles.dropFirst()).allSatisfy { $0.end == $1.start } && tiles.last!.end >= strip.position + 800)
+            #expect(tiles.count < 8)
+            seen.formUnion(tiles.map { $0.start % 1100 })
+        }
+        #expect(seen == [0, 400])
+    }
+
+    @Test func `a text of any length costs what is seen of it`() {
+        var strip = TickerStrip(width: 800, isMirrored: false)
+        strip.setTexts([String(repeating: "x", count: 2000)], margin: 0)
+        for _ in 0..<2000 {
+            strip.move(by: 50)
+            Self.fill(&strip)
+            #expect(strip.tiles.reduce(0) { $0 + $1.surface.width } <= 800 + 500 + 2 * TickerStrip.tileWidth)
+        }
+    }
+
+    @Test func `other texts follow the run that somebody has seen some of, and nothing jumps`() {
+        var strip = TickerStrip(width: 800, isMirrored: false)
+        strip.setTexts(["four", "fives"], margin: 0)
+        Self.fill(&strip)
+        for _ in 0..<100 { strip.move(by: 5) }
+        // 500 pixels of it are in view: the second run, from 400 on, is.
+        Self.fill(&strip)
+        #expect(Self.starts(strip) == [0, 400, 900])
+        strip.setTexts(["xx"], margin: 10)
+        #expect(Self.starts(strip) == [0, 400])
+        Self.fill(&strip, ahead: 600)
+        #expect(Self.starts(strip) == [0, 400, 900])
+        Self.fill(&strip, ahead: 800)
+        #expect(Self.starts(strip) == [0, 400, 900, 1100])
+        // The same again changes nothing.
+        strip.setTexts(["xx"], margin: 10)
+        #expect(Self.starts(strip) == [0, 400, 900, 1100])
+        // One that has been drawn in part is finished where it is in view, and is not where it is not.
+        var long = TickerStrip(width: 800, isMirrored: false)
+        long.setTexts([String(repeating: "x", count: 50)], margin: 0)
+        Self.fill(&long)
+        long.setTexts(["yy"], margin: 0)
+        Self.fill(&long)
+        #expect(long.tiles.first?.surface.width == 200 && long.tiles.first?.start == 0)
+        long = TickerStrip(width: 800, isMirrored: false)
+        long.setTexts([String(repeating: "x", count: 50)], margin: 0)
+        Self.fill(&long)
+        for _ in 0..<20 { long.move(by: 5) }
+        long.setTexts(["yy"], margin: 10)
+        while long.tiles.last?.run == 0 {
+            Self.fill(&long)
+            long.move(by: 5)
+        }
+        #expect(long.tiles.last?.run == 5000)
+    }
+
+    @Test func `texts that come when nothing is left, or too late, enter at the side`() {
+        var strip = TickerStrip(width: 800, isMirrored: false)
+        strip.setTexts([], margin: 0)
+        #expect(strip.need(ahead: 500) == nil)
+        for _ in 0..<500 { strip.move(by: 5) }
+        strip.setTexts(["four"], margin: 10)
+        #expect(strip.need(ahead: 0) == .init(text: "four", offset: 0))
+        Self.fill(&strip)
+        #expect(Self.starts(strip).first == 2500 - 800 + 800)
+        // What was drawn for another text is of no use.
+        strip.append(Self.surface(10), of: .init(text: "other", offset: 0), length: 10)
+        #expect(!strip.tiles.contains { $0.surface.width == 10 })
+    }
+
+    @Test func `a strip that is read from the right runs to the right`() {
+        var strip = TickerStrip(width: 800, isMirrored: true)
+        strip.setTexts(["four"], margin: 0)
+        Self.fill(&strip)
+        let place = PixelRectangle(x: 100, y: 50, width: 800, height: 2)
+        strip.move(by: 10)
+        #expect(
+            strip.pictures(in: place, alpha: 0.5) == [.init(surface: strip.tiles[0].surface, x: 100 - 390, y: 50, alpha: 0.5, clip: place)])
+        strip.move(by: 790)
+        #expect(strip.pictures(in: place, alpha: 1).map(\.x) == [500, 100])
+    }
+}
