@@ -74,6 +74,8 @@ package final class FolderWatch: Sendable {
 
     /// How long changes are collected, so that a file that is written is told once and not at each write.
     private static let pause: UInt32 = 50_000
+    /// The kernel keeps 16384 events, of which a read takes a thousand at least where there are so many.
+    private static let mostReads = 16
     private static let mask =
         UInt32(IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE)
         | UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
@@ -152,7 +154,8 @@ package final class FolderWatch: Sendable {
                 if descriptors[2].revents != 0 { changes.append(Change(.mounts)) }
                 if descriptors[1].revents != 0 {
                     usleep(Self.pause)
-                    while true {
+                    // Somebody who writes without end is told of in parts.
+                    for _ in 0..<Self.mostReads {
                         let count = read(descriptor, &buffer, buffer.count)
                         if count <= 0 { break }
                         changes += buffer.withUnsafeBytes { parse(UnsafeRawBufferPointer(rebasing: $0[..<count])) }

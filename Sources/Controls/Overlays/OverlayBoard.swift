@@ -33,6 +33,10 @@ package final class OverlayBoard: Sendable {
     private static let mostMessages = 16
     /// How long at most until another mode or rotation of the screen is noticed.
     private static let look = MediaTime.seconds(1)
+    /// How long at most until something is drawn where nothing comes on the screen.
+    private static let start = MediaTime.seconds(2)
+    /// How long after the first picture.
+    private static let pause = MediaTime.milliseconds(500)
 
     package init(_ configuration: Configuration, player: PlaybackEngine, screen: any ControlsScreen) {
         (self.player, self.screen) = (player, screen)
@@ -203,6 +207,13 @@ package final class OverlayBoard: Sendable {
             return (Overlay(pictures: pictures, width: geometry.width, height: geometry.height), tickers)
         }
 
+        // Fonts take their time: the first pictures are not to wait for the processor.
+        let limit = HostTime.now + Self.start
+        while HostTime.now < limit, shared.withLock({ !$0.isStopped }) {
+            let isSeen = player.vblank(after: .now) != nil
+            _ = shared.wait(until: .now + (isSeen ? Self.pause : .milliseconds(50))) { $0.isStopped ? true : nil }
+            if isSeen { break }
+        }
         while true {
             let state = shared.withLock { shared in
                 changes = shared.changes

@@ -86,7 +86,7 @@ extension Pipeline {
         }
         return OverlayPlan(
             now: now, composeTime: composeTime.expected(MediaTime(nanoseconds: Int64(saturating: pacing?.period ?? 0))), pacing: pacing,
-            isPlaying: playback.isPlaying,
+            isPlaying: playback.isPlaying, isMoving: overlay.isMoving(at: now),
             first: frame(0), second: frame(1), next: next, hasQueued: !frames.isEmpty, screenIsStale: screenIsStale,
             hasBuffer: buffers.mayBeThere, awaitsFlip: pending != nil)
     }

@@ -216,7 +216,7 @@ extension PlaybackEngine {
         guard let returned = pipeline.signal({ change(&$0) }) else { return }
         if !returned.isEmpty {
             for frame in returned { video.discard(frame) }
-            pipeline.signal { $0.buffers.cameBack() }
+            pipeline.signal({ _ in .compositor }) { $0.buffers.cameBack() }
         }
         audioOutput.interrupt()
         video.wake()

@@ -12,13 +12,13 @@ extension PlaybackEngine {
     package func setOverlay(_ overlay: Overlay, order: Overlay.Order = .controls, at event: HostTime? = nil) {
         var overlay = overlay
         for index in overlay.pictures.indices { overlay.pictures[index].clamp() }
-        pipeline.signal { $0.setOverlay(&overlay, order: order, at: event) }
+        pipeline.signal({ _ in .compositor }) { $0.setOverlay(&overlay, order: order, at: event) }
     }
 
     /// Has subtitles stay so many pixels above the bottom of the screen, where controls are. From any thread.
     package func setSubtitleInset(_ inset: Int) {
         let inset = max(inset, 0)
-        if pipeline.withLock({ $0.subtitleInset != inset }) { pipeline.signal { $0.setSubtitleInset(inset) } }
+        if pipeline.withLock({ $0.subtitleInset != inset }) { pipeline.signal({ _ in .compositor }) { $0.setSubtitleInset(inset) } }
     }
 
     /// The first vblank after `time`, reckoned from the last flip by the display's refresh period: what is set well before one is seen at it. nil
@@ -58,7 +58,7 @@ extension PlaybackEngine {
     package func setRegion(_ region: Region, within duration: MediaTime = .zero) {
         guard duration > .zero else {
             regionMoves.signal { $0.move = nil }
-            return pipeline.signal { $0.overlay.setRegion(region) }
+            return pipeline.signal({ _ in .compositor }) { $0.overlay.setRegion(region) }
         }
         let present = pipeline.withLock { $0.overlay.overlay.region }
         let move = RegionMove(from: present, to: region, begin: now(), duration: min(duration, .seconds(60)))
@@ -85,7 +85,7 @@ extension PlaybackEngine {
                     return (move.region(at: time), move.hasEnded(at: time))
                 }
                 guard let step, !pipeline.withLock({ $0.isStopping }) else { return }
-                pipeline.signal { $0.overlay.setRegion(step.region) }
+                pipeline.signal({ _ in .compositor }) { $0.overlay.setRegion(step.region) }
                 if step.isLast { return }
                 let period = video.mode?.refreshPeriod ?? .milliseconds(16)
                 let next = HostTime.now + max(period, .milliseconds(4))

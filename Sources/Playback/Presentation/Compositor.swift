@@ -169,9 +169,9 @@ struct Compositor: Sendable {
         switch consume done.result {
         case .prepared(let frame, let purpose, let context, let preparation): prepared(frame, purpose, context, preparation, took)
         case .gaveOverlay(let number, let isEmpty, let region, let placement):
-            pipeline.signal { $0.overlay.gave(number, isEmpty: isEmpty, region: region, placement: placement) }
+            pipeline.withLock { $0.overlay.gave(number, isEmpty: isEmpty, region: region, placement: placement) }
             output.wake()
-        case .gaveBack: pipeline.signal { $0.buffers.cameBack() }
+        case .gaveBack: pipeline.withLock { $0.buffers.cameBack() }
         }
     }
 
@@ -179,8 +179,7 @@ struct Compositor: Sendable {
         _ frame: consuming EnqueuedFrame, _ purpose: Purpose, _ context: WorkContext, _ preparation: Preparation, _ took: MediaTime?
     ) {
         var frame: EnqueuedFrame? = frame
-        let waiters: (borrowing Pipeline) -> Waiters = { !purpose.isNext ? .all : $0.feederHasWork ? .feeder : [] }
-        let (surplus, wakes): (PreparedScene?, Bool) = pipeline.signal(waiters) { pipeline in
+        let (surplus, wakes): (PreparedScene?, Bool) = pipeline.signal({ $0.feederHasWork ? .feeder : [] }) { pipeline in
             var scene: PreparedScene?
             switch preparation {
             case .prepared(let prepared): scene = prepared
@@ -207,7 +206,7 @@ struct Compositor: Sendable {
         }
         if let surplus {
             output.discard(surplus)
-            pipeline.signal { $0.buffers.cameBack() }
+            pipeline.withLock { $0.buffers.cameBack() }
         }
         if wakes { output.wake() }
     }

@@ -8,6 +8,8 @@ import KioskPlatform
 /// is done; where there is no time for that, it is shown as it is. A later one may be given up for its buffer, where there is time to compose
 /// it again.
 ///
+/// Where another overlay follows at the next vblank, as with a ticker, only what is seen before that is prepared again: the rest would be for nothing.
+///
 /// In a pause nothing is due; there, too, one frame stays ready, as it is due as soon as playing goes on.
 struct OverlayPlan: Sendable {
     /// A frame that lies ready.
@@ -34,6 +36,8 @@ struct OverlayPlan: Sendable {
     /// nil while no frame is due at any time, as in a pause, or the clock has no reading yet, as when playing has just begun.
     var pacing: Pacing?
     var isPlaying: Bool
+    /// Whether another overlay is expected after the next vblank.
+    var isMoving = false
     /// What lies ready; no second without a first.
     var first: Frame?, second: Frame?
     /// When the first frame that does not lie ready is due, and whether it is queued.
@@ -57,12 +61,12 @@ struct OverlayPlan: Sendable {
         }
         // There may be more time than it says.
         guard pacing.isSettled else { return stepWhileNothingIsDue }
-        if let first, first.isStale, isInTime(first, after: 1) {
+        if let first, first.isStale, !isMoving || isDueNext(first, pacing), isInTime(first, after: 1) {
             if hasBuffer { return .renew(0) }
             if let second, isInTime(second, after: 2) { return .giveUpLast }
             return .none
         }
-        if hasBuffer, let second, second.isStale, isInTime(second, after: 1) { return .renew(1) }
+        if hasBuffer, !isMoving, let second, second.isStale, isInTime(second, after: 1) { return .renew(1) }
         return .none
     }
 
@@ -100,6 +104,10 @@ struct OverlayPlan: Sendable {
     private func leavesTime(_ flip: HostTime, works: Int64, until due: HostTime?) -> Bool {
         guard let pacing, let due else { return true }
         return flip + composeTime * works + Self.margin(pacing.period) <= due
+    }
+
+    private func isDueNext(_ frame: Frame, _ pacing: Pacing) -> Bool {
+        frame.due.map { !pacing.isBefore(pacing.vblank(after: now), $0) } ?? true
     }
 
     private func isInTime(_ frame: Frame, after works: Int64) -> Bool {

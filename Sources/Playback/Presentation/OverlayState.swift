@@ -76,6 +76,9 @@ struct OverlayState: Sendable {
     /// Whether the output has not taken over what is wanted, or is soon to be given another.
     func isComing(at now: HostTime) -> Bool { number != given || expected?.contains(now) ?? false }
 
+    /// Whether another one is expected soon, now or after a vblank.
+    func isMoving(at now: HostTime) -> Bool { expected.map { now < $0.upperBound } ?? false }
+
     // MARK: Giving
 
     /// What the output is to take over; nil where it has. One for each frame where a `frameWaits` to be composed, and none lies ready: with

@@ -154,14 +154,14 @@ struct Presenter: ~Copyable {
             // The display has changed, and will say so; then the overlay is given again.
             if frame == nil { return }
             reached(commit, at: nil)
-            pipeline.signal { $0.screen.setRepaint(true) }
+            pipeline.signal({ _ in .compositor }) { $0.screen.setRepaint(true) }
         }
     }
 
     private func discard(_ frames: [PreparedScene]) {
         if frames.isEmpty { return }
         for frame in frames { output.discard(frame) }
-        pipeline.signal { $0.buffers.cameBack() }
+        pipeline.signal({ _ in .compositor }) { $0.buffers.cameBack() }
     }
 
     private mutating func handle(_ event: SceneOutputEvent) {
@@ -188,7 +188,7 @@ struct Presenter: ~Copyable {
             // Some may have been composed for the new display already, before its event arrived.
             discard(pipeline.signal { $0.displayChanged(isThere: isThere) })
         case .deadline, .woken: break
-        case .bufferFreed: pipeline.signal { $0.buffers.cameBack() }
+        case .bufferFreed: pipeline.signal({ _ in .compositor }) { $0.buffers.cameBack() }
         }
     }
 
