@@ -18,6 +18,8 @@ extension Configuration {
         package var time = TimeRule()
         package var priority = 1
         package var changesAtOnce = false
+        /// How often it is played between other items; nil where it takes their place.
+        package var recurrence: Recurrence?
         /// Whether it switches the display off instead of playing something.
         package var isNight = false
         package var playlist: [PlaylistEntry] = []
@@ -117,6 +119,11 @@ extension Configuration.Program: TimedRow {
         #""boundary" waits for the end of the item that is on the screen when it begins, or ends; "now" does not."#
         Key("at", \.changesAtOnce, Kind<ChangeMoment>.word.map({ $0 == .now }, back: { $0 ? .now : .boundary }))
         """
+        How often one of its items is played between those of whatever else is on, instead of them: "10m", "2h" or "5 items". With at = "now" it does not
+        wait for the end of an item, which then goes on where it was. Its priority means nothing. No default. An example:
+        """
+        Key("every", \.recurrence, .text("how often, such as \"10m\", \"2h\" or \"5 items\""), example: "\"10m\"")
+        """
         true switches the display off for its time, unless a program with a higher priority is on: nothing is played and nothing is heard until it ends.
         Such a program has no playlist.
         """
@@ -127,6 +134,9 @@ extension Configuration.Program: TimedRow {
 
     static func check(_ row: inout Self, _ table: TableReader) {
         checkTime(row, table)
+        if row.isNight, row.recurrence != nil {
+            table.complain("a program that switches the display off is not played in between", about: "every")
+        }
         if row.isNight, !row.playlist.isEmpty { table.complain("plays nothing: leave [[program.playlist]] out", about: "off") }
         if !row.isNight, row.playlist.isEmpty { table.require("playlist", "say what it plays: [[program.playlist]]") }
     }
@@ -197,7 +207,8 @@ extension Configuration {
         let others = programs.enumerated().flatMap { number, program in
             program.playlist.map { entry in
                 Schedule.Entry(
-                    [program.time, entry.time], rank: .init(program: program.priority, entry: entry.priority), program: number)
+                    [program.time, entry.time], rank: .init(program: program.priority, entry: entry.priority), program: number,
+                    isInBetween: program.recurrence != nil)
             }
         }
         let nights = programs.enumerated().filter(\.element.isNight).map { number, program in

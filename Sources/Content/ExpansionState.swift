@@ -70,6 +70,7 @@ struct ExpansionState {
     private var isUrgent = false
     /// The items that were told last; nil before the first time.
     private(set) var told: [PlaylistItem]?
+    private var toldInBetween: [Int: [PlaylistItem]] = [:]
     private var problems: [String] = []
     private var wasEmpty = false
     private var lacksWatches = false
@@ -324,6 +325,11 @@ struct ExpansionState {
                 })
         }
         let items = played(of: listed)
+        let inBetween = inBetween(of: listed)
+        if inBetween != toldInBetween {
+            toldInBetween = inBetween
+            news.append(.inBetween(inBetween))
+        }
         let seconds = Int(limit.seconds.rounded(.up))
         problems += hung.sorted().map {
             "\(plan.names[$0]): no answer for \(seconds) s: its disk or its server hangs; what was found there before is played, if anything"
@@ -356,6 +362,16 @@ extension ExpansionState {
             entries = schedule.played(of: plan.on.intersection(entries)) { !listed[$0].isEmpty }
         }
         return Self.spread(entries.flatMap { entry in listed[entry].map { ($0, plan.weight(entry)) } })
+    }
+
+    /// What is played between them of the items of all entries, by the programs that are on.
+    private func inBetween(of listed: [[PlaylistItem]]) -> [Int: [PlaylistItem]] {
+        guard let schedule = plan.schedule else { return [:] }
+        var items: [Int: [PlaylistItem]] = [:]
+        for entry in schedule.inBetween(of: plan.on) where !listed[entry].isEmpty {
+            items[schedule.entries[entry].program!, default: []] += listed[entry]
+        }
+        return items
     }
 
     /// Each item as often as its weight says, at even distances in the round; what is there once stays where it is.

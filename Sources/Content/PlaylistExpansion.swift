@@ -19,6 +19,8 @@ package final class PlaylistExpansion: Sendable {
     package enum News: Hashable, Sendable {
         /// What is to be played has changed; `atOnce` where it is not to wait for the end of what is on the screen.
         case items([PlaylistItem], atOnce: Bool)
+        /// What programs have that are played in between, by their numbers, has changed.
+        case inBetween([Int: [PlaylistItem]])
         /// Something is wrong with a folder or a list; told once until it changes. A line for the log.
         case problem(String)
         /// What happens to a file. A line for the log.
@@ -238,7 +240,7 @@ extension PlaylistExpansion.Plan {
             expand: { all[$0].expand() },
             item: { all[$0].resolved(source: $1.source, version: $1.version, in: configuration) },
             fallback: configuration.playback.fallback.map { configuration.item(of: $0) }, replacing: folder == nil ? nil : all.count - 1,
-            schedule: schedule.isConstant && Set(schedule.entries.map(\.rank)).count < 2 ? nil : schedule, on: entries,
+            schedule: schedule.takesAll ? nil : schedule, on: entries,
             weight: { all[$0].weight })
     }
 }

@@ -14,9 +14,12 @@ package struct Schedule: Hashable, Sendable {
         package var rank: Rank
         /// The number of its program; nil of what is on the playlist itself.
         package var program: Int?
+        /// Whether it is played between the others, and takes nobody's place.
+        package var isInBetween = false
 
-        package init(_ rules: [TimeRule], rank: Rank = Rank(), program: Int? = nil) {
+        package init(_ rules: [TimeRule], rank: Rank = Rank(), program: Int? = nil, isInBetween: Bool = false) {
             (self.rules, self.rank, self.program) = (rules.filter { !$0.isAlways }, rank, program)
+            self.isInBetween = isInBetween
         }
 
         package var isAlways: Bool { rules.isEmpty }
@@ -40,11 +43,16 @@ package struct Schedule: Hashable, Sendable {
     /// Whether time has anything to say.
     package var isConstant: Bool { entries.allSatisfy(\.isAlways) && nights.allSatisfy(\.isAlways) }
 
+    /// Whether all entries are played, in their order, at any time.
+    package var takesAll: Bool {
+        isConstant && Set(entries.map(\.rank)).count < 2 && !entries.contains(where: \.isInBetween)
+    }
+
     /// Whether the display is dark at an instant, when these entries are on.
     package func isDark(at instant: Int64, isRight: Bool = true, on: Set<Int>) -> Bool {
         let ranks = nights.filter { night in night.rules.allSatisfy { isRight && clock.isOn($0, at: instant) } }.map(\.rank.program)
         guard let rank = ranks.max() else { return false }
-        return on.allSatisfy { entries[$0].rank.program <= rank }
+        return on.allSatisfy { entries[$0].isInBetween || entries[$0].rank.program <= rank }
     }
 
     /// What is on and whether the display is dark.
@@ -73,7 +81,7 @@ package struct Schedule: Hashable, Sendable {
 
     /// Of entries that are on, those that are played: of the highest rank of those that have something.
     package func played(of on: Set<Int>, having hasItems: (Int) -> Bool = { _ in true }) -> [Int] {
-        let able = on.sorted().filter(hasItems)
+        let able = on.sorted().filter { !entries[$0].isInBetween && hasItems($0) }
         guard let program = able.map({ entries[$0].rank.program }).max() else { return [] }
         let chosen = able.filter { entries[$0].rank.program == program }
         // Each program has an order of its own.
@@ -81,6 +89,9 @@ package struct Schedule: Hashable, Sendable {
         for entry in chosen { highest[entries[entry].program] = max(highest[entries[entry].program] ?? .min, entries[entry].rank.entry) }
         return chosen.filter { entries[$0].rank.entry == highest[entries[$0].program] }
     }
+
+    /// Of entries that are on, those that are played between the others.
+    package func inBetween(of on: Set<Int>) -> [Int] { on.sorted().filter { entries[$0].isInBetween } }
 
     /// The next instant at which other entries are on than at `instant`, or the display is dark and was not, or the other way round; nil where that is not
     /// before `limit`.
@@ -102,7 +113,7 @@ package struct Schedule: Hashable, Sendable {
     package func nextChange(ofWhatIsPlayedAfter instant: Int64, before limit: Int64) -> Int64? {
         func shown(_ instant: Int64) -> [Int]? {
             let moment = moment(at: instant)
-            return moment.isDark ? nil : played(of: moment.on)
+            return moment.isDark ? nil : played(of: moment.on) + inBetween(of: moment.on)
         }
         let present = shown(instant)
         var time = instant

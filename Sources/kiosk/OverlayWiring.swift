@@ -93,7 +93,7 @@ final class OverlayWiring: Sendable {
                             board.setText(isThere ? Self.text(file, log) : nil, of: file)
                         }
                     case .problem(let problem): log.warning("\(problem)")
-                    case .note: break
+                    case .note, .inBetween: break
                     }
                 }
             }

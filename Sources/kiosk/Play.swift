@@ -158,6 +158,7 @@ struct Play: ParsableCommand {
             })
         let interaction = Interaction(configuration, keyMap, around)
         let schedule = ScheduleWiring(configuration)
+        let interludes = InterludeWiring(configuration, player: player)
         let expansion = PlaylistExpansion(configuration, on: schedule.on) { [readers = configuration.readers] in
             FileTrial.flaw(of: $0, by: readers)
         }
@@ -185,6 +186,7 @@ struct Play: ParsableCommand {
             switch news {
             case .problem(let problem): log.warning("\(problem)")
             case .note(let note): log.info("\(note)")
+            case .inBetween(let items): interludes.setItems(items)
             case .items(let items, let atOnce):
                 let before = listed.withLock { listed in
                     defer { listed = items }
@@ -212,6 +214,7 @@ struct Play: ParsableCommand {
             if new.display.rotation != old.display.rotation { display.setRotation(new.display.rotation) }
             if new.display.background != old.display.background { display.setBackground(new.display.background) }
             expansion.setConfiguration(new, on: schedule.setConfiguration(new))
+            interludes.setConfiguration(new)
             shelf.setConfiguration(new)
             if ConfigurationChange(from: old, to: new).concernsViewers { interaction.setConfiguration(new, keyMap) }
             remote.setConfiguration(new)
@@ -252,6 +255,7 @@ struct Play: ParsableCommand {
         }
         StandardErrorLog.show(status: "")
         schedule.stop()
+        interludes.stop()
         power.stop()
         overlays.stop()
         reload.stop()

@@ -48,7 +48,7 @@ final class Reload: Sendable {
                 if file.version == nil { log.warning("\(path) is gone: what was read before goes on") }
                 if file.version != nil { state.signal { $0.isWanted = true } }
             case .problem(let problem): log.warning("\(problem)")
-            case .note: break  // said of content
+            case .note, .inBetween: break  // said of content
             }
         }
         Thread("reload") { [state, log, load] in

@@ -127,15 +127,16 @@ struct ScheduleReport {
         let played = schedule.played(of: moment.on)
         if played.isEmpty {
             table.add([shown(time), configuration.playback.fallback == nil ? "nothing" : "the fallback", "nothing is on"])
-            return
         }
+        let inBetween = played.isEmpty ? [] : schedule.inBetween(of: moment.on)
         var last: Int?? = .none
-        for entry in played {
+        for entry in played + inBetween {
             let program = schedule.entries[entry].program
             let isFirst = entry == played[0]
             if isFirst || last != .some(program) {
+                let every = program.flatMap { configuration.programs[$0].recurrence }.map { ", every \($0) in between" } ?? ""
                 table.add([
-                    isFirst ? shown(time) : "", program.map { "program “\(configuration.programs[$0].name)”" } ?? "the playlist",
+                    isFirst ? shown(time) : "", (program.map { "program “\(configuration.programs[$0].name)”" } ?? "the playlist") + every,
                     reason(program),
                 ])
             }
@@ -154,14 +155,14 @@ struct ScheduleReport {
 
     /// What is never played within a year and a month, and when nothing is within a week.
     func findings(from start: Int64) -> [String] {
-        if schedule.isConstant, schedule.nights.isEmpty, Set(schedule.entries.map(\.rank)).count < 2 { return [] }
+        if schedule.takesAll, schedule.nights.isEmpty { return [] }
         var seen: Set<Int> = []
         var (time, holes): (Int64, [(Int64, Int64)]) = (start, [])
         let end = start + Schedule.horizon
         while true {
             let moment = schedule.moment(at: time)
             let played = moment.isDark ? [] : schedule.played(of: moment.on)
-            seen.formUnion(played)
+            seen.formUnion(played + (played.isEmpty ? [] : schedule.inBetween(of: moment.on)))
             let next = schedule.nextChange(after: time, before: end)
             if played.isEmpty, !moment.isDark, time < start + 7 * 86_400, configuration.playback.fallback == nil {
                 holes.append((time, next ?? end))

@@ -171,12 +171,17 @@ extension Configuration {
             let name = schedule.entries[entry].program.map { "program “\(programs[$0].name)”" } ?? "the playlist"
             if names.last != name { names.append(name) }
         }
-        return names.isEmpty ? "nothing" : names.joined(separator: ", ")
+        let inBetween = Set(schedule.inBetween(of: on).compactMap { schedule.entries[$0].program }).sorted()
+        let others = inBetween.map { ", in between “\(programs[$0].name)”" }.joined()
+        return (names.isEmpty ? "nothing" : names.joined(separator: ", ")) + others
     }
 
     /// Whether a program that these entries belong to begins and ends at once.
     fileprivate func changesAtOnce(_ entries: Set<Int>) -> Bool {
         let schedule = schedule
-        return entries.contains { entry in schedule.entries[entry].program.map { programs[$0].changesAtOnce } ?? false }
+        return entries.contains { number in
+            let entry = schedule.entries[number]
+            return !entry.isInBetween && entry.program.map { programs[$0].changesAtOnce } ?? false
+        }
     }
 }

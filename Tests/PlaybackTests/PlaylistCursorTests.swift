@@ -84,6 +84,29 @@ import Testing
         #expect(cursor.following(interlude) == .init(item: 1), "what has left the list is not returned to")
     }
 
+    @Test func whatIsDueComesBetweenTwoItems() {
+        var cursor = cursor([2, 1], .playlist)
+        let (id, _) = cursor.list.enqueueInterlude(PlaylistItem(source: "/x"), at: 0)
+        let revision = cursor.list.revision
+        #expect(cursor.list.enqueueInterlude(PlaylistItem(source: "/x"), at: 1).id == id && cursor.list.revision == revision)
+        #expect(cursor.list.due == [id])
+        let interlude = cursor.following(.init(item: 0))!
+        #expect(interlude.item == id && cursor.following(interlude) == .init(item: 0, repetition: 1), "it returns to what would have come")
+        #expect(cursor.nextItem(after: .init(item: 0)) == .init(item: 1), "a viewer goes on without it")
+        cursor.list.interludeIsOver(id)
+        #expect(cursor.following(.init(item: 0)) == .init(item: 0, repetition: 1) && cursor.list.revision == revision + 1)
+        // Several have an item between them each.
+        let two = ["/y", "/z"].map { cursor.list.enqueueInterlude(PlaylistItem(source: $0), at: 0).id }
+        #expect(cursor.following(.init(item: 1))?.item == two[0])
+        cursor.list.interludeIsOver(two[0])
+        #expect(cursor.following(cursor.following(.init(item: 1))!) == .init(item: 0))
+        #expect(cursor.following(.init(item: 0, repetition: 1))?.item == two[1])
+        // At the end of what does not loop nothing comes.
+        cursor.rules.loop = .off
+        #expect(cursor.following(.init(item: 1)) == nil)
+        cursor.list.interludeIsOver(99)
+    }
+
     @Test func anInterludeThatIsAskedForAgainIsTheSameItem() {
         var list = Playlist([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")])
         let first = list.addInterlude(PlaylistItem(source: "/x"), at: 0)

@@ -17,6 +17,8 @@ struct Playlist: Hashable, Sendable {
     private var leavers: [QueueItem.ID] = []
     /// Of those, what was never on the list: it is played between two items, and stands behind the one it was asked for at.
     private var interludes: Set<QueueItem.ID> = []
+    /// Of those, what is to be played at the next boundary, and at those after it.
+    private(set) var due: [QueueItem.ID] = []
     /// The tracks that have been chosen of items, on the list or not.
     private var selections: [QueueItem.ID: TrackSelection] = [:]
     private var nextNumber: Int
@@ -74,6 +76,23 @@ struct Playlist: Hashable, Sendable {
         interludes.insert(id)
         revision += 1
         return (id, forgetOldest())
+    }
+
+    /// Has an item that is not on the list be played when the present one has ended; not twice where it is to be already. Returns as
+    /// ``addInterlude(_:at:)``.
+    mutating func enqueueInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?) -> (id: QueueItem.ID, forgotten: [QueueItem.ID]) {
+        if let known = due.first(where: { left[$0]?.entry == entry }) { return (known, []) }
+        let made = addInterlude(entry, at: present)
+        due.append(made.id)
+        revision += 1
+        return made
+    }
+
+    /// An item is on the screen, or cannot be played: it is not due any more.
+    mutating func interludeIsOver(_ id: QueueItem.ID) {
+        guard let place = due.firstIndex(of: id) else { return }
+        due.remove(at: place)
+        revision += 1
     }
 
     /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list. How pictures are fitted
@@ -205,6 +224,7 @@ struct Playlist: Hashable, Sendable {
             left[id] = nil
             selections[id] = nil
             interludes.remove(id)
+            due.removeAll { $0 == id }
         }
         return forgotten
     }

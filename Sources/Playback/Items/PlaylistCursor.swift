@@ -58,8 +58,17 @@ struct PlaylistCursor: Hashable, Sendable {
     }
 
     /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the
-    /// list is not repeated.
+    /// list is not repeated. An interlude that is due comes first, and returns to what would have come.
     func following(_ position: Position) -> Position? {
+        guard let next = followingOnList(position), position.resumption == nil, let due = list.due.first(where: { $0 != position.item })
+        else { return followingOnList(position) }
+        let left = Resumption(
+            item: next.item, repetition: next.repetition, remaining: next.remaining, time: next.begin, isPaused: next.isPaused,
+            round: next.round)
+        return Position(item: due, resumption: left, round: next.round)
+    }
+
+    private func followingOnList(_ position: Position) -> Position? {
         guard let place = list.place(of: position.item), position.resumption == nil else { return nextItem(after: position) }
         if loop == .item || list.items[place].entry.waitsForTap { return Position(item: position.item, round: position.round) }
         if position.repetition + 1 < list.items[place].entry.repeatCount {

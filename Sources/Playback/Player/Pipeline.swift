@@ -398,6 +398,7 @@ struct Pipeline: ~Copyable {
 
     /// An item could not be opened or played; true where that is news. What is known of its file stays.
     mutating func setFailed(_ item: QueueItem.ID, reason: String) -> Bool {
+        cursor.list.interludeIsOver(item)
         var record = records[item] ?? .init()
         record.status = .failed(reason: reason)
         return setRecord(record, of: item)
@@ -440,8 +441,15 @@ struct Pipeline: ~Copyable {
             // Not how the present one is fetched: what its server may be told is no business of another's.
             entry.stream = cursor.rules.stream
         }
+        return addInterlude(entry, at: present)
+    }
+
+    /// The same of an item; `isDue` where it is to be played when the present one has ended.
+    mutating func addInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?, isDue: Bool = false) -> QueueItem.ID {
+        var entry = entry
         (entry.repeatCount, entry.waitsForTap) = (1, false)
-        let (id, forgotten) = cursor.list.addInterlude(entry, at: present)
+        let (id, forgotten) =
+            isDue ? cursor.list.enqueueInterlude(entry, at: present) : cursor.list.addInterlude(entry, at: present)
         for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
         return id
     }

@@ -180,9 +180,28 @@ extension PlaybackEngine {
     /// Plays a source that need not be on the playlist, and then returns to where the playhead was, playing or paused as it was; or goes on
     /// with what follows. It is shown as the same source is on the playlist, else as what is on the screen.
     private func playInterlude(_ source: String, resumes: Bool, at event: HostTime?) {
+        playInterlude(resumes: resumes, at: event) { $0.addInterlude(source, at: $1) }
+    }
+
+    /// Plays an item once that is not on the playlist: when the present one has ended, before what follows that; or now, and then returns to where the
+    /// playhead was. Nothing where nothing is played. From any thread.
+    package func playInterlude(_ entry: PlaylistItem, at change: ListChange) {
+        switch change {
+        case .atNextBoundary:
+            pipeline.signal { pipeline in
+                guard let (position, _, _) = playhead(pipeline) else { return }
+                _ = pipeline.addInterlude(entry, at: position.item, isDue: true)
+            }
+        case .now:
+            if pipeline.withLock({ playhead($0) == nil }) { return }
+            playInterlude(resumes: true, at: nil) { $0.addInterlude(entry, at: $1) }
+        }
+    }
+
+    private func playInterlude(resumes: Bool, at event: HostTime?, _ add: (inout Pipeline, QueueItem.ID?) -> QueueItem.ID) {
         go { pipeline in
             let left = playhead(pipeline)
-            var position = PlaylistCursor.Position(item: pipeline.addInterlude(source, at: left?.0.item))
+            var position = PlaylistCursor.Position(item: add(&pipeline, left?.0.item))
             if resumes, let (present, now, playthrough) = left {
                 // From the beginning of its picture, so that this stands for its whole time.
                 let place = pipeline.seek.target == nil ? pipeline.screen.place : nil

@@ -404,6 +404,7 @@ struct Presenter: ~Copyable {
             if let present { events.append(.itemEnded(item: present.position.item)) }
         }
         present = playthrough
+        pipeline.cursor.list.interludeIsOver(item)
         events.append(.itemStarted(item: item, isSeam: playthrough.isSeam, late: late))
     }
 

@@ -361,6 +361,12 @@ struct UpcomingPlaythrough: ~Copyable {
         return current.isAtEnd || left.map { $0 < Self.latestChange } ?? false
     }
 
+    /// Whether something is to come between the present item and what has been opened, and there is time for that.
+    private func isOvertaken(_ given: Item, during current: PlaythroughReader?) -> Bool {
+        guard let current, let following = cursor.following(current.playthrough) else { return false }
+        return cursor.list.due.contains(following.item) && following.item != given.position.item && !isTooLate(during: current)
+    }
+
     /// How often the playlist had changed when it was taken over.
     var revision: Int { cursor.list.revision }
 
@@ -385,7 +391,7 @@ struct UpcomingPlaythrough: ~Copyable {
             failures.restart()
             if isListed { open(given.position, isSeam: given.isSeam) }
         }
-        if isListed {
+        if isListed, !isOvertaken(given, during: current) {
             reopenForTracks(upcoming ?? given, during: current)
             return false
         }

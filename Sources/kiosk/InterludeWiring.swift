@@ -1,0 +1,99 @@
+import Configuration
+import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
+import Logging
+import Schedule
+
+/// Programs that are played in between (`every`): whose turn it is is ``InterludeState``'s to say, and the player plays it.
+///
+/// Thread `interludes` waits for minutes to go by; it is there while there is such a program.
+final class InterludeWiring: Sendable {
+    private struct State {
+        var programs: [Configuration.Program]
+        var items: [Int: [PlaylistItem]] = [:]
+        var turns = InterludeState()
+        var isRunning = false, isStopped = false
+        /// Grows with each change.
+        var changes = 0
+
+        mutating func update(at now: HostTime) {
+            changes += 1
+            var wanted: [Int: InterludeState.Program] = [:]
+            for (number, items) in items {
+                guard programs.indices.contains(number), let recurrence = programs[number].recurrence else { continue }
+                wanted[number] = .init(recurrence, count: items.count)
+            }
+            turns.set(wanted, at: now)
+        }
+    }
+
+    private let player: PlaybackEngine
+    private let state: Monitor<State>
+    private let observer = Monitor<PlayerObserver?>(nil)
+    private let log = Logger(label: "schedule")
+
+    init(_ configuration: Configuration, player: PlaybackEngine) {
+        self.player = player
+        state = Monitor(State(programs: configuration.programs))
+        let observer = player.addObserver { [weak self] event in
+            if case .itemStarted(let item, _, _) = event { self?.started(item) }
+        }
+        self.observer.withLock { $0 = observer }
+    }
+
+    func setConfiguration(_ configuration: Configuration) {
+        state.signal { state in
+            state.programs = configuration.programs
+            state.update(at: .now)
+        }
+    }
+
+    /// What the programs have to play that are on.
+    func setItems(_ items: [Int: [PlaylistItem]]) {
+        let begins = state.signal { state in
+            state.items = items
+            state.update(at: .now)
+            let begins = !items.isEmpty && !state.isRunning && !state.isStopped
+            state.isRunning = state.isRunning || begins
+            return begins
+        }
+        if begins { Thread("interludes") { [self] in run() }.detach() }
+    }
+
+    private func started(_ item: QueueItem.ID) {
+        // What is played in between has no place on the list.
+        guard player.item(item)?.place != nil else { return }
+        state.withLock { $0.turns.itemStarted() }
+        take()
+    }
+
+    /// Has those played whose turn it is.
+    private func take() {
+        let turns = state.withLock { state in
+            state.turns.turns(at: .now).map { (state.programs[$0.program], state.items[$0.program]![$0.item]) }
+        }
+        for (program, item) in turns {
+            log.debug("every \(program.recurrence!): “\(program.name)”: \(item.name)")
+            player.playInterlude(item, at: program.changesAtOnce ? .now : .atNextBoundary)
+        }
+    }
+
+    private func run() {
+        while true {
+            let (changes, deadline) = state.withLock { ($0.changes, $0.turns.deadline) }
+            _ = state.wait(until: deadline) { $0.isStopped || $0.changes != changes ? true : nil }
+            let ends = state.withLock { state in
+                if state.isStopped || state.items.isEmpty { state.isRunning = false }
+                return !state.isRunning
+            }
+            if ends { return }
+            take()
+        }
+    }
+
+    func stop() {
+        if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
+        state.signal { $0.isStopped = true }
+    }
+}
