@@ -12,6 +12,8 @@ extension Configuration {
         package var text: String?
         /// An absolute path: of a text, or of a picture.
         package var file: String?
+        /// The address of a news feed whose titles are the text.
+        package var feed: String?
         /// Of a clock, as strftime(3) has it.
         package var format = "%H:%M"
         /// Of its names of days and months; nil is the machine's.
@@ -25,6 +27,9 @@ extension Configuration {
         package var time = TimeRule()
 
         package init() {}
+
+        /// Where its text or its picture comes from: the feed, else the file; nil for none.
+        package var source: String? { feed ?? file }
     }
 }
 
@@ -47,6 +52,14 @@ extension Configuration.Overlay: TimedRow {
         default. An example:
         """
         Key("file", \.file, .path("a path"), example: "\"/srv/news.txt\"")
+        """
+        The address of a news feed, RSS or Atom, whose titles are the text, one a line. It is asked for every five minutes as [network] says; where the server
+        does not answer, what it said last stays. No default. An example:
+        """
+        Key(
+            "feed", \.feed, .line("an address such as \"https://example.org/news.rss\"", longest: 2000),
+            example: "\"https://example.org/news.rss\"",
+            objection: { HTTPAddress($0) == nil ? "expected an address of http or https" : nil })
         """
         How a clock is written, as in date(1): "%H:%M:%S", "%A, %d %B %Y". It changes at the vblank at which its second begins. The names of days and
         months are those of locale, which has to be installed (locale -a). No default: the language of the machine.

@@ -1,3 +1,4 @@
+import Cache
 import Commands
 import Configuration
 import Content
@@ -18,7 +19,11 @@ final class OverlayWiring: Sendable {
     private struct State {
         /// By the file, and whether it is shown as a picture.
         var watches: [Watched: PlaylistExpansion] = [:]
+        /// By their addresses.
+        var feeds: [String: FeedWatch] = [:]
         var configuration: Configuration
+        /// How feeds are asked for.
+        var network = StreamSettings()
     }
 
     private struct Watched: Hashable {
@@ -32,7 +37,7 @@ final class OverlayWiring: Sendable {
     /// No more of a file is read.
     private static let longestText = 64 << 10
     /// No more lines of it are shown.
-    private static let mostLines = 20
+    private static let mostLines = 500
     /// A picture is kept no larger than this.
     private static let largestPicture = 2048
 
@@ -40,6 +45,7 @@ final class OverlayWiring: Sendable {
         board = OverlayBoard(configuration, player: player, screen: display)
         state = Monitor(State(configuration: configuration))
         watch(configuration)
+        follow(configuration)
     }
 
     func setConfiguration(_ configuration: Configuration) {
@@ -47,10 +53,12 @@ final class OverlayWiring: Sendable {
             defer { state.configuration = configuration }
             return state.configuration.overlays == configuration.overlays && state.configuration.place == configuration.place
                 && state.configuration.display.safeArea == configuration.display.safeArea
+                && state.configuration.network == configuration.network
         }
         if isSame { return }
         board.setConfiguration(configuration)
         watch(configuration)
+        follow(configuration)
     }
 
     /// Carries out what a program asks for; the overlays as they are then.
@@ -100,6 +108,29 @@ final class OverlayWiring: Sendable {
         }
     }
 
+    /// Looks after the news feeds of the overlays.
+    private func follow(_ configuration: Configuration) {
+        let wanted = Set(configuration.overlays.compactMap(\.feed))
+        state.withLock { state in
+            let isAnother = state.network != configuration.network
+            state.network = configuration.network
+            for (address, feed) in state.feeds where isAnother || !wanted.contains(address) {
+                feed.stop()
+                state.feeds[address] = nil
+            }
+            for address in wanted where state.feeds[address] == nil {
+                let feed = FeedWatch(address, configuration.network)
+                state.feeds[address] = feed
+                feed.start { [board, log] news in
+                    switch news {
+                    case .titles(let titles): board.setText(titles.joined(separator: "\n"), of: address)
+                    case .problem(let problem): log.warning("\(problem)")
+                    }
+                }
+            }
+        }
+    }
+
     /// The lines of a file in UTF-8, without what cannot be shown; nil where it cannot be read.
     static func text(_ file: String, _ log: Logger) -> String? {
         guard let bytes = SmallFile.bytes(file, atMost: longestText) else {
@@ -135,7 +166,8 @@ final class OverlayWiring: Sendable {
         board.stop()
         state.withLock { state in
             for watch in state.watches.values { watch.stop() }
-            state.watches = [:]
+            for feed in state.feeds.values { feed.stop() }
+            (state.watches, state.feeds) = ([:], [:])
         }
     }
 }

@@ -9,22 +9,22 @@ import Testing
 
 /// The cache, a server and a folder.
 @Suite(.blocking) struct AssetCacheTests {
+    /// A server of a starved machine takes its time to shake hands.
+    static var patient: StreamSettings {
+        var settings = StreamSettings()
+        settings.timeout = .seconds(100)
+        return settings
+    }
+
     /// A folder of its own, and the caches that were opened on it.
     private final class Place {
         let folder = NSTemporaryDirectory() + "kiosk-cache-\(UUID().uuidString)"
         private let news = Monitor<[String]>([])
         private var caches: [AssetCache] = []
 
-        /// A server of a starved machine takes its time to shake hands.
-        static var patient: StreamSettings {
-            var settings = StreamSettings()
-            settings.timeout = .seconds(100)
-            return settings
-        }
-
         /// A cache on it, as a player that is started has it.
         func open(
-            _ sources: [String], limit: Int64 = 100_000_000, folder: String? = nil, stream: StreamSettings = Place.patient
+            _ sources: [String], limit: Int64 = 100_000_000, folder: String? = nil, stream: StreamSettings = AssetCacheTests.patient
         ) -> AssetCache {
             let cache = AssetCache(folder: folder ?? self.folder, limit: ByteCount(limit)) { [news] said in
                 news.signal { list in
@@ -107,7 +107,7 @@ import Testing
         let server = try FileServer(.init(content))
         server.change { behaviour in behaviour.redirects = { $0 == "/clip.mp4" ? there : nil } }
         let place = Place()
-        var stream = Place.patient
+        var stream = AssetCacheTests.patient
         stream.headers = ["Authorization: Bearer 0123", "X-Api-Key: KEY"]
         let cache = place.open([server.url()], stream: stream)
         #expect(wait { bytes(cache.file(for: server.url())) == content }, "\(place.said)")
@@ -132,7 +132,7 @@ import Testing
         let files = try FileServer(.init(content))
         let (good, wrong) = (try TLSServer(files, .good), try TLSServer(files, .otherName))
         let place = Place()
-        var stream = Place.patient
+        var stream = AssetCacheTests.patient
         stream.certificateAuthorities = try TLSServer.authority()
         let cache = place.open([wrong.url(), good.url()], stream: stream)
         #expect(wait { bytes(cache.file(for: good.url())) == content }, "\(place.said)")

@@ -56,9 +56,11 @@ package final class OverlayBoard: Sendable {
             let former = shared.entries
             shared.entries = configuration.overlays.map { settings in
                 var entry = OverlayEntry(settings)
-                if let same = former.first(where: { $0.settings.name == settings.name }) {
-                    entry.order = same.order
-                    if same.settings.file == settings.file { (entry.fileText, entry.picture) = (same.fileText, same.picture) }
+                if let same = former.first(where: { $0.settings.name == settings.name }) { entry.order = same.order }
+                if let source = settings.source {
+                    for same in former where same.settings.source == source {
+                        (entry.fileText, entry.picture) = (same.fileText, same.picture)
+                    }
                 }
                 return entry
             }
@@ -103,17 +105,21 @@ package final class OverlayBoard: Sendable {
         }
     }
 
-    /// The text of a file that overlays show; nil where it is gone. A picture likewise.
+    /// The text of a file or a feed that overlays show; nil where it is gone. A picture likewise.
     package func setText(_ text: String?, of file: String) {
         change { shared in
-            for index in shared.entries.indices where shared.entries[index].settings.file == file { shared.entries[index].fileText = text }
+            for index in shared.entries.indices where shared.entries[index].settings.source == file {
+                shared.entries[index].fileText = text
+            }
         }
     }
 
     package func setPicture(_ picture: SmallPicture?, of file: String) {
         let loaded = picture.map(OverlayEntry.LoadedPicture.init)
         change { shared in
-            for index in shared.entries.indices where shared.entries[index].settings.file == file { shared.entries[index].picture = loaded }
+            for index in shared.entries.indices where shared.entries[index].settings.source == file {
+                shared.entries[index].picture = loaded
+            }
         }
     }
 

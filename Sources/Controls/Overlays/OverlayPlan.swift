@@ -74,7 +74,10 @@ struct OverlayEntry: Sendable {
         }
         guard settings.time.isAlways || isRight && clock.isOn(settings.time, at: second), lies(over: item) else { return nil }
         switch settings.kind {
-        case .text, .ticker: return (fileText ?? settings.text).map { .text($0) }
+        case .ticker: return (fileText ?? settings.text).map { .text($0) }
+        case .text:
+            let lines = (fileText ?? settings.text)?.split(separator: "\n", maxSplits: Self.mostLines, omittingEmptySubsequences: false)
+            return lines.map { .text($0.prefix(Self.mostLines).joined(separator: "\n")) }
         case .clock: return isRight ? .text(formats.text(settings, at: second, clock.zone)) : nil
         case .image: return picture.map { .picture($0) }
         case .qr: return settings.text.map { .code($0) }
@@ -103,6 +106,8 @@ struct OverlayEntry: Sendable {
         }
     }
 
+    /// No more lines stand above each other.
+    private static let mostLines = 20
     /// A ticker has no more texts, and no longer ones.
     private static let mostRuns = 500, longestRun = 2000
 
