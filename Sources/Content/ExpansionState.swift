@@ -368,7 +368,7 @@ extension ExpansionState {
     private func inBetween(of listed: [[PlaylistItem]]) -> [Int: [PlaylistItem]] {
         guard let schedule = plan.schedule else { return [:] }
         var items: [Int: [PlaylistItem]] = [:]
-        for entry in schedule.inBetween(of: plan.on) where !listed[entry].isEmpty {
+        for entry in schedule.inBetween(of: plan.on) {
             items[schedule.entries[entry].program!, default: []] += listed[entry]
         }
         return items

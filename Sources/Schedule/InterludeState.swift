@@ -33,14 +33,21 @@ package enum Recurrence: Hashable, Sendable, LosslessStringConvertible {
 ///
 /// Each program has a turn whenever its minutes have gone by since it last began, or so many items have begun; its first turn is as long after it has come
 /// on. With each turn it plays the next of its items. What is played in between counts for nobody.
+///
+/// One that interrupts an item is alone: others that interrupt wait until that goes on. Its minutes count from then, so that the playlist gets on, whatever it
+/// asks for.
 package struct InterludeState: Hashable, Sendable {
-    /// A program that is played in between.
+    /// A program that is played in between, and is on.
     package struct Program: Hashable, Sendable {
         package var recurrence: Recurrence
-        /// How many items it has now; none while it is off.
+        /// Whether it interrupts.
+        package var isAtOnce: Bool
+        /// How many items it has now.
         package var count: Int
 
-        package init(_ recurrence: Recurrence, count: Int) { (self.recurrence, self.count) = (recurrence, count) }
+        package init(_ recurrence: Recurrence, isAtOnce: Bool = false, count: Int) {
+            (self.recurrence, self.isAtOnce, self.count) = (recurrence, isAtOnce, count)
+        }
     }
 
     /// What is to be played: an item of a program.
@@ -54,41 +61,71 @@ package struct InterludeState: Hashable, Sendable {
         var next = 0
     }
 
+    /// A program that interrupts: whether it has been seen, and how many items of the playlist have begun before that.
+    private struct Interruption: Hashable {
+        var program: Int
+        var isSeen = false
+        var others = 0
+    }
+
     private var programs: [Int: Program] = [:]
     private var progress: [Int: Progress] = [:]
+    private var interruption: Interruption?
 
     package init() {}
 
     /// These programs there are from now on, by number. Those that were on count on.
     package mutating func set(_ programs: [Int: Program], at now: HostTime) {
-        let before = self.programs
-        self.programs = programs.filter { $0.value.count > 0 }
-        progress = progress.filter { self.programs[$0.key]?.recurrence == before[$0.key]?.recurrence }
-        for number in self.programs.keys where progress[number] == nil { progress[number] = Progress(since: now) }
+        progress = progress.filter { programs[$0.key]?.recurrence == self.programs[$0.key]?.recurrence }
+        self.programs = programs
+        for number in programs.keys where progress[number] == nil { progress[number] = Progress(since: now) }
     }
 
-    /// An item of the playlist is on the screen.
-    package mutating func itemStarted() {
-        for number in progress.keys { progress[number]!.items += 1 }
+    /// An item is on the screen. `isListed`: it is one of the playlist; `isNew`: it begins, and is not only sought in.
+    package mutating func itemStarted(isListed: Bool, isNew: Bool, at now: HostTime) {
+        guard isListed else {
+            interruption?.isSeen = true
+            return
+        }
+        if let present = interruption {
+            if present.isSeen {
+                // What was interrupted goes on.
+                interruption = nil
+                progress[present.program]?.since = now
+                progress[present.program]?.items = 0
+                return
+            }
+            // The first may have been on its way to the screen, or what interrupts has failed.
+            interruption = present.others == 0 ? Interruption(program: present.program, others: 1) : nil
+        }
+        if isNew { for number in progress.keys { progress[number]!.items += 1 } }
     }
+
+    /// Whether a program can have a turn now.
+    private func isAble(_ program: Program) -> Bool { program.count > 0 && !(program.isAtOnce && interruption != nil) }
 
     /// When a turn comes at the latest if no item begins; nil where none does.
     package var deadline: HostTime? {
         programs.compactMap { number, program in
-            if case .minutes(let minutes) = program.recurrence { progress[number]!.since + .seconds(Double(60 * minutes)) } else { nil }
+            guard case .minutes(let minutes) = program.recurrence, isAble(program) else { return nil }
+            return progress[number]!.since + .seconds(Double(60 * minutes))
         }.min()
     }
 
     /// Whose turn it is, in the order of the programs; it counts as played.
     package mutating func turns(at now: HostTime) -> [Turn] {
-        programs.keys.sorted().compactMap { number in
+        var turns: [Turn] = []
+        for number in programs.keys.sorted() {
             let (program, so) = (programs[number]!, progress[number]!)
+            guard isAble(program) else { continue }
             switch program.recurrence {
-            case .minutes(let minutes): if now < so.since + .seconds(Double(60 * minutes)) { return nil }
-            case .items(let count): if so.items < count { return nil }
+            case .minutes(let minutes): if now < so.since + .seconds(Double(60 * minutes)) { continue }
+            case .items(let count): if so.items < count { continue }
             }
             progress[number] = Progress(since: now, next: so.next + 1)
-            return Turn(program: number, item: so.next % program.count)
+            if program.isAtOnce { interruption = Interruption(program: number) }
+            turns.append(Turn(program: number, item: so.next % program.count))
         }
+        return turns
     }
 }

@@ -13,6 +13,10 @@ final class InterludeWiring: Sendable {
         var programs: [Configuration.Program]
         var items: [Int: [PlaylistItem]] = [:]
         var turns = InterludeState()
+        /// What waits for a boundary, by program, and what it is.
+        var due: [Int: (id: QueueItem.ID, item: PlaylistItem)] = [:]
+        /// The item that has been on the screen last.
+        var last: QueueItem.ID?
         var isRunning = false, isStopped = false
         /// Grows with each change.
         var changes = 0
@@ -22,9 +26,18 @@ final class InterludeWiring: Sendable {
             var wanted: [Int: InterludeState.Program] = [:]
             for (number, items) in items {
                 guard programs.indices.contains(number), let recurrence = programs[number].recurrence else { continue }
-                wanted[number] = .init(recurrence, count: items.count)
+                wanted[number] = .init(recurrence, isAtOnce: programs[number].changesAtOnce, count: items.count)
             }
             turns.set(wanted, at: now)
+        }
+
+        /// Takes out what waits and is not wanted any more.
+        mutating func takeUnwanted() -> [QueueItem.ID] {
+            let unwanted = due.filter { number, due in
+                !programs.indices.contains(number) || programs[number].recurrence == nil || items[number]?.contains(due.item) != true
+            }
+            for number in unwanted.keys { due[number] = nil }
+            return unwanted.values.map(\.id)
         }
     }
 
@@ -37,45 +50,57 @@ final class InterludeWiring: Sendable {
         self.player = player
         state = Monitor(State(programs: configuration.programs))
         let observer = player.addObserver { [weak self] event in
-            if case .itemStarted(let item, _, _) = event { self?.started(item) }
+            if case .itemStarted(let item, let isSeam, _) = event { self?.started(item, isSeam: isSeam) }
         }
         self.observer.withLock { $0 = observer }
     }
 
     func setConfiguration(_ configuration: Configuration) {
-        state.signal { state in
+        let unwanted = state.signal { state in
             state.programs = configuration.programs
             state.update(at: .now)
+            return state.takeUnwanted()
         }
+        for item in unwanted { player.cancelInterlude(item) }
     }
 
     /// What the programs have to play that are on.
     func setItems(_ items: [Int: [PlaylistItem]]) {
-        let begins = state.signal { state in
+        let (begins, unwanted) = state.signal { state in
             state.items = items
             state.update(at: .now)
             let begins = !items.isEmpty && !state.isRunning && !state.isStopped
             state.isRunning = state.isRunning || begins
-            return begins
+            return (begins, state.takeUnwanted())
         }
+        for item in unwanted { player.cancelInterlude(item) }
         if begins { Thread("interludes") { [self] in run() }.detach() }
     }
 
-    private func started(_ item: QueueItem.ID) {
+    private func started(_ item: QueueItem.ID, isSeam: Bool) {
         // What is played in between has no place on the list.
-        guard player.item(item)?.place != nil else { return }
-        state.withLock { $0.turns.itemStarted() }
-        take()
+        let isListed = player.item(item)?.place != nil
+        state.signal { state in
+            state.turns.itemStarted(isListed: isListed, isNew: isSeam || item != state.last, at: .now)
+            if isListed { state.last = item }
+            state.changes += 1
+        }
+        if isListed { take() }
     }
 
     /// Has those played whose turn it is.
     private func take() {
         let turns = state.withLock { state in
-            state.turns.turns(at: .now).map { (state.programs[$0.program], state.items[$0.program]![$0.item]) }
+            state.turns.turns(at: .now).map {
+                (number: $0.program, state.programs[$0.program], state.items[$0.program]![$0.item], state.due[$0.program]?.id)
+            }
         }
-        for (program, item) in turns {
+        for (number, program, item, due) in turns {
+            // An item of an hour, or a pause: not all of the turns that have gone by come after it.
+            if let due, player.isDue(due) { continue }
             log.debug("every \(program.recurrence!): “\(program.name)”: \(item.name)")
-            player.playInterlude(item, at: program.changesAtOnce ? .now : .atNextBoundary)
+            let id = player.playInterlude(item, at: program.changesAtOnce ? .now : .atNextBoundary)
+            state.withLock { $0.due[number] = id.map { ($0, item) } }
         }
     }
 

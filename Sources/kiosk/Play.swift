@@ -133,7 +133,7 @@ struct Play: ParsableCommand {
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
         // And what is off at present is to be there when its time comes.
-        let scheduled = configuration.schedule.isConstant ? [] : configuration.entries.filter(\.source.isFixed)
+        let scheduled = configuration.schedule.takesAll ? [] : configuration.entries.filter(\.source.isFixed)
         let others =
             asked.map { configuration.item(of: $0) } + scheduled.map { $0.resolved(source: $0.source.location, in: configuration) }
         cache?.start { [player] in player.items.map(\.entry) + others }

@@ -11,7 +11,9 @@ extension BedTests {
         private static let pixels = 3
         private static let seconds = Proof.isThorough ? 600 : 20
 
-        private static func record(_ name: String, overlays: Int, refresh: Int, readsTicker: Bool) async throws -> Record {
+        private static func record(
+            _ name: String, overlays: Int, refresh: Int, readsTicker: Bool, speed: Int = 20, column: Int = row.x
+        ) async throws -> Record {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
             let tables = """
                 source = "\(clip.path)"
@@ -19,7 +21,7 @@ extension BedTests {
                 kind = "ticker"
                 name = "news"
                 text = "The museum closes at six\\nThe café is on the second floor"
-                speed = 20
+                speed = \(speed)
                 anchor = "top"
                 size = "10%"
                 background = "#000000"
@@ -32,7 +34,7 @@ extension BedTests {
                 $0.mode = Machine.Mode(width: 848, height: 480, refresh: refresh)
             }
             // Beneath the row that is read, where a picture of 45 lines would have its cells.
-            let area = readsTicker ? Vblank.Rectangle(x: row.x, y: row.y - 43, width: row.width, height: row.height) : nil
+            let area = readsTicker ? Vblank.Rectangle(x: column, y: row.y - 43, width: row.width, height: row.height) : nil
             return try await Bed.run(name, for: .seconds(seconds), playing: [clip], .kiosk(configuration), on: machine, area: area) { _ in }
         }
 
@@ -51,6 +53,16 @@ extension BedTests {
             #expect(
                 uneven == [] && informative > vblanks.count / 3, "\(uneven.count) of \(vblanks.count), \(informative): \(uneven.prefix(20))"
             )
+            #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0 && record.status == 0)
+        }
+
+        @Test(arguments: [2, 0]) func `a slow one moves by a pixel at every fourth vblank`(overlays: Int) async throws {
+            // Near the side at which it enters.
+            let record = try await Self.record("ticker-slow", overlays: overlays, refresh: 60, readsTicker: true, speed: 2, column: 800)
+            let vblanks = record.vblanks.filter { $0.time > .seconds(8) && $0.time < .seconds(Self.seconds) }
+            let moves = zip(vblanks, vblanks.dropFirst()).enumerated().filter { $0.element.0.cells != $0.element.1.cells }
+            let uneven = moves.filter { $0.element.1.cells >> 1 != $0.element.0.cells & 0x7FFF || $0.offset % 4 != moves[0].offset % 4 }
+            #expect(moves.count > 50 && uneven.isEmpty, "\(moves.count): \(uneven.map(\.element.1.time))")
             #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0 && record.status == 0)
         }
 

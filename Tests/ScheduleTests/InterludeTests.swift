@@ -34,10 +34,60 @@ import Testing
         #expect(state.deadline == nil)
         var turns: [[Int]] = []
         for second in 1...6 {
-            state.itemStarted()
+            state.itemStarted(isListed: true, isNew: true, at: Self.at(Double(second)))
+            state.itemStarted(isListed: false, isNew: true, at: Self.at(Double(second)))
+            state.itemStarted(isListed: true, isNew: false, at: Self.at(Double(second)))
             turns.append(state.turns(at: Self.at(Double(second))).map(\.program))
         }
         #expect(turns == [[], [1], [0], [1], [], [0, 1]])
+    }
+
+    @Test func `what interrupts is alone, and the playlist gets on whatever it asks for`() {
+        var state = InterludeState()
+        state.set(
+            [
+                0: .init(.minutes(1), isAtOnce: true, count: 1), 1: .init(.minutes(1), isAtOnce: true, count: 1),
+                2: .init(.minutes(1), count: 1),
+            ],
+            at: Self.at(0))
+        #expect(state.turns(at: Self.at(60)).map(\.program) == [0, 2], "one at a time, and what waits for a boundary as well")
+        #expect(state.turns(at: Self.at(100)) == [] && state.deadline == Self.at(120), "that of the one that waits for a boundary")
+        // It lasts for ninety seconds, and what it interrupted goes on.
+        state.itemStarted(isListed: false, isNew: true, at: Self.at(61))
+        state.itemStarted(isListed: true, isNew: true, at: Self.at(151))
+        #expect(state.turns(at: Self.at(151)).map(\.program) == [1, 2])
+        state.itemStarted(isListed: false, isNew: true, at: Self.at(152))
+        state.itemStarted(isListed: true, isNew: true, at: Self.at(170))
+        #expect(state.turns(at: Self.at(170)) == [] && state.deadline == Self.at(211), "a minute after the first one's end")
+    }
+
+    @Test func `what is returned to is no new item, and what has failed holds nobody up`() {
+        var state = InterludeState()
+        state.set([0: .init(.items(2), isAtOnce: true, count: 1)], at: Self.at(0))
+        func start(_ isListed: Bool, isNew: Bool = true) { state.itemStarted(isListed: isListed, isNew: isNew, at: Self.at(1)) }
+        start(true)
+        start(true, isNew: false)
+        #expect(state.turns(at: Self.at(1)) == [])
+        start(true)
+        #expect(state.turns(at: Self.at(1)).count == 1)
+        start(false)
+        start(true)
+        start(true)
+        #expect(state.turns(at: Self.at(1)) == [], "one of them was returned to")
+        start(true)
+        #expect(state.turns(at: Self.at(1)).count == 1)
+        // It cannot be played.
+        start(true, isNew: false)
+        #expect(state.turns(at: Self.at(1)) == [])
+        start(true)
+        start(true)
+        #expect(state.turns(at: Self.at(1)).count == 1)
+        // Nothing to play at present: its turn waits.
+        state.set([0: .init(.items(2), count: 0)], at: Self.at(1))
+        for _ in 0..<5 { start(true) }
+        #expect(state.turns(at: Self.at(1)) == [] && state.deadline == nil)
+        state.set([0: .init(.items(2), count: 3)], at: Self.at(1))
+        #expect(state.turns(at: Self.at(1)).count == 1)
     }
 
     @Test func `one that goes off and comes on begins anew, as one whose time is another does`() {

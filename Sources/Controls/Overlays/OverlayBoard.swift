@@ -185,14 +185,17 @@ package final class OverlayBoard: Sendable {
                 let box = OverlayBox(look, on: geometry, safeArea: shared.safeArea)
                 if entry.settings.kind == .ticker {
                     guard case .text(let text) = content else { continue }
+                    let runs = OverlayEntry.runs(text)
+                    if runs.isEmpty { continue }
                     let height = drawing.tickerHeight(look, height: box.size)
                     let place = stack.placeRow(height: height, look.anchor, in: box)
                     tickers.append(
                         Ticker(
-                            name: entry.settings.name, texts: OverlayEntry.runs(text), look: look, size: box.size,
+                            name: entry.settings.name, texts: runs, look: look, size: box.size,
                             place: PixelRectangle(x: place.x, y: place.y, width: box.width, height: height),
                             pace: TickerPace(speed: entry.settings.speed, width: geometry.width, period: mode.refreshPeriod),
-                            isMirrored: drawing.isReadFromTheRight(text, look), width: geometry.width, height: geometry.height))
+                            isMirrored: drawing.isReadFromTheRight(String(text.prefix(200)), look), width: geometry.width,
+                            height: geometry.height))
                     continue
                 }
                 let key = Key(content: content, look: look, box: box)

@@ -116,7 +116,7 @@ final class TickerStage: Sendable {
             // None where the time of vblanks is known better than it was.
             let steps = last.map { max(0, Int(saturating: ((vblank - $0).seconds / period.seconds).rounded())) } ?? 1
             last = vblank
-            let (overlay, asks, ends) = shared.withLock { shared in
+            let (overlay, movesNext, asks, ends) = shared.withLock { shared in
                 var asks = false
                 for index in shared.lanes.indices {
                     Self.move(&shared.lanes[index], by: steps)
@@ -125,14 +125,14 @@ final class TickerStage: Sendable {
                 let ends = shared.lanes.isEmpty || shared.isStopped
                 if ends { shared.isRunning = false }
                 defer { if asks { shared.hasAsked = true } }
-                return (Self.overlay(shared.lanes), asks && !shared.hasAsked, ends)
+                return (Self.overlay(shared.lanes), shared.lanes.contains(where: Self.movesNext), asks && !shared.hasAsked, ends)
             }
             if asks { needsTiles() }
             if ends { return player.setOverlay(Overlay(), order: .ticker) }
             if overlay != seen {
                 seen = overlay
                 player.setOverlay(overlay, order: .ticker)
-                player.expectOverlay(after: vblank)
+                if movesNext { player.expectOverlay(after: vblank) }
             }
             let next = vblank + period.scaled(by: 1 - Self.lead)
             _ = shared.wait(until: next) { $0.isStopped ? true : nil }
@@ -145,6 +145,9 @@ final class TickerStage: Sendable {
         lane.strip.move(by: distance - lane.distance)
         lane.distance = distance
     }
+
+    /// Whether it is elsewhere at the next vblank.
+    private static func movesNext(_ lane: Lane) -> Bool { lane.ticker.pace.distance(after: lane.count + 1) != lane.distance }
 
     private static func overlay(_ lanes: [Lane]) -> Overlay {
         let pictures = lanes.flatMap { lane in

@@ -67,8 +67,10 @@ struct Playlist: Hashable, Sendable {
     /// - Returns: its identity, and those that mean nothing any more.
     mutating func addInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?) -> (id: QueueItem.ID, forgotten: [QueueItem.ID]) {
         let after = present.flatMap { places[$0] != nil ? $0 : left[$0]?.after }
-        if let known = leavers.first(where: { interludes.contains($0) && left[$0] == Left(entry: entry, after: after) }) {
-            return (known, [])
+        if let place = leavers.firstIndex(where: { interludes.contains($0) && left[$0] == Left(entry: entry, after: after) }) {
+            // The last one to be forgotten.
+            leavers.append(leavers.remove(at: place))
+            return (leavers[leavers.count - 1], [])
         }
         let id = newID()
         left[id] = Left(entry: entry, after: after)
@@ -88,7 +90,7 @@ struct Playlist: Hashable, Sendable {
         return made
     }
 
-    /// An item is on the screen, or cannot be played: it is not due any more.
+    /// An item is on the screen, or cannot be played, or is not wanted: it is not due any more.
     mutating func interludeIsOver(_ id: QueueItem.ID) {
         guard let place = due.firstIndex(of: id) else { return }
         due.remove(at: place)
@@ -218,15 +220,15 @@ struct Playlist: Hashable, Sendable {
     }
 
     private mutating func forgetOldest() -> [QueueItem.ID] {
-        let forgotten = Array(leavers.prefix(max(0, leavers.count - Self.memory)))
-        leavers.removeFirst(forgotten.count)
+        let forgotten = Set(leavers.filter { !due.contains($0) }.prefix(max(0, leavers.count - Self.memory)))
+        if forgotten.isEmpty { return [] }
+        leavers.removeAll { forgotten.contains($0) }
         for id in forgotten {
             left[id] = nil
             selections[id] = nil
             interludes.remove(id)
-            due.removeAll { $0 == id }
         }
-        return forgotten
+        return Array(forgotten)
     }
 }
 

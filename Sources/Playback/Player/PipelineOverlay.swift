@@ -44,9 +44,8 @@ extension Pipeline {
 
     /// How much of the lower half of a screen of that height is a ticker's.
     private func tickerInset(_ height: Int) -> Int {
-        // What lies behind its text comes first.
-        guard let strip = drawn[Overlay.Order.ticker.rawValue].pictures.first, strip.y > height / 2 else { return 0 }
-        return height - strip.y
+        let top = drawn[Overlay.Order.ticker.rawValue].pictures.map(\.y).filter { $0 > height / 2 }.min()
+        return height - (top ?? height)
     }
 
     // MARK: The compositor

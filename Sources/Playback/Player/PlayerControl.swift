@@ -184,19 +184,33 @@ extension PlaybackEngine {
     }
 
     /// Plays an item once that is not on the playlist: when the present one has ended, before what follows that; or now, and then returns to where the
-    /// playhead was. Nothing where nothing is played. From any thread.
-    package func playInterlude(_ entry: PlaylistItem, at change: ListChange) {
+    /// playhead was. From any thread.
+    ///
+    /// - Returns: its identity; nil where nothing is played, and nothing is done.
+    @discardableResult package func playInterlude(_ entry: PlaylistItem, at change: ListChange) -> QueueItem.ID? {
+        var item: QueueItem.ID?
         switch change {
         case .atNextBoundary:
             pipeline.signal { pipeline in
                 guard let (position, _, _) = playhead(pipeline) else { return }
-                _ = pipeline.addInterlude(entry, at: position.item, isDue: true)
+                item = pipeline.addInterlude(entry, at: position.item, isDue: true)
             }
         case .now:
-            if pipeline.withLock({ playhead($0) == nil }) { return }
-            playInterlude(resumes: true, at: nil) { $0.addInterlude(entry, at: $1) }
+            if pipeline.withLock({ playhead($0) == nil }) { return nil }
+            playInterlude(resumes: true, at: nil) { pipeline, present in
+                let made = pipeline.addInterlude(entry, at: present)
+                item = made
+                return made
+            }
         }
+        return item
     }
+
+    /// Whether an interlude waits for the next boundary, or for one after that.
+    package func isDue(_ interlude: QueueItem.ID) -> Bool { pipeline.withLock { $0.cursor.list.due.contains(interlude) } }
+
+    /// Has an interlude that waits for a boundary not be played.
+    package func cancelInterlude(_ interlude: QueueItem.ID) { pipeline.signal { $0.cursor.list.interludeIsOver(interlude) } }
 
     private func playInterlude(resumes: Bool, at event: HostTime?, _ add: (inout Pipeline, QueueItem.ID?) -> QueueItem.ID) {
         go { pipeline in

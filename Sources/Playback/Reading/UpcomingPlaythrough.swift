@@ -125,7 +125,8 @@ struct UpcomingPlaythrough: ~Copyable {
     /// Whether, if it has failed, the one behind it may be opened while `current` is read: the last failure of a round is dealt with when
     /// its place in the playlist comes.
     func mayLeaveOut(during current: PlaythroughReader) -> Bool {
-        guard failures.maySkipAhead(of: cursor.list.items.count), let upcoming else { return false }
+        guard let upcoming, cursor.list.isInterlude(upcoming.position.item) || failures.maySkipAhead(of: cursor.list.items.count)
+        else { return false }
         return cursor.nextItem(after: upcoming.position).map { mayOpen($0, during: current) } ?? false
     }
 
@@ -246,7 +247,7 @@ struct UpcomingPlaythrough: ~Copyable {
             }
             judge(given, hasFailed: true, at: time)
             if current != nil, let behind = cursor.nextItem(after: given.position) {
-                failures.failAhead()
+                if !cursor.list.isInterlude(given.position.item) { failures.failAhead() }
                 complain(given.position.item, error.description)
                 onFailure(given.position.item, error.description.withoutCredentials)
                 open(behind, isSeam: given.isSeam)
