@@ -53,7 +53,7 @@ extension Configuration.Overlay: TimedRow {
         """
         Key("file", \.file, .path("a path"), example: "\"/srv/news.txt\"")
         """
-        The address of a news feed, RSS or Atom, whose titles are the text, one a line. It is asked for every five minutes as [network] says; where the server
+        The address of a news feed, RSS or Atom, whose titles are the text, one a line, instead of file. It is asked for every five minutes as [network] says; where the server
         does not answer, what it said last stays. No default. An example:
         """
         Key(

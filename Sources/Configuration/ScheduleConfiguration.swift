@@ -153,8 +153,8 @@ extension Configuration.Timer: TimedRow {
             "time", \.moment, .text("a time such as \"04:00\" or \"sunset+30m\""), example: "\"04:00\"",
             missing: "say when", objection: { $0.anchor == .midnight && $0.minutes == 1440 ? "expected a time before 24:00" : nil })
         """
-        What: a command as in [input.keys], but "restart" ends the player and starts it anew. Where the player starts later than that it sets the volume,
-        and switches sound and display off or on, as the last one before would have.
+        What: a command as in [input.keys], but "restart" ends the player and starts it anew. Where the player starts later than that it sets volume,
+        rate and rotation, and switches the display off or on, as the last one before would have.
         """
         Key(
             "do", \.command,

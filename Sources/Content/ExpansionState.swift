@@ -325,7 +325,7 @@ struct ExpansionState {
                 })
         }
         let items = played(of: listed)
-        let inBetween = inBetween(of: listed)
+        let inBetween = items.isEmpty ? [:] : inBetween(of: listed)
         if inBetween != toldInBetween {
             toldInBetween = inBetween
             news.append(.inBetween(inBetween))

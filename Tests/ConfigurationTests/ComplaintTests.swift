@@ -216,6 +216,9 @@ let keys: [Row] = [
         "kiosk.conf:2:1: [display] brightness: unknown key; there are connector, mode, gravity, "
             + "rotation, background, region, physical-size, picture-path, safe-area, dpms, cec, wake, wake-time"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display] or [record]"),
+    Row(
+        "[[overlay]]\nname = \"a\"\nfeed = \"file:///etc/passwd\"",
+        "kiosk.conf:3:8: [[overlay]] feed: expected an address of http or https"),
     Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",

@@ -3,6 +3,7 @@ import CQRCode
 import KioskMedia
 import KioskPlayback
 import KioskVocabulary
+import Logging
 
 /// Draws what overlays say, each as one surface: text with pango, pictures at their size, QR codes with libqrencode. One thread's.
 final class OverlayDrawing {
@@ -12,6 +13,8 @@ final class OverlayDrawing {
     }
 
     private var fonts: [String: Font] = [:]
+    /// Whether it has been said that there is nothing to draw codes with.
+    private var hasSaid = false
 
     /// A text of lines that are `height` pixels high, no wider than `width`; nil where there is nothing to be seen of it.
     func text(_ text: String, _ look: OverlayLook, height: Int, width: Int) -> Surface? {
@@ -130,7 +133,13 @@ final class OverlayDrawing {
     func code(_ text: String, height: Int) -> Surface? {
         var modules = [UInt8](repeating: 0, count: Int(KIOSK_QR_LONGEST_SIDE * KIOSK_QR_LONGEST_SIDE))
         let side = unsafe modules.withUnsafeMutableBufferPointer { unsafe Int(kiosk_qr_encode(text, $0.baseAddress)) }
-        guard side > 0 else { return nil }
+        guard side > 0 else {
+            if kiosk_qr_is_available() == 0, !hasSaid {
+                hasSaid = true
+                log.warning("libqrencode is not installed: QR codes are not shown; package libqrencode4")
+            }
+            return nil
+        }
         let whole = side + 8
         let scale = max(1, height / whole)
         return Canvas.surface(whole * scale, whole * scale) { canvas in
