@@ -469,6 +469,15 @@ package struct CommandTable: Sendable {
 
     // MARK: The program
 
+    /// A zone's name, which may have spaces in it, and what it is to do.
+    private static func zone(_ text: String) -> Command? {
+        guard let space = text.lastIndex(of: " "), let order = ZoneOrder(rawValue: String(text[text.index(after: space)...])) else {
+            return nil
+        }
+        let name = text[..<space]
+        return name.isEmpty || name.last == " " ? nil : .program(.zone(String(name), order))
+    }
+
     private mutating func addProgram() {
         add(
             "display", "Tells whether the display is on; or switches it on or off, or leaves that to the schedule again.",
@@ -492,6 +501,19 @@ package struct CommandTable: Sendable {
                 "overlays": "each with its `name`, the `text` that was asked for or null, and for how many seconds it is `left` or null"
             ]
         ) { .overlay($0, text: $1, for: $2) }
+        add(
+            "zone", "Lists the zones of the display; or has one go to its next or previous item, play, pause, or do what a tap on it does.",
+            .optional("name", .text, "Which: the name of a [[zone]].", .place),
+            .optional("do", .word(ZoneOrder.allCases), "What it is to do.", .place),
+            answer: [
+                "zones":
+                    "each with its `name`; the `item` that it plays and its `place` in its list, or null; the `count` of these; its `state`, "
+                    + "as in `status`; and how many `seams` it has had, and frames that were `late` or `dropped`"
+            ],
+            bound: [
+                .argument("the name of a zone and next, previous, play, pause, toggle or tap, as in \"zone news next\"", Self.zone)
+            ]
+        ) { .zone($0, $1) }
         add(
             "screenshot", "A PNG of what is on the screen; its descriptor comes with the answer (SCM_RIGHTS).",
             effect: "when it is encoded", answer: ["format": "\"png\""]

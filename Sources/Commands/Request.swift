@@ -23,6 +23,8 @@ package enum Request: Hashable, Sendable {
     case overlay(String?, text: String?, for: MediaTime?)
     /// nil asks for nothing.
     case display(DisplayOrder?)
+    /// Something of a zone; nothing without a name.
+    case zone(String?, ZoneOrder?)
     case screenshot
     case observe([ControlTopic])
     case reload

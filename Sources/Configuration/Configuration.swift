@@ -23,6 +23,8 @@ package struct Configuration: Hashable, Sendable {
     package var timers: [Timer] = []
     /// `[[overlay]]`, in the order of the file.
     package var overlays: [Overlay] = []
+    /// `[[zone]]`, likewise.
+    package var zones: [Zone] = []
     /// The file it was read from, as the user gave it; nil when there was none.
     package var path: String?
 
@@ -33,7 +35,7 @@ package struct Configuration: Hashable, Sendable {
     package var commandSources: [String] {
         let commands =
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
-            + entries.map(\.onTap) + [idle.after == nil ? nil : idle.command] + timers.map(\.command)
+            + (entries + zones.flatMap(\.playlist)).map(\.onTap) + zones.map(\.onTap) + [idle.after == nil ? nil : idle.command] + timers.map(\.command)
         var (sources, seen): ([String], Set<Path>) = ([], [])
         for case .player(.playSource(let source, _))? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources
@@ -70,6 +72,10 @@ extension Configuration: TableRow {
         Key(list: "at", \.timers, isExample: true)
         "What stands over the picture: texts, clocks, pictures and QR codes, one [[overlay]] for each. docs/overlays.md"
         Key(list: "overlay", \.overlays, isExample: true)
+        """
+        A part of the display with a playlist of its own, beside or over the main one, which is in [display] region: one [[zone]] for each. docs/zones.md
+        """
+        Key(list: "zone", \.zones, isExample: true)
         Key(table: "control", \.control)
         """
         Films of visitors: what a camera sees and a microphone hears, when a key, a tap or a program says "record start" (docs/record.md).
@@ -104,7 +110,7 @@ extension Configuration {
         get { playlist.map(\.source.location) }
         set {
             playlist = newValue.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: workingFolder)) }
-            programs = []
+            (programs, zones) = ([], [])
         }
     }
 
@@ -116,6 +122,10 @@ extension Configuration {
             for index in playlist.indices { playlist[index].gravity = nil }
             for program in programs.indices {
                 for index in programs[program].playlist.indices { programs[program].playlist[index].gravity = nil }
+            }
+            for zone in zones.indices {
+                zones[zone].gravity = nil
+                for index in zones[zone].playlist.indices { zones[zone].playlist[index].gravity = nil }
             }
         }
     }

@@ -11,12 +11,15 @@ protocol TableRow: Equatable, Sendable {
     init()
     /// In the order in which users are told of them.
     static var keys: [Key<Self>] { get }
+    /// Of a list of such tables: the key of which no two may have the same value, which a command says; nil for none.
+    static var identity: String? { get }
     /// Complains about keys that do not go together, after all have been read.
     static func check(_ row: inout Self, _ table: TableReader)
 }
 
 extension TableRow {
     static func check(_ row: inout Self, _ table: TableReader) {}
+    static var identity: String? { nil }
 }
 
 /// What a key needs to hold when kiosk.conf has been read again. Where there is none it holds at once, or with the next item.
@@ -181,9 +184,13 @@ extension Key {
         facts = KeyFacts(
             name: name, heading: heading, isList: true, isExample: isExample, explainedIn: explainedIn, keys: { Sub.keys.map(\.facts) })
         read = { value, row, outer in
+            var names: Set<String> = []
             row[keyPath: path] = TableReader.list(value, heading: heading, in: outer).map { table in
                 var entry = Sub()
                 table.read(&entry)
+                if let key = Sub.identity, let name = table.entry(key)?.value.kind.string, !names.insert(name).inserted {
+                    table.complain("there is another \(heading) of this name", about: key)
+                }
                 return entry
             }
         }

@@ -34,6 +34,8 @@ extension Configuration {
 }
 
 extension Configuration.Overlay: TimedRow {
+    static let identity: String? = "name"
+
     static let keys: [Key<Self>] = keyList {
         """
         What kiosk ctl overlay calls it: kiosk ctl overlay news "We close at six" has this one say something else, and kiosk ctl overlay news takes that

@@ -144,6 +144,6 @@ extension Configuration {
     /// What is fetched without verifying who sends it, by its names.
     package var unverifiedSources: [String] {
         if !network.verifiesTLS { return ["[network]"] }
-        return entries.filter { $0.stream.verifiesTLS == false }.map(\.source.location)
+        return (entries + zones.flatMap(\.playlist)).filter { $0.stream.verifiesTLS == false }.map(\.source.location)
     }
 }

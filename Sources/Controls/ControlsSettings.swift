@@ -11,6 +11,8 @@ package struct ControlsSettings: Hashable, Sendable {
     package var gestures: [GestureName: Command] = [:]
     /// Whether a tap does what the item on the screen has it do.
     package var mayTap = true
+    /// Where a tap is a zone's, the rearmost first.
+    package var zones: [TouchZone] = []
     /// How far a seek step goes.
     package var seekStep = MediaTime.seconds(10)
     /// What there is of a shelf.
@@ -23,4 +25,12 @@ package struct ControlsSettings: Hashable, Sendable {
         allowed = allowed.filter { lock.allows($0.part) }
         mayTap = lock.allows(GestureName.tap)
     }
+}
+
+/// A part of the display whose taps are its own.
+package struct TouchZone: Hashable, Sendable {
+    package var name: String
+    package var region: Region
+
+    package init(name: String, region: Region) { (self.name, self.region) = (name, region) }
 }

@@ -102,7 +102,19 @@ extension ControlsState {
         var recognizer = gestures.removeValue(forKey: event.device) ?? GestureRecognizer(Set(settings.gestures.keys))
         let found = recognizer.update(event)
         gestures[event.device] = recognizer
-        return found.flatMap { perform($0, at: event.time) }
+        return found.flatMap { tap($0, beneath: event) ?? perform($0, at: event.time) }
+    }
+
+    /// What a gesture asks for that belongs to a zone; nil for any other.
+    private func tap(_ gesture: Gesture, beneath event: ContactEvent) -> [TimedCommand]? {
+        let contact = event.contact
+        switch gesture {
+        case .tap, .doubleTap: break
+        default: return nil
+        }
+        guard settings.mayTap, contact.surface == .display, let zone = settings.zones.last(where: { $0.region.contains(contact.x, contact.y) })
+        else { return nil }
+        return [TimedCommand(.program(.zone(zone.name, .tap)), at: event.time)]
     }
 
     /// The control that a finger goes down on. What is not on the display points at nothing, and of what fades away nothing can be touched.

@@ -34,6 +34,8 @@ package struct RemoteSurroundings: Sendable {
     package var record: @Sendable (RecordingOrder?) -> [String: JSONValue]? = { _ in nil }
     /// Has an overlay say something, if one is named; the members of the answer.
     package var overlay: @Sendable (String?, String?, MediaTime?) throws(ControlRefusal) -> [String: JSONValue] = { _, _, _ in [:] }
+    /// Asks for something of a zone, if anything; the members of the answer.
+    package var zone: @Sendable (String?, ZoneOrder?) throws(ControlRefusal) -> [String: JSONValue] = { _, _ in [:] }
     /// Asks for something of the display, if anything; what was asked for last, and whether it is off.
     package var power: @Sendable (DisplayOrder?) -> (order: DisplayOrder, isDark: Bool) = { _ in (.auto, false) }
     /// Whether programs may end this one.
@@ -124,6 +126,7 @@ package final class RemoteControl: Sendable {
         case .display(let order):
             let power = surroundings.power(order)
             return .answer(ControlAnswer(["dark": .bool(power.isDark), "order": power.order.rawValue.json]))
+        case .zone(let name, let order): return .answer(ControlAnswer(try surroundings.zone(name, order)))
         case .screenshot: return try surroundings.screenshot()
         case .observe: return .answer(ControlAnswer([:]))  // the socket's own
         case .reload:

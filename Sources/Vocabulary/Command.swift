@@ -20,6 +20,8 @@ package enum ProgramCommand: Hashable, Sendable {
     case record(RecordingOrder)
     /// Switches the display on or off.
     case display(DisplayOrder)
+    /// Something of the zone of this name; nothing where there is none.
+    case zone(String, ZoneOrder)
     /// Ends the program, where the configuration lets viewers do that.
     case quit
     /// Ends the program, and starts it anew.

@@ -27,6 +27,11 @@ public struct Region: Hashable, Sendable {
         (self.y, self.height) = side(y, height)
     }
 
+    /// Whether a point of the display lies in it, each way 0…1.
+    package func contains(_ x: Double, _ y: Double) -> Bool {
+        (self.x..<self.x + width).contains(x) && (self.y..<self.y + height).contains(y)
+    }
+
     /// The rectangle that is `share` (0…1) of the way from this one to another.
     package func moved(to other: Region, share: Double) -> Region {
         if share >= 1 { return other }

@@ -15,7 +15,7 @@ struct Check: ParsableCommand {
         abstract: "Open every item and say what it is, and what would hurt on the screen.",
         usage: "kiosk check [<options>] [<source> ...]",
         discussion: """
-            Checks the configuration file, then every item of the playlist and what its keys and taps play (or the sources named here): \
+            Checks the configuration file, then every item of the playlist and of zones, and what keys and taps play (or the sources named here): \
             whether it can be opened and decoded, sound that is longer than its picture, black frames at its end, a frame rate that does \
             not fit the display's refresh; whether films of the shelf can be written where they are to go; and what the schedule never plays. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
             read or there is nothing to play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the \
@@ -41,7 +41,16 @@ struct Check: ParsableCommand {
         let configuration = try settings.load(sources: sources)
         _ = try settings.keyMap(configuration)
         startLog(.error)
-        let (playlist, problems, folders) = configuration.expandPlaylist()
+        var (playlist, problems, folders) = configuration.expandPlaylist()
+        // The zone that each of the last items is of, after those of the main playlist.
+        var zones: [String?] = playlist.map { _ in nil }
+        for zone in configuration.zones {
+            let found = configuration.configuration(of: zone).expandPlaylist()
+            playlist += found.items
+            zones += found.items.map { _ in zone.name }
+            problems += found.problems.map { "zone “\(zone.name)”: \($0)" }
+            folders += found.folders
+        }
         // What a key or a tap plays is on no list, and would be missed only by the visitor who asks for it.
         let listed = Set(playlist.map(\.path))
         let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains(Path($0)) }
@@ -57,6 +66,7 @@ struct Check: ParsableCommand {
         for (index, item) in items.enumerated() {
             let inspection = ItemInspection.inspect(item, refreshRate: rate, readers: configuration.readers)
             table.add(row(index, item, inspection, imageDuration: configuration.playback.imageDuration))
+            if index < zones.count, let zone = zones[index] { table.add(note: "in the zone “\(zone)”") }
             if let failure = inspection.failure {
                 failures += 1
                 table.add(note: "cannot be played: \(failure)")
@@ -73,7 +83,7 @@ struct Check: ParsableCommand {
             printError("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)".printable)
         }
         if sources.isEmpty {
-            for finding in ScheduleReport(configuration).findings(from: WallClock.now.seconds) {
+            for finding in ScheduleReport.allFindings(configuration, from: WallClock.now.seconds) {
                 warnings += 1
                 printError(finding.printable)
             }

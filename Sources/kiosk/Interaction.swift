@@ -41,6 +41,7 @@ final class Interaction: Sendable {
         var recording: RecordWiring
         /// What takes events while the display is off.
         var power: PowerWiring
+        var zones: ZoneWiring
         /// Ends the program, where the configuration lets viewers do that.
         var quit: @Sendable () -> Void
         /// Ends the program, and starts it anew.
@@ -127,7 +128,7 @@ final class Interaction: Sendable {
 extension Interaction.Viewers {
     /// `isTouched`: whether somebody has touched something and may still be there.
     init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, _ around: Interaction.Surroundings) {
-        let (display, shelf, recording, power) = (around.display, around.shelf, around.recording, around.power)
+        let (display, shelf, recording, power, zones) = (around.display, around.shelf, around.recording, around.power, around.zones)
         input = InputReader(InputReader.Options(configuration)) { [display] in
             display.waitUntilOpen()
             return display.connector
@@ -140,6 +141,7 @@ extension Interaction.Viewers {
             switch command {
             case .record(let order): recording.order(order)
             case .display(let order): power.ask(order)
+            case .zone(let name, let order): zones.order(order, of: name)
             case .quit: if allowsQuit { around.quit() }
             case .restart: around.restart()
             }
@@ -176,6 +178,7 @@ extension ControlsSettings {
         theme = configuration.theme
         gestures = configuration.input.gestures
         seekStep = configuration.playback.seekStep
+        zones = configuration.zones.filter(\.takesTaps).map { TouchZone(name: $0.name, region: $0.region) }
         shelf.isOffered = mode != .none && !configuration.shelf.folders.isEmpty
         (shelf.closeAfter, shelf.makesFilms) = (configuration.shelf.closeAfter, configuration.shelf.exportFolder != nil)
         apply(configuration.input.lock)

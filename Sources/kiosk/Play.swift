@@ -127,8 +127,10 @@ struct Play: ParsableCommand {
                 "tls-verify = false: whoever is on the line can read and replace what comes for \(unverified.joined(separator: ", "))")
         }
         let cache = AssetCache(configuration, log)
+        // Zones that are heard have the card, too.
+        let sound = SharedSound(audio)
         let player = PlaybackEngine(
-            items: [], options: PlaybackEngine.Options(configuration), video: display, audio: audio, files: cache,
+            items: [], options: PlaybackEngine.Options(configuration), video: display, audio: sound.connect(), files: cache,
             readers: configuration.readers)
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
@@ -136,18 +138,19 @@ struct Play: ParsableCommand {
         let scheduled = configuration.schedule.takesAll ? [] : configuration.entries.filter(\.source.isFixed)
         let others =
             asked.map { configuration.item(of: $0) } + scheduled.map { $0.resolved(source: $0.source.location, in: configuration) }
-        cache?.start { [player] in player.items.map(\.entry) + others }
+        let zones = ZoneWiring(configuration, .init(player: player, display: display, sound: sound, files: cache))
+        cache?.start { [player] in player.items.map(\.entry) + zones.items + others }
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
         // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
-        let power = PowerWiring(configuration, player: player, display: display)
+        let power = PowerWiring(configuration, player: player, display: display, zones: zones)
         let overlays = OverlayWiring(configuration, player: player, display: display)
         let isToRestart = Monitor(false)
         let around = Interaction.Surroundings(
-            player: player, display: display, shelf: shelf, recording: recording, power: power,
+            player: player, display: display, shelf: shelf, recording: recording, power: power, zones: zones,
             quit: {
                 log.info("asked to quit")
                 signals.raise(SIGTERM)
@@ -177,7 +180,7 @@ struct Play: ParsableCommand {
         }
         let remote = RemoteWiring(
             configuration, player: player, display: display, audio: audio, interaction: interaction, shelf: shelf, cache: cache,
-            recording: recording, power: power, overlays: overlays
+            recording: recording, power: power, overlays: overlays, zones: zones
         ) {
             reload.request()
             player.setItems(listed.withLock { $0 })
@@ -221,11 +224,13 @@ struct Play: ParsableCommand {
             recording.setConfiguration(new)
             power.setConfiguration(new)
             overlays.setConfiguration(new)
+            zones.setConfiguration(new)
         }
         // A folder that takes longer than this is waited for with the background on the screen.
         expansion.waitForItems(within: .seconds(1))
         StartTrace.reached(.listed)
         player.start()
+        zones.start { interaction.perform($0, at: .now) }
 
         // The status line is for a person who looks at a terminal and not at a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
@@ -243,7 +248,7 @@ struct Play: ParsableCommand {
         // that right when the process is gone.
         let hasStopped = Monitor(false)
         ending.begin("the display") { [player, display] in
-            guard player.stopShowing(by: deadline) else { return }
+            guard player.stopShowing(by: deadline), zones.stop(by: deadline) else { return }
             display.close()
         }
         ending.begin("programs that are connected") { remote.close() }
@@ -251,7 +256,8 @@ struct Play: ParsableCommand {
         ending.begin("input devices") { interaction.stop() }
         ending.begin("the recording") { recording.close() }
         ending.begin("a file, a network or a sound card") { [player] in
-            if player.stop(by: deadline) { hasStopped.signal { $0 = true } }
+            let hasEnded = player.stop(by: deadline)
+            if sound.stop(by: deadline), hasEnded { hasStopped.signal { $0 = true } }
         }
         StandardErrorLog.show(status: "")
         schedule.stop()
@@ -265,7 +271,7 @@ struct Play: ParsableCommand {
         // Also a thumbnail that was begun meanwhile.
         Thread.endIdling()
         let left = ending.wait()
-        for line in reporter.itemSummaries { log.info("\(line)") }
+        for line in reporter.itemSummaries + zones.summaries { log.info("\(line)") }
         log.info("ended: \(reporter.summary)")
         // What hangs would be in the way of an orderly exit(3).
         if !left.isEmpty || !hasStopped.withLock({ $0 }) {

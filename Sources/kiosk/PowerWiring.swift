@@ -39,11 +39,12 @@ final class PowerWiring: Sendable {
     private let state: Monitor<State>
     private let player: PlaybackEngine
     private let display: DisplayOutput
+    private let zones: ZoneWiring
     private let television: TelevisionPower
     private let log = Logger(label: "display")
 
-    init(_ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput) {
-        (self.player, self.display) = (player, display)
+    init(_ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput, zones: ZoneWiring) {
+        (self.player, self.display, self.zones) = (player, display, zones)
         television = TelevisionPower { [display] in display.television }
         var state = State()
         state.take(configuration.display)
@@ -108,6 +109,7 @@ final class PowerWiring: Sendable {
             log.notice("the display is \(isDark ? "off: nothing is played" : "on")")
             if !isDark { display.setDark(false) }
             player.setHeld(isDark)
+            zones.setDark(isDark)
             if state.usesCEC { television.set(isOn: !isDark) }
         }
         // A change of the configuration, too.

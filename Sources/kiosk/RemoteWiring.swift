@@ -34,7 +34,7 @@ final class RemoteWiring: Sendable {
     /// `reload` reads the file again, and plays its playlist.
     init(
         _ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput, audio: any PCMOutput, interaction: Interaction,
-        shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring, power: PowerWiring, overlays: OverlayWiring,
+        shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring, power: PowerWiring, overlays: OverlayWiring, zones: ZoneWiring,
         reload: @escaping @Sendable () -> Void
     ) {
         let present = Monitor(configuration)
@@ -51,6 +51,7 @@ final class RemoteWiring: Sendable {
             if let order { power.ask(order) }
             return (power.order, power.isDark)
         }
+        surroundings.zone = { [zones] name, order throws(ControlRefusal) in try zones.handle(name, order) }
         surroundings.overlay = { [overlays] name, text, time throws(ControlRefusal) in try overlays.handle(name, text, for: time) }
         surroundings.record = { [recording] in recording.record($0) }
         let control = RemoteControl(player, surroundings)

@@ -11,7 +11,7 @@ final class Reporter: Sendable {
     private let player: PlaybackEngine
     private let display: DisplayOutput
     private let folder: String?
-    private let log = Logger(label: "kiosk")
+    private let log: Logger
 
     private struct State {
         /// The item on the screen, and since when.
@@ -24,9 +24,10 @@ final class Reporter: Sendable {
     private let state = Mutex(State())
     private static let quietTime = MediaTime.seconds(60)
 
-    /// Begins to watch `player`. With a `snapshotFolder`, an offscreen display's pictures go there.
-    init(player: PlaybackEngine, display: DisplayOutput, snapshotFolder: String?) {
+    /// Begins to watch `player`, which log lines call so. With a `snapshotFolder`, an offscreen display's pictures go there.
+    init(player: PlaybackEngine, display: DisplayOutput, snapshotFolder: String?, name: String = "kiosk") {
         self.player = player
+        log = Logger(label: name)
         self.display = display
         folder = display.isOffscreen ? snapshotFolder : nil
         player.addObserver { [weak self] in self?.report($0) }

@@ -51,14 +51,17 @@ struct ScheduleCommand: ParsableCommand {
         guard let configuration = try Settings.read(config) else {
             throw ValidationError("there is no kiosk.conf here or in /etc/kiosk: name one with --config")
         }
-        let report = ScheduleReport(configuration)
         let clock = WallClock.now
         if at == nil, !clock.isRight {
             print("The clock of this machine has not been set: what has hours, days or dates waits. This is printed as if it were right.\n")
         }
         let start = at.map { configuration.clock.zone.firstInstant(notBefore: $0.local) } ?? clock.seconds
-        print(report.text(from: start, days: week ? 7 : nil))
-        let findings = report.findings(from: start)
+        print(ScheduleReport(configuration).text(from: start, days: week ? 7 : nil))
+        for zone in configuration.zones where !configuration.configuration(of: zone).schedule.takesAll {
+            print("\nThe zone “\(zone.name)”\n".printable)
+            print(ScheduleReport(configuration.configuration(of: zone)).text(from: start, days: week ? 7 : nil))
+        }
+        let findings = ScheduleReport.allFindings(configuration, from: start)
         if !findings.isEmpty { print("\n" + findings.joined(separator: "\n")) }
         if strict, !findings.isEmpty { throw ExitCode(1) }
     }
@@ -72,6 +75,14 @@ struct ScheduleReport {
 
     init(_ configuration: Configuration) {
         (self.configuration, schedule, state) = (configuration, configuration.schedule, ScheduleState(configuration))
+    }
+
+    /// What is never played, and when nothing is: of the main playlist, and then of zones.
+    static func allFindings(_ configuration: Configuration, from start: Int64) -> [String] {
+        ScheduleReport(configuration).findings(from: start)
+            + configuration.zones.flatMap { zone in
+                ScheduleReport(configuration.configuration(of: zone)).findings(from: start).map { "zone “\(zone.name)”: \($0)" }
+            }
     }
 
     private func shown(_ instant: Int64) -> String {

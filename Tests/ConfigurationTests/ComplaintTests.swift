@@ -217,9 +217,23 @@ let keys: [Row] = [
             + "rotation, background, region, physical-size, picture-path, safe-area, dpms, cec, wake, wake-time"),
     Row("[audio]\nrotation = 90", "kiosk.conf:2:1: [audio] rotation: unknown key; it belongs in [display] or [record]"),
     Row(
+        "[[overlay]]\nname = \"a\"\n[[overlay]]\nname = \"b\"\n[[overlay]]\nname = \"a\"",
+        "kiosk.conf:6:8: [[overlay]] name: there is another [[overlay]] of this name"),
+    Row(
+        "[[program]]\nname = \"a\"\noff = true\n[[program]]\nname = \"a\"\noff = true",
+        "kiosk.conf:5:8: [[program]] name: there is another [[program]] of this name"),
+    Row(
+        "[[zone]]\nname = \"a\"\nregion = \"0 0 50 50\"",
+        "kiosk.conf:1:1: [[zone]] playlist: missing; say what it plays: [[zone.playlist]]"),
+    Row(
+        "[[zone]]\nregion = \"50 0 60 50\"\n[[zone.playlist]]\nsource = \"a.mp4\"\nvolume = 101",
+        "kiosk.conf:1:1: [[zone]] name: missing; give it a name",
+        "kiosk.conf:2:10: [[zone]] region: expected left, top, width and height in hundredths of the display, such as \"60 60 35 35\", found \"50 0 60 50\"",
+        "kiosk.conf:5:10: [[zone.playlist]] volume: expected a whole number from 0 to 100, found 101"),
+    Row(
         "[[overlay]]\nname = \"a\"\nfeed = \"file:///etc/passwd\"",
         "kiosk.conf:3:8: [[overlay]] feed: expected an address of http or https"),
-    Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme] or [[playlist]]"),
+    Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme], [[playlist]] or [[zone]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
         "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, "
@@ -227,13 +241,13 @@ let keys: [Row] = [
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [control], [record], [log], [place]"
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [record], [log], [place]"
     ),
-    Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme] or [[playlist]]"),
+    Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme], [[playlist]] or [[zone]]"),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [control], [record], [log], [place]"
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [record], [log], [place]"
     ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]

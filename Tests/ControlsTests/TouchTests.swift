@@ -260,6 +260,33 @@ import Testing
         #expect(viewer.take().map(\.rounded) == row.commands)
     }
 
+    @Test func `a tap is that of the zone in front beneath it, unless a control lies there`() {
+        var settings = ControlsSettings.test
+        settings.zones = [
+            TouchZone(name: "below", region: Region(x: 0.5, y: 0, width: 0.5, height: 1)),
+            TouchZone(name: "above", region: Region(x: 0.75, y: 0, width: 0.25, height: 0.5)),
+        ]
+        var viewer = Viewer(settings: settings, keys: Self.keys)
+        for (x, y) in [(0.6, 0.3), (0.8, 0.3), (0.8, 0.7), (0.3, 0.3)] {
+            viewer.tap(x, y)
+            viewer.wait(.seconds(1))
+        }
+        #expect(
+            viewer.take() == [
+                .program(.zone("below", .tap)), .program(.zone("above", .tap)), .program(.zone("below", .tap)), .player(.togglePlayback),
+            ])
+        settings.zones = [TouchZone(name: "all", region: .full)]
+        viewer = Viewer(settings: settings, keys: Self.keys)
+        viewer.key("i")
+        viewer.wait(.seconds(1))
+        viewer.tap(.playPause)
+        #expect(viewer.take() == [.player(.togglePlayback)])
+        settings.mayTap = false
+        viewer = Viewer(settings: settings, keys: Self.keys)
+        viewer.tap(0.3, 0.3)
+        #expect(viewer.take().allSatisfy { $0 != .program(.zone("all", .tap)) })
+    }
+
     @Test func `without drawing, or with signs only, gestures and keys do the same`() {
         for mode in [ControlsMode.none, .tapOnly] {
             var settings = ControlsSettings.test

@@ -98,6 +98,12 @@ import Testing
         #expect(large.output.setOverlay(overlay(Surface(0x8080_8080, width, 700), 0, 0)) == .blended)
         #expect(planes.made.isEmpty)
         #expect(large.output.setOverlay(overlay(Surface(0x8080_8080, width, 300), 0, 0)) == .plane)
+        // Another player's picture is as large as it is.
+        var window = overlay(Surface(0xff80_8080, width, height), 0, 0)
+        #expect(large.output.setOverlay(window) == .blended)
+        window.isOfPlayers = true
+        window.pictures[0].y = 1
+        #expect(large.output.setOverlay(window) == .plane)
     }
 
     /// With every change as fast as vblanks allow, and never a buffer written that is on the screen.

@@ -329,11 +329,15 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     private func flipped(_ flip: Flip, on screen: any Screen) {
         activation.flipped()
         // The compositor may wait for a buffer of the overlay.
-        let rotated = shared.signal { shared in
+        let (rotation, observer) = shared.signal { shared in
             shared.reportsVblank = screen.reportsVblank
-            return shared.flipped(isAssumed: flip.isAssumed).flatMap { rotation in shared.onRotation.map { ($0, rotation) } }
+            if !flip.isAssumed { shared.lastVblank = flip.time }
+            return (shared.flipped(isAssumed: flip.isAssumed), shared.onRotation)
         }
-        if let (observer, rotation) = rotated { observer(rotation) }
+        if let rotation {
+            observer?(rotation)
+            tellWindows()
+        }
         events.append(.flipped(flip))
     }
 
@@ -363,6 +367,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
 
     /// What should be seen must be prepared again.
     func tellOfChange() {
+        tellWindows()
         if case .changed = events.last { return }
         events.append(.changed)
     }

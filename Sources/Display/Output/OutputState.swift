@@ -1,4 +1,5 @@
 import KioskMedia
+import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
@@ -13,6 +14,14 @@ struct OutputState {
         var video: VideoShow?
     }
 
+    /// A window over the picture, as long as a player has it.
+    struct Window {
+        weak var output: WindowOutput?
+    }
+
+    var windows: [Window] = []
+    /// The last that something was seen to change at.
+    var lastVblank: HostTime?
     var pool = BufferPool()
     var buffers: [ScanoutBuffer] = []
     /// Of the buffers, in their order.

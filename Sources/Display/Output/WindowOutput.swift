@@ -10,12 +10,12 @@ import KioskVocabulary
 /// planes does, and its player notices nothing of whose display it is. It may lie on a plane of its own; else it is blended into pictures.
 ///
 /// Here a picture is copied twice more than on a display of its own, which is little for a window and much for a whole screen.
-final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
+final class WindowOutput: SceneOutput, @unchecked Sendable {
     // Sendable because the painter and its memory are touched by the compositor thread alone (SceneOutput's contract).
 
-    private enum Use { case spare, ready, pending, shown }
+    fileprivate enum Use { case spare, ready, pending, shown }
 
-    private struct State {
+    fileprivate struct State {
         var uses = [Use](repeating: .spare, count: slotCount)
         var pictures = [Overlay.Picture?](repeating: nil, count: slotCount)
         var pending: (slot: Int, id: UInt64, due: HostTime)?
@@ -24,8 +24,12 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
         var generation: UInt64 = 0
         var hasChanged = false
         var isWoken = false
+        /// How long pictures took to be painted, and how many did, until that is told.
+        var painting: (time: MediaTime, count: Int)? = (.zero, 0)
     }
 
+    /// So many pictures say how long one takes.
+    fileprivate static let measuredCount = 60
     /// One shown, one on its way there, one ready and one being painted.
     private static let slotCount = 4
     /// What is committed so shortly before a vblank is seen with the next one.
@@ -34,17 +38,17 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     private let state = Monitor(State())
     private let display: DisplayOutput
     private let background: UInt32
-    private let vblank: @Sendable () -> HostTime?
     private let show: @Sendable (Overlay.Picture?) -> Void
+    private let measured: @Sendable (MediaTime) -> Void
     private let painter = ScenePainter()
     private var memory: MemoryBuffer?
 
     init(
-        _ display: DisplayOutput, vblank: @escaping @Sendable () -> HostTime?,
-        show: @escaping @Sendable (Overlay.Picture?) -> Void
+        _ display: DisplayOutput, background: Color?, show: @escaping @Sendable (Overlay.Picture?) -> Void,
+        measured: @escaping @Sendable (MediaTime) -> Void
     ) {
-        (self.display, self.vblank, self.show) = (display, vblank, show)
-        background = display.settings.background.rgb
+        (self.display, self.show, self.measured) = (display, show, measured)
+        self.background = (background ?? display.settings.background).rgb
     }
 
     // MARK: Any thread
@@ -67,6 +71,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     var rotation: Rotation { .none }
     func setRotation(_ rotation: Rotation) {}
 
+    /// The display has come, gone or changed.
     func displayChanged() {
         let mode = upright(display.mode)
         state.signal { state in
@@ -105,12 +110,16 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
             return (index, state.region.pixels(width: mode.width, height: mode.height), state.generation)
         }
         guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
+        let begin = HostTime.now
         let picture = paint(scene, slot.place)
-        return state.withLock { state -> Preparation in
-            guard state.generation == slot.generation else { return .noDisplay }
+        let took = HostTime.now - begin
+        let (preparation, mean) = state.withLock { state -> (Preparation, MediaTime?) in
+            guard state.generation == slot.generation else { return (.noDisplay, nil) }
             state.pictures[slot.index] = picture
-            return .prepared(PreparedScene(buffer: slot.index, generation: slot.generation))
+            return (.prepared(PreparedScene(buffer: slot.index, generation: slot.generation)), state.painted(in: took))
         }
+        if let mean { measured(mean) }
+        return preparation
     }
 
     private func paint(_ scene: borrowing Scene, _ place: PixelRectangle) -> Overlay.Picture {
@@ -126,7 +135,8 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
             }
             count = place.width * place.height
         }
-        return Overlay.Picture(surface: Surface(width: place.width, height: place.height, pixels: pixels), x: place.x, y: place.y)
+        let surface = Surface(width: place.width, height: place.height, pixels: pixels, isOpaque: true)
+        return Overlay.Picture(surface: surface, x: place.x, y: place.y)
     }
 
     // MARK: The presenter
@@ -148,7 +158,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     /// The vblank with which what is handed on now is seen.
     private func nextVblank(_ period: MediaTime) -> HostTime {
         let earliest = HostTime.now + Self.leastLead
-        guard let last = vblank(), period > .zero else { return earliest + period }
+        guard let last = display.lastVblank, period > .zero else { return earliest + period }
         let count = max(0, (earliest - last).nanoseconds / period.nanoseconds + 1)
         return last + period * count
     }
@@ -180,11 +190,35 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     }
 }
 
+extension WindowOutput.State {
+    /// A picture has been painted; what one takes, once, when enough have been.
+    fileprivate mutating func painted(in time: MediaTime) -> MediaTime? {
+        guard let former = painting else { return nil }
+        let sum = (time: former.time + time, count: former.count + 1)
+        painting = sum.count < WindowOutput.measuredCount ? sum : nil
+        return painting == nil ? MediaTime(nanoseconds: sum.time.nanoseconds / Int64(sum.count)) : nil
+    }
+}
+
 extension DisplayOutput: SharedSceneOutput {
     /// A window over its picture.
     package func makeWindow(
-        vblank: @escaping @Sendable () -> HostTime?, show: @escaping @Sendable (Overlay.Picture?) -> Void
-    ) -> any WindowSceneOutput { WindowOutput(self, vblank: vblank, show: show) }
+        background: Color?, show: @escaping @Sendable (Overlay.Picture?) -> Void, measured: @escaping @Sendable (MediaTime) -> Void
+    ) -> any SceneOutput {
+        let window = WindowOutput(self, background: background, show: show, measured: measured)
+        shared.withLock { shared in
+            shared.windows.removeAll { $0.output == nil }
+            shared.windows.append(OutputState.Window(output: window))
+        }
+        return window
+    }
+
+    /// The last vblank that something was seen to change at; nil before the first.
+    var lastVblank: HostTime? { shared.withLock { $0.lastVblank } }
+
+    /// The display has come, gone, or is driven or rotated otherwise.
+    func tellWindows() { for window in shared.withLock({ $0.windows.compactMap(\.output) }) { window.displayChanged() } }
+
     /// What is on the screen, as a PNG file.
     package func png() throws -> [UInt8] { try capture().png(isUpright: true) }
 }

@@ -23,7 +23,8 @@ protocol OverlayHardware: AnyObject, Sendable {
 ///
 /// The memory of it all has a limit, ``memoryLimit(width:height:)``: two buffers for each plane, so that none is drawn into while it is
 /// scanned out, and a third where there is room, with which an overlay that changes at every vblank is shown a vblank sooner. An overlay
-/// that would need more is blended. One that fills the screen (``Overlay/fillsScreen``) may have three buffers of its size.
+/// that would need more is blended. One that fills the screen (``Overlay/fillsScreen``) may have three buffers of its size. Other
+/// players' pictures (``Overlay/isOfPlayers``) do not count.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class OverlayPlanes: @unchecked Sendable {
@@ -74,7 +75,7 @@ final class OverlayPlanes: @unchecked Sendable {
         let free =
             overlay.fillsScreen
             ? 3 * overlay.width * overlay.height * 4
-            : Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount
+            : Self.memoryLimit(width: overlay.width, height: overlay.height) - overlay.byteCount + overlay.playersByteCount
         var reason = "no plane takes drawn pictures"
         for choice in choices(planner, takesCursor: takesCursor) {
             guard let regions = regions(choice, overlay) else {

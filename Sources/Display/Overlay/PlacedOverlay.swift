@@ -28,6 +28,8 @@ struct PlacedOverlay: Sendable {
     let width: Int, height: Int
     /// Whether it may have planes as large as the screen (``Overlay/fillsScreen``).
     private(set) var fillsScreen = false
+    /// Whether pictures that hide what is beneath them are other players' (``Overlay/isOfPlayers``).
+    private(set) var isOfPlayers = false
     private var lastStamp: UInt64 = 0
 
     /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is rotated by `rotation`.
@@ -37,7 +39,7 @@ struct PlacedOverlay: Sendable {
     init(_ overlay: Overlay, rotation: Rotation, width: Int, height: Int, before: PlacedOverlay?) {
         self.init(rotation: rotation, width: width, height: height)
         lastStamp = before?.lastStamp ?? 0
-        fillsScreen = overlay.fillsScreen
+        (fillsScreen, isOfPlayers) = (overlay.fillsScreen, overlay.isOfPlayers)
         let canvas = rotation.swapsAxes ? (height, width) : (width, height)
         for picture in overlay.pictures {
             let (weight, surface) = (UInt32(PixelBlend.weight(picture.alpha)), picture.surface)
@@ -75,6 +77,9 @@ struct PlacedOverlay: Sendable {
         (rear.pictures, front.pictures) = (Array(pictures.prefix(count)), Array(pictures.dropFirst(count)))
         return (rear, front)
     }
+
+    /// Bytes that other players' pictures take: their own, and of three buffers of planes.
+    var playersByteCount: Int { isOfPlayers ? pictures.reduce(0) { $0 + ($1.isOpaque ? $1.place.area * 16 : 0) } : 0 }
 
     /// Bytes of ordinary memory that it keeps alive, the surfaces' own among them.
     var byteCount: Int {

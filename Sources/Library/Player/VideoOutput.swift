@@ -23,14 +23,13 @@ public final class VideoOutput: Sendable {
         var first: Int?
         var presenting: PlaybackEngine?
         /// What windows show, in the order in which they came.
-        var windows: [(number: Int, output: any WindowSceneOutput, picture: Overlay.Picture?)] = []
+        var windows: [(number: Int, picture: Overlay.Picture?)] = []
         var overlay: [OverlayPicture] = []
         var isClosed = false
     }
 
     package let engine: any SharedSceneOutput
     private let state = Mutex(State())
-    private let lastVblank = LastVblank()
     private let owner = DisplayOwner()
 
     /// The output of an engine's.
@@ -89,7 +88,9 @@ public final class VideoOutput: Sendable {
         state.withLock { state in
             body(&state)
             // With the lock held, so that of two changes the later one is the last.
-            state.presenting?.setOverlay(Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine)))
+            var overlay = Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine))
+            overlay.isOfPlayers = state.windows.contains { $0.picture != nil }
+            state.presenting?.setOverlay(overlay)
         }
     }
 
@@ -102,18 +103,18 @@ public final class VideoOutput: Sendable {
             let number = state.lastNumber
             if state.first == nil {
                 state.first = number
-                let output = WatchedOutput(engine, lastVblank, number, owner) { [weak self] in
-                    self?.state.withLock { $0.windows.map(\.output) }.forEach { $0.displayChanged() }
-                }
+                let output = OwnedOutput(engine, number, owner)
                 return Connection(number: number, output: output, leave: { output.leave() })
             }
-            let window = engine.makeWindow(vblank: { [lastVblank] in lastVblank.time }) { [weak self] picture in
-                self?.change { state in
-                    guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
-                    state.windows[index].picture = picture
-                }
-            }
-            state.windows.append((number, window, nil))
+            let window = engine.makeWindow(
+                background: nil,
+                show: { [weak self] picture in
+                    self?.change { state in
+                        guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
+                        state.windows[index].picture = picture
+                    }
+                }, measured: { _ in })
+            state.windows.append((number, nil))
             return Connection(number: number, output: window)
         }
     }
@@ -131,16 +132,4 @@ public final class VideoOutput: Sendable {
             state.windows.removeAll { $0.number == connection.number }
         }
     }
-}
-
-/// When the last vblank was that something was seen to change at.
-final class LastVblank: Sendable {
-    private let nanoseconds = Atomic<Int64>(0)
-
-    var time: HostTime? {
-        let value = nanoseconds.load(ordering: .relaxed)
-        return value == 0 ? nil : HostTime(nanoseconds: value)
-    }
-
-    func note(_ time: HostTime) { nanoseconds.store(time.nanoseconds, ordering: .relaxed) }
 }

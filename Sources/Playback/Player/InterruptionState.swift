@@ -118,10 +118,7 @@ extension PlaybackEngine {
         case .setGain(let gain):
             let isLouder = gain >= 1
             let time = isLouder ? AudioSession.fadeTime.up : AudioSession.fadeTime.down
-            pipeline.withLock { pipeline in
-                pipeline.loudness.interruptionGain = gain
-                audio.setGain(pipeline.loudness.gain, over: time)
-            }
+            setLoudness(over: time) { $0.interruptionGain = gain }
         case .pause: setPlaying(at: nil) { playback, _ in playback.pause() }
         case .play: setPlaying(at: nil) { $0.play(canReplay: $1) }
         }

@@ -38,6 +38,8 @@ struct Pipeline: ~Copyable {
     /// How a live stream is played; nil of anything else.
     var livePace: LivePace? { didSet { statistics.streamLatency = livePace?.latency } }
     var loudness: Loudness
+    /// Who is told when that changes (``PlaybackEngine/followGain(_:)``).
+    var gainFollower: (@Sendable (_ gain: Double, _ time: MediaTime?) -> Void)?
     /// Which programs interrupt the sound.
     var interruption: InterruptionState
     /// How the pictures of items are fitted of which that has changed since they came onto the list.
@@ -469,6 +471,8 @@ struct Loudness: Hashable, Sendable {
     var isMuted: Bool
     /// What an interruption leaves of the amplitude.
     var interruptionGain = 1.0
+    /// What another player, which this one belongs to, has it be (``PlaybackEngine/setMasterGain(_:over:)``).
+    var masterGain = 1.0
 
     init(volume: Double = 1, isMuted: Bool = false) {
         self.volume = volume.isFinite ? min(max(volume, 0), 1) : 0
@@ -476,5 +480,5 @@ struct Loudness: Hashable, Sendable {
     }
 
     /// Amplitude as a factor.
-    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) * interruptionGain }
+    var gain: Double { isMuted ? 0 : AudioQueue.gain(ofVolume: volume) * interruptionGain * masterGain }
 }

@@ -17,12 +17,24 @@ extension PlaybackEngine {
     }
 
     /// Changes loudness as one step, so that what several threads ask for adds up.
-    func setLoudness(_ change: (inout Loudness) -> Void) {
+    func setLoudness(over time: MediaTime? = nil, _ change: (inout Loudness) -> Void) {
         pipeline.withLock { pipeline in
             change(&pipeline.loudness)
-            audio.setGain(pipeline.loudness.gain)
+            let gain = pipeline.loudness.gain
+            audio.setGain(gain, over: time)
+            pipeline.gainFollower?(gain, time)
         }
     }
+
+    /// Has `follower` told the amplitude of all that is heard, as a factor, now and whenever it changes, with how long that takes. It is called with a lock held, and
+    /// must not call this player.
+    package func followGain(_ follower: @escaping @Sendable (_ gain: Double, _ time: MediaTime?) -> Void) {
+        pipeline.withLock { $0.gainFollower = follower }
+        setLoudness { _ in }
+    }
+
+    /// Multiplies the amplitude of all that is heard: for a player that belongs to another one.
+    package func setMasterGain(_ gain: Double, over time: MediaTime?) { setLoudness(over: time) { $0.masterGain = gain } }
 
     /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on: within half a second, or
     /// with the seventh frame from now where seven last longer; within a second of an item that is only sound.

@@ -7,6 +7,8 @@ import KioskVocabulary
 package struct Overlay: Sendable, Equatable {
     /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:order:at:)``).
     package enum Order: Int, CaseIterable, Sendable {
+        /// The pictures of other players, each in its part of the display.
+        case zones
         /// Texts and pictures of the item, which change with its pictures (``SubtitleTimeline``).
         case subtitles
         /// Texts, clocks and pictures that an operator has put there.
@@ -47,6 +49,8 @@ package struct Overlay: Sendable, Equatable {
     package var width: Int?, height: Int?
     /// Whether it covers all of the screen, and moves: it may then have planes of that size, three buffers of them.
     package var fillsScreen = false
+    /// Whether its pictures are those of other players, each as large as somebody wants it: they may take as much memory as that needs.
+    package var isOfPlayers = false
     /// Where on the screen the scene's pictures are. The player's own (``PlaybackEngine/setRegion(_:within:)``), whatever is set here.
     package var region = Region.full
 
@@ -60,6 +64,7 @@ package struct Overlay: Sendable, Equatable {
         let screen = overlays.last { $0.width != nil }
         self.init(pictures: overlays.flatMap(\.pictures), width: screen?.width, height: screen?.height)
         fillsScreen = overlays.contains(where: \.fillsScreen)
+        isOfPlayers = overlays.contains { $0.isOfPlayers && !$0.pictures.isEmpty }
     }
 }
 

@@ -3,33 +3,19 @@ internal import KioskPlayback
 internal import KioskVocabulary
 internal import Synchronization
 
-/// The display as the player has it that came first. It tells the windows over that player's picture when vblanks are, and when the display
-/// has changed.
-final class WatchedOutput: SceneOutput {
+/// The display as the player has it that came first, once the player before has ended.
+final class OwnedOutput: SceneOutput {
     private let output: any SceneOutput
-    private let vblank: LastVblank
     private let number: Int
     private let owner: DisplayOwner
     private let hasLeft = Atomic(false)
-    private let onChange: @Sendable () -> Void
 
     /// `number` is the connection's.
-    init(
-        _ output: any SceneOutput, _ vblank: LastVblank, _ number: Int, _ owner: DisplayOwner,
-        onChange: @escaping @Sendable () -> Void
-    ) {
-        (self.output, self.vblank, self.number, self.owner, self.onChange) = (output, vblank, number, owner, onChange)
+    init(_ output: any SceneOutput, _ number: Int, _ owner: DisplayOwner) {
+        (self.output, self.number, self.owner) = (output, number, owner)
     }
 
-    func wait(until deadline: HostTime?) -> SceneOutputEvent {
-        let event = output.wait(until: deadline)
-        switch event {
-        case .flipped(let flip): vblank.note(flip.time)
-        case .changed: onChange()
-        default: break
-        }
-        return event
-    }
+    func wait(until deadline: HostTime?) -> SceneOutputEvent { output.wait(until: deadline) }
 
     /// Waits for the player before to have ended, too.
     func waitUntilOpen() {

@@ -1,13 +1,12 @@
-internal import KioskMedia
-internal import KioskPlatform
-internal import KioskPlayback
-internal import Synchronization
+import KioskMedia
+import KioskPlatform
+import Synchronization
 
 /// Mixes what several players have to be heard: it renders for one output, and is for each of them what the output is to one.
 ///
 /// Each player's queue counts its own frames from when it came; where the card is, and what was rendered and not heard, is told to all, so that
 /// all have one clock. A pause or a seek of one interrupts the card: the others render again what they have been given back.
-final class PlayerMixer: AudioRenderer {
+final class SoundMixer: AudioRenderer {
     private struct Member {
         var number: Int
         var renderer: any AudioRenderer
@@ -79,5 +78,65 @@ final class PlayerMixer: AudioRenderer {
 
     func report(unheard: Int, at time: HostTime) {
         state.withLock { state in for member in state.members { member.renderer.report(unheard: unheard, at: time) } }
+    }
+}
+
+/// A sound card that several players have at the same time, by a ``SoundMixer``.
+///
+/// It goes on, in silence, when the last player has gone, until it is ended (``stop(by:)``) or nobody has it any more.
+package final class SharedSound: Sendable {
+    package let output: any PCMOutput
+    private let mixer: SoundMixer
+    private let hasEnded = Atomic(false)
+
+    /// Shares `output`, which nobody has started.
+    package init(_ output: any PCMOutput) {
+        self.output = output
+        mixer = SoundMixer(output.format)
+    }
+
+    /// A player's own way to the card.
+    package func connect() -> any PCMOutput { MixedOutput(self, output, mixer) }
+
+    /// Ends it, once all players have been stopped; false where that takes longer.
+    @discardableResult
+    package func stop(by deadline: HostTime = .now + .seconds(4)) -> Bool {
+        if !mixer.hasStarted || hasEnded.exchange(true, ordering: .relaxed) { return true }
+        return output.stop(by: deadline)
+    }
+
+    deinit { stop() }
+}
+
+/// A player's way to a card that others may have, too.
+private final class MixedOutput: PCMOutput {
+    // Held, as the card may end with the last who has it.
+    private let owner: SharedSound
+    private let output: any PCMOutput
+    private let mixer: SoundMixer
+    private let number = Mutex<Int?>(nil)
+
+    init(_ owner: SharedSound, _ output: any PCMOutput, _ mixer: SoundMixer) {
+        (self.owner, self.output, self.mixer) = (owner, output, mixer)
+    }
+
+    var format: AudioFormat { output.format }
+    var name: String { output.name }
+    var underruns: Int { output.underruns }
+
+    func start(_ renderer: any AudioRenderer) {
+        let (added, isFirst) = mixer.add(renderer)
+        number.withLock { $0 = added }
+        if isFirst { output.start(mixer) }
+    }
+
+    func interrupt() { output.interrupt() }
+    func standIn() { output.standIn() }
+
+    func stop(by deadline: HostTime) -> Bool {
+        guard let number = number.withLock({ $0.take() }) else { return true }
+        mixer.remove(number)
+        output.interrupt()
+        return true
     }
 }

@@ -1,10 +1,9 @@
 import KioskMedia
 import KioskPlatform
-import KioskPlayback
 import Synchronization
 import Testing
 
-@testable import KioskPlayer
+@testable import KioskPlayback
 
 /// Renders one value, and counts what it is told.
 private final class Voice: AudioRenderer {
@@ -23,8 +22,8 @@ private final class Voice: AudioRenderer {
     func report(unheard: Int, at time: HostTime) { reports.add(1, ordering: .relaxed) }
 }
 
-@Suite struct PlayerMixerTests {
-    private let mixer = PlayerMixer(AudioFormat(sampleRate: 48_000, channelCount: 2))
+@Suite struct SoundMixerTests {
+    private let mixer = SoundMixer(AudioFormat(sampleRate: 48_000, channelCount: 2))
 
     private func render(_ frames: Int) -> Set<Float> {
         var samples = [Float](repeating: 9, count: frames * 2)

@@ -1,0 +1,67 @@
+// [[zone]].
+import KioskVocabulary
+
+extension Configuration {
+    /// `[[zone]]`: a part of the display with a playlist of its own.
+    package struct Zone: Hashable, Sendable {
+        package var name = ""
+        package var region = Region.full
+        /// nil is that of `[display]`, as of the others that can be nil.
+        package var gravity: VideoGravity?
+        package var background: Color?
+        /// 0…100; nothing of a zone with 0 is decoded but its pictures.
+        package var volume = 0
+        package var onTap: Command?
+        package var playlist: [PlaylistEntry] = []
+
+        package init() {}
+
+        /// Whether a touch on it is its own.
+        package var takesTaps: Bool { onTap != nil || playlist.contains { $0.onTap != nil || $0.waitsForTap == true } }
+    }
+
+    /// What a player of `zone` alone would be told: that it has the display's region, the playlist and the loudness of the zone.
+    package func configuration(of zone: Zone) -> Configuration {
+        var own = self
+        (own.playlist, own.programs, own.timers, own.overlays, own.zones) = (zone.playlist, [], [], [], [])
+        if zone.volume == 0 { for index in own.playlist.indices { own.playlist[index].audioTrack = .off } }
+        (own.display.region, own.display.gravity) = (zone.region, zone.gravity ?? display.gravity)
+        own.display.background = zone.background ?? display.background
+        (own.audio.volume, own.audio.isMuted) = (zone.volume, false)
+        (own.playback.usb, own.playback.fallback) = (.off, nil)
+        return own
+    }
+}
+
+extension Configuration.Zone: TableRow {
+    static let identity: String? = "name"
+
+    static let keys: [Key<Self>] = keyList {
+        "What the log and kiosk ctl zone call it."
+        Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
+        """
+        Where on the display it is: left, top, width and height in hundredths, as a viewer sees it. It lies over what [display] region shows, and over the zones
+        that are named before it.
+        """
+        Key("region", \.region, .region, example: "\"75 0 25 100\"", missing: "say where it is")
+        "How its pictures are fitted, and what is beside them, or in its place while it has nothing to play. No default: as [display] says. An example:"
+        Key("gravity", \.gravity, .gravity, example: "\"fill\"")
+        Key("background", \.background, .color("#000000"), example: "\"#202020\"")
+        "How loud it is, from 0 to 100, on top of the loudness of all. The sound of a zone with 0 is not decoded."
+        Key("volume", \.volume, .number(in: 0...100))
+        """
+        What a tap on it does: a command as in [input.keys], such as "zone news next" or "play demo/details.mp4", which the main playlist plays. So do on-tap
+        and wait-for of its items. No default: a tap on it is one like any other, unless its items say something of taps. An example:
+        """
+        Key(
+            "on-tap", \.onTap,
+            .command(otherwise: "leave it out for what a tap does elsewhere") { CommandWords(folder: $0, resumesByDefault: true) },
+            example: "\"zone news next\"")
+        "What it plays: [[zone.playlist]] has the keys of [[playlist]], and belongs to the [[zone]] above it."
+        Key(list: "zone.playlist", \.playlist, explainedIn: "playlist")
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        if row.playlist.isEmpty { table.require("playlist", "say what it plays: [[zone.playlist]]") }
+    }
+}

@@ -1,0 +1,78 @@
+import Bed
+import Foundation
+import TestSupport
+import Testing
+
+extension BedTests {
+    /// Parts of the display that have a playlist of their own each.
+    @Suite struct Zones {
+        private static let size = (width: 1600, height: 900)
+        private static let seconds = Proof.isThorough ? 110 : 20
+
+        /// A part of the display that is read, and whether the display has planes for zones.
+        struct Case: Sendable, CustomTestStringConvertible {
+            var part: String, overlays: Int
+            var testDescription: String { "\(part), \(overlays) planes" }
+        }
+        /// The cheapest that reads each part once first.
+        private static let cases = [("main", 0), ("thirty", 0), ("sixty", 2), ("main", 2), ("thirty", 2), ("sixty", 0)].map {
+            Case(part: $0.0, overlays: $0.1)
+        }
+
+        /// Two videos and stills beside the main one, each of which comes round once a second: in the same run, in virtual time, read three times.
+        @Test(arguments: Proof.some(cases, 3)) func `the seams of each are clean`(_ at: Case) async throws {
+            let clips = [
+                "main": try BedGallery.clip("loop30", frames: 30, frameRate: 30),
+                "thirty": try BedGallery.clip("other30", frames: 30, from: 1001, frameRate: 30),
+                "sixty": try BedGallery.clip("other60", frames: 60, from: 1001, frameRate: 60),
+            ]
+            let still = try BedGallery.path("corners.png")
+            let (width, height) = (Self.size.width / 2, Self.size.height / 2)
+            let places = ["main": (0, 0), "thirty": (width, 0), "sixty": (0, height)]
+            let socket = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock"
+            defer { unlink(socket) }
+            let tables = """
+                source = "\(clips["main"]!.path)"
+                [[zone]]
+                name = "thirty"
+                region = "50 0 50 50"
+                [[zone.playlist]]
+                source = "\(clips["thirty"]!.path)"
+                [[zone]]
+                name = "sixty"
+                region = "0 50 50 50"
+                [[zone.playlist]]
+                source = "\(clips["sixty"]!.path)"
+                [[zone]]
+                name = "stills"
+                region = "50 50 50 50"
+                [[zone.playlist]]
+                source = "\(still)"
+                duration = 1
+                """
+            let configuration = KioskConfiguration(
+                display: "gravity = \"stretch\"\nregion = \"0 0 50 50\"", control: "socket = \"\(socket)\"", playlist: [tables])
+            let machine = Machine {
+                ($0.time, $0.overlays, $0.readsTopmost) = (.free, at.overlays, at.part != "main")
+                $0.mode = Machine.Mode(width: Self.size.width, height: Self.size.height)
+            }
+            let place = places[at.part]!
+            let clip = clips[at.part]!
+            let record = try await Bed.run(
+                "zones", for: .seconds(Self.seconds), playing: [clip], .kiosk(configuration), on: machine,
+                area: Vblank.Rectangle(x: place.0, y: place.1, width: width, height: height)
+            ) { at in
+                at(Double(Self.seconds) - 0.5, .shell("$(readlink /proc/$PLAYER/exe) ctl --json --socket \(socket) zone"), "zones")
+            }
+            #expect(record.seams.count >= Self.seconds - 2 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
+            #expect(record.wrongHolds == [])
+            #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0 && record.status == 0)
+            let told = record.outputs["zones"] ?? ""
+            #expect(told.count(of: "\"late\":0") == 3 && told.count(of: "\"dropped\":0") == 3, "\(told)")
+        }
+    }
+}
+
+extension String {
+    fileprivate func count(of text: String) -> Int { components(separatedBy: text).count - 1 }
+}
