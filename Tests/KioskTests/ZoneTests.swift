@@ -75,7 +75,7 @@ import Testing
         let kiosk = try KioskProcess(["--config", configuration])
         #expect(eventually(120) { FileManager.default.fileExists(atPath: socket) })
         // One that has nothing to play shows its background, and hurts no other.
-        #expect(shows([0xff0000, 0x0000ff, 0x804020, 0xff0000]), "\(try quarters() ?? []), \(kiosk.errors)")
+        #expect(shows([0xff0000, 0x0000ff, 0x804020, 0xff0000]), "\((try? quarters()) ?? []), \(kiosk.errors)")
         #expect(kiosk.waits(for: "zone broken: nothing on the playlist can be played"))
         #expect(kiosk.waits(for: "zone top right: 160×90 pixels at 160,0, silent"))
 
@@ -91,12 +91,12 @@ import Testing
         try FileManager.default.copyItem(atPath: try color("white", "0xffffff"), toPath: folder.path + "/new.png")
         let second = zone("below", "50 50 50 50", "", folder.path + "/new.png")
         _ = try folder.file("test.conf", try text(zone("top right", "50 0 50 50", "", white) + second))
-        #expect(shows([0xff0000, 0xffffff, 0xffffff, 0xff0000]), "\(try quarters() ?? [])")
+        #expect(shows([0xff0000, 0xffffff, 0xffffff, 0xff0000]), "\((try? quarters()) ?? [])")
         // Moved, and gone.
         _ = try folder.file("test.conf", try text(zone("top right", "0 50 50 50", "", white)))
-        #expect(shows([0xff0000, 0x000000, 0x000000, 0xffffff]), "\(try quarters() ?? [])")
+        #expect(shows([0xff0000, 0x000000, 0x000000, 0xffffff]), "\((try? quarters()) ?? [])")
         _ = try folder.file("test.conf", try text(""))
-        #expect(shows([0xff0000, 0x000000, 0x000000, 0xff0000]), "\(try quarters() ?? [])")
+        #expect(shows([0xff0000, 0x000000, 0x000000, 0xff0000]), "\((try? quarters()) ?? [])")
         #expect(kiosk.end() == 0)
         #expect(!kiosk.errors.contains("does not answer"), "\(kiosk.errors)")
     }

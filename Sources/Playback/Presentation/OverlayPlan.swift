@@ -73,7 +73,8 @@ struct OverlayPlan: Sendable {
     private var stepWhileNothingIsDue: Step {
         // Playing goes on with it: what has been seen of an overlay must not give way to what was before.
         if let first, first.isStale, isPlaying || first.isOlder { return hasBuffer ? .renew(0) : .none }
-        if isPlaying { return .none }
+        // A still may stand for hours before anything follows it.
+        if isPlaying, first != nil || hasQueued { return .none }
         if screenIsStale {
             if hasBuffer { return .repaint }
             // Of two buffers the other one is all there is.

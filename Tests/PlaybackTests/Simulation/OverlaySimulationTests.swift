@@ -169,4 +169,15 @@ import Testing
         #expect(outcome.violations == [] && outcome.overlays.last?.value == 3)
         #expect(outcome.shown.count > 50)
     }
+
+    /// A still stands for an hour, and nothing follows it for as long.
+    @Test(arguments: Scenario.OverlayWay.allCases) func overAStill(way: Scenario.OverlayWay) {
+        var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 9), pauses: false)
+        scenario.clips = [.init(edges: [0, 3600], rate: 1.0 / 3600)]
+        scenario.overlays = [(2, 3), (4, 5)]
+        scenario.seconds = 6
+        let outcome = SimulatedPlayback.run(scenario)
+        #expect(outcome.violations == [] && outcome.overlays.last?.value == 5, "\(outcome.overlays)")
+        #expect(outcome.overlays.contains { $0.value == 3 })
+    }
 }
