@@ -91,6 +91,9 @@ import Testing
         try FileManager.default.copyItem(atPath: try color("white", "0xffffff"), toPath: folder.path + "/new.png")
         let second = zone("below", "50 50 50 50", "", folder.path + "/new.png")
         _ = try folder.file("test.conf", try text(zone("top right", "50 0 50 50", "", white) + second))
+        // What is on the screen is shown to its end.
+        #expect(shows([0xff0000, 0x00ff00, 0xffffff, 0xff0000]), "\((try? quarters()) ?? [])")
+        #expect(try ctl("zone", "top right", "next").status == 0)
         #expect(shows([0xff0000, 0xffffff, 0xffffff, 0xff0000]), "\((try? quarters()) ?? [])")
         // Moved, and gone.
         _ = try folder.file("test.conf", try text(zone("top right", "0 50 50 50", "", white)))
