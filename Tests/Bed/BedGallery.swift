@@ -49,6 +49,19 @@ package enum BedGallery {
         return clip
     }
 
+    /// A second of 880 Hz, without a picture.
+    package static func whistle() throws -> String {
+        let path = try folder.get() + "/whistle.wav"
+        drawing.lock()
+        defer { drawing.unlock() }
+        if FileManager.default.fileExists(atPath: path) { return path }
+        let draft = path + ".\(getpid()).wav"
+        let sine = ["-f", "lavfi", "-i", "sine=f=880:r=48000:d=1", "-ac", "2"]
+        let outcome = try Outcome.of(["/usr/bin/env", "ffmpeg", "-nostdin", "-loglevel", "error"] + sine + ["-y", draft])
+        guard outcome.status == 0, rename(draft, path) == 0 else { throw BedError.failed("ffmpeg: \(outcome.errors)") }
+        return path
+    }
+
     /// A second at 29.97 fps, 30 pictures numbered from `first` on: at its sixteenth, its decoder is made to do what Tests/HostileDecoder calls `deed`.
     package static func hostile(_ deed: String, from first: Int) throws -> String {
         let path = try folder.get() + "/hostile-\(deed)-from-\(first).mp4"

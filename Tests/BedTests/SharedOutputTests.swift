@@ -5,24 +5,10 @@ import Testing
 extension BedTests {
     /// What two players have in common: a sound card, mixed by ALSA's dmix, and a seat with two displays.
     @Suite struct SharedOutputs {
-        /// A second of 880 Hz, by itself.
-        private func whistle() throws -> String {
-            let path = NSTemporaryDirectory() + "kiosk-whistle-\(UUID().uuidString).wav"
-            let ffmpeg = Process()
-            ffmpeg.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            ffmpeg.arguments = [
-                "ffmpeg", "-nostdin", "-loglevel", "error", "-f", "lavfi", "-i", "sine=f=880:r=48000:d=1", "-ac", "2", path,
-            ]
-            try ffmpeg.run()
-            ffmpeg.waitUntilExit()
-            try #require(ffmpeg.terminationStatus == 0)
-            return path
-        }
-
         @Test func `two players share a card, and both are heard`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
-            let (path, other) = (try whistle(), NSTemporaryDirectory() + "kiosk-other-\(UUID().uuidString).conf")
-            defer { for file in [path, other] { unlink(file) } }
+            let (path, other) = (try BedGallery.whistle(), NSTemporaryDirectory() + "kiosk-other-\(UUID().uuidString).conf")
+            defer { unlink(other) }
             let sound = "device = \"hw:Loopback,0,0\"\nmix = true\n"
             try "[display]\nconnector = \"offscreen\"\n[audio]\n\(sound)[[playlist]]\nsource = \"\(path)\"\n".write(
                 toFile: other, atomically: true, encoding: .utf8)

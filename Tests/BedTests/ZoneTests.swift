@@ -70,6 +70,45 @@ extension BedTests {
             let told = record.outputs["zones"] ?? ""
             #expect(told.count(of: "\"late\":0") == 3 && told.count(of: "\"dropped\":0") == 3, "\(told)")
         }
+
+        /// One that has sound is mixed with the main one, and is as loud as that lets it be.
+        @Test func `a zone is heard beside the main playlist`() async throws {
+            let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
+            let socket = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock"
+            defer { unlink(socket) }
+            let tables = """
+                source = "\(clip.path)"
+                [[zone]]
+                name = "loud"
+                region = "75 75 25 25"
+                volume = 100
+                [[zone.playlist]]
+                source = "\(try BedGallery.whistle())"
+                """
+            let configuration = KioskConfiguration(control: "socket = \"\(socket)\"", playlist: [tables])
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
+            let record = try await Bed.run("zone-sound", for: .seconds(11), playing: [clip], .kiosk(configuration), on: machine) { at in
+                func ctl(_ words: String) -> ActionTimeline.Action {
+                    .shell("$(readlink /proc/$PLAYER/exe) ctl --socket \(socket) \(words)")
+                }
+                at(4, ctl("zone loud pause"))
+                at(6, ctl("zone loud play"))
+                at(8, ctl("volume 50"))
+            }
+            let heard = try #require(record.sound)
+            func level(_ frequency: Double, _ from: Double, _ to: Double) -> Double {
+                heard[.seconds(from)..<(.seconds(to))].level(at: frequency)
+            }
+            let both = (level(440, 2, 3.8), level(880, 2, 3.8))
+            #expect(both.0 > 300 && both.1 > 300, "\(both)")
+            let paused = (level(440, 4.5, 5.8), level(880, 4.5, 5.8))
+            #expect(abs(paused.0 / both.0 - 1) < 0.02 && paused.1 < both.1 / 50, "\(paused), of \(both)")
+            // The loudness of the player is that of all.
+            let quieter = (level(440, 9, 10.5), level(880, 9, 10.5))
+            #expect(abs(quieter.0 / both.0 - 0.125) < 0.01 && abs(quieter.1 / both.1 - 0.125) < 0.01, "\(quieter), of \(both)")
+            #expect(record.seams.count >= 9 && record.seams.filter { !$0.isClean } == [] && record.wrongHolds == [], "\(record.seams)")
+            #expect(record.statistics?.dropped == 0 && record.statistics?.late == 0 && record.status == 0)
+        }
     }
 }
 

@@ -84,6 +84,13 @@ import Testing
         let unknown = try ctl("zone", "left", "next")
         #expect(unknown.status == 1 && unknown.errors.contains("there is no zone “left” in kiosk.conf"), "\(unknown)")
         #expect(try ctl("zone", "top right").status == 1)
+
+        // Rotated with the picture that they lie over, and held while the display is off.
+        #expect(try ctl("rotate", "180").status == 0 && shows([0xff0000, 0x00ff00, 0x804020, 0xff0000]))
+        for (order, state) in [("off", "paused"), ("on", "playing")] {
+            #expect(try ctl("display", order).status == 0)
+            #expect(eventually(120) { ((try? ctl("zone"))?.output ?? "").contains("\"name\":\"top right\",\"place\":2,\"seams\":0,\"state\":\"\(state)\"") })
+        }
         let all = try ctl("zone")
         #expect(all.output.contains("top right") && all.output.contains("broken"), "\(all)")
 
