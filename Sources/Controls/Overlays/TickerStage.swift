@@ -29,7 +29,7 @@ struct Ticker: Hashable, Sendable {
 /// one; where it has missed some, the strips are where they would be all the same. The tiles have been drawn before, by thread `overlays`. The player expects an overlay after each
 /// vblank (``PlaybackEngine/expectOverlay(after:)``): a picture that is due brings it along. The thread is there while there are tickers.
 final class TickerStage: Sendable {
-    private struct Lane {
+    private struct PlacedTicker {
         var ticker: Ticker
         var strip: TickerStrip
         var background: Surface
@@ -38,7 +38,7 @@ final class TickerStage: Sendable {
     }
 
     private struct Shared {
-        var lanes: [Lane] = []
+        var placed: [PlacedTicker] = []
         var isRunning = false, isStopped = false
         /// Whether somebody has been told that tiles are missing.
         var hasAsked = false
@@ -61,20 +61,20 @@ final class TickerStage: Sendable {
     /// These are to run and no others; `background` draws what lies behind the text of one. From thread `overlays`.
     func set(_ tickers: [Ticker], background: (Ticker) -> Surface) {
         let begins = shared.signal { shared in
-            shared.lanes = tickers.map { ticker in
-                guard var lane = shared.lanes.first(where: { $0.ticker.name == ticker.name && $0.ticker.looksLike(ticker) }) else {
+            shared.placed = tickers.map { ticker in
+                guard var placed = shared.placed.first(where: { $0.ticker.name == ticker.name && $0.ticker.looksLike(ticker) }) else {
                     let strip = TickerStrip(width: ticker.place.width, isMirrored: ticker.isMirrored)
-                    var lane = Lane(ticker: ticker, strip: strip, background: background(ticker))
-                    lane.strip.setTexts(ticker.texts, margin: 0)
-                    return lane
+                    var placed = PlacedTicker(ticker: ticker, strip: strip, background: background(ticker))
+                    placed.strip.setTexts(ticker.texts, margin: 0)
+                    return placed
                 }
-                if lane.ticker.pace != ticker.pace { (lane.count, lane.distance) = (0, 0) }
-                lane.ticker = ticker
-                lane.strip.setTexts(ticker.texts, margin: 4 * ticker.pace.pixels)
-                return lane
+                if placed.ticker.pace != ticker.pace { (placed.count, placed.distance) = (0, 0) }
+                placed.ticker = ticker
+                placed.strip.setTexts(ticker.texts, margin: 4 * ticker.pace.pixels)
+                return placed
             }
-            defer { if !shared.lanes.isEmpty { shared.isRunning = true } }
-            return !shared.lanes.isEmpty && !shared.isRunning && !shared.isStopped
+            defer { if !shared.placed.isEmpty { shared.isRunning = true } }
+            return !shared.placed.isEmpty && !shared.isRunning && !shared.isStopped
         }
         if begins { Thread("ticker", realtimePriority: 5) { [self] in run() }.detach() }
     }
@@ -84,23 +84,26 @@ final class TickerStage: Sendable {
         shared.withLock { $0.hasAsked = false }
         while true {
             let missing = shared.withLock { shared in
-                shared.lanes.lazy.compactMap { lane in lane.strip.need(ahead: Self.ahead(lane)).map { (lane.ticker, $0) } }.first
+                shared.placed.lazy.compactMap { placed in placed.strip.need(ahead: self.ahead(placed)).map { (placed.ticker, $0) } }.first
             }
             guard let (ticker, need) = missing else { return }
             let tile = draw(ticker, need)
             shared.withLock { shared in
-                guard let index = shared.lanes.firstIndex(where: { $0.ticker == ticker }) else { return }
+                guard let index = shared.placed.firstIndex(where: { $0.ticker == ticker }) else { return }
                 if let tile {
-                    shared.lanes[index].strip.append(tile.0, of: need, length: tile.length)
+                    shared.placed[index].strip.append(tile.0, of: need, length: tile.length)
                 } else {
                     // Nothing of it can be seen: it is gone on without.
-                    shared.lanes[index].strip.setTexts(ticker.texts.filter { $0 != need.text }, margin: 0)
+                    shared.placed[index].strip.setTexts(ticker.texts.filter { $0 != need.text }, margin: 0)
                 }
             }
         }
     }
 
-    private static func ahead(_ lane: Lane) -> Int { Int(Double(lane.ticker.pace.distance(after: 60)) * ahead) + TickerStrip.tileWidth }
+    private func ahead(_ placed: PlacedTicker) -> Int {
+        let period = max(screen.mode?.refreshPeriod ?? .milliseconds(16), .milliseconds(2))
+        return placed.ticker.pace.distance(after: Int(Self.ahead / period.seconds)) + TickerStrip.tileWidth
+    }
 
     func stop() { shared.signal { $0.isStopped = true } }
 
@@ -118,14 +121,14 @@ final class TickerStage: Sendable {
             last = vblank
             let (overlay, movesNext, asks, ends) = shared.withLock { shared in
                 var asks = false
-                for index in shared.lanes.indices {
-                    Self.move(&shared.lanes[index], by: steps)
-                    if shared.lanes[index].strip.need(ahead: Self.ahead(shared.lanes[index]) / 2) != nil { asks = true }
+                for index in shared.placed.indices {
+                    Self.move(&shared.placed[index], by: steps)
+                    if shared.placed[index].strip.need(ahead: ahead(shared.placed[index]) / 2) != nil { asks = true }
                 }
-                let ends = shared.lanes.isEmpty || shared.isStopped
+                let ends = shared.placed.isEmpty || shared.isStopped
                 if ends { shared.isRunning = false }
                 defer { if asks { shared.hasAsked = true } }
-                return (Self.overlay(shared.lanes), shared.lanes.contains(where: Self.movesNext), asks && !shared.hasAsked, ends)
+                return (Self.overlay(shared.placed), shared.placed.contains(where: Self.movesNext), asks && !shared.hasAsked, ends)
             }
             if asks { needsTiles() }
             if ends { return player.setOverlay(Overlay(), order: .ticker) }
@@ -139,23 +142,25 @@ final class TickerStage: Sendable {
         }
     }
 
-    private static func move(_ lane: inout Lane, by steps: Int) {
-        lane.count += min(steps, 1 << 20)
-        let distance = lane.ticker.pace.distance(after: lane.count)
-        lane.strip.move(by: distance - lane.distance)
-        lane.distance = distance
+    private static func move(_ placed: inout PlacedTicker, by steps: Int) {
+        placed.count += min(steps, 1 << 20)
+        let distance = placed.ticker.pace.distance(after: placed.count)
+        placed.strip.move(by: distance - placed.distance)
+        placed.distance = distance
     }
 
     /// Whether it is elsewhere at the next vblank.
-    private static func movesNext(_ lane: Lane) -> Bool { lane.ticker.pace.distance(after: lane.count + 1) != lane.distance }
+    private static func movesNext(_ placed: PlacedTicker) -> Bool {
+        placed.ticker.pace.distance(after: placed.count + 1) != placed.distance
+    }
 
-    private static func overlay(_ lanes: [Lane]) -> Overlay {
-        let pictures = lanes.flatMap { lane in
-            let (ticker, alpha) = (lane.ticker, Double(lane.ticker.look.opacity) / 100)
+    private static func overlay(_ all: [PlacedTicker]) -> Overlay {
+        let pictures = all.flatMap { placed in
+            let (ticker, alpha) = (placed.ticker, Double(placed.ticker.look.opacity) / 100)
             // It is as large as what is seen, so the plane stays where it is.
-            let background = Overlay.Picture(surface: lane.background, x: ticker.place.x, y: ticker.place.y, alpha: alpha)
-            return [background] + lane.strip.pictures(in: ticker.place, alpha: alpha)
+            let background = Overlay.Picture(surface: placed.background, x: ticker.place.x, y: ticker.place.y, alpha: alpha)
+            return [background] + placed.strip.pictures(in: ticker.place, alpha: alpha)
         }
-        return Overlay(pictures: pictures, width: lanes.first?.ticker.width, height: lanes.first?.ticker.height)
+        return Overlay(pictures: pictures, width: all.first?.ticker.width, height: all.first?.ticker.height)
     }
 }
