@@ -356,18 +356,30 @@ package struct CommandTable: Sendable {
             .required("track", .track, "Which one, or none of them."),
             optionalItem, answer: ["track": "what was asked for"]
         ) { .select($1, of: $0, in: $2) }
-        bind(
-            "audio-track",
-            .argument("a language, a number or \"off\", as in \"audio-track de\"") {
-                TrackChoice($0).map { .player(.selectAudioTrack($0)) }
-            })
-        bind("next-audio-track", .plain(.player(.nextAudioTrack)))
-        bind(
-            "subtitle-track",
-            .argument("a language, a number or \"off\", as in \"subtitle-track de\"") {
-                TrackChoice($0).map { .player(.selectSubtitleTrack($0)) }
-            })
-        bind("next-subtitle-track", .plain(.player(.nextSubtitleTrack)))
+        add(
+            "audio-track", "Plays another sound track of the item on the screen, in its later showings, too.",
+            .required("track", .track, "Which one, or none of them."), answer: ["track": "what was asked for"],
+            bound: [
+                .argument("a language, a number or \"off\", as in \"audio-track de\"") {
+                    TrackChoice($0).map { .player(.selectAudioTrack($0)) }
+                }
+            ]
+        ) { .select($0, of: .audio, in: nil) }
+        add(
+            "next-audio-track", "Plays the sound track after the present one; after the last the first.", .player(.nextAudioTrack),
+            answer: .place)
+        add(
+            "subtitle-track", "Shows other subtitles of the item on the screen, or none, in its later showings, too.",
+            .required("track", .track, "Which ones, or none of them."), answer: ["track": "what was asked for"],
+            bound: [
+                .argument("a language, a number or \"off\", as in \"subtitle-track de\"") {
+                    TrackChoice($0).map { .player(.selectSubtitleTrack($0)) }
+                }
+            ]
+        ) { .select($0, of: .subtitle, in: nil) }
+        add(
+            "next-subtitle-track", "Shows the subtitles after the present ones; after the last none.", .player(.nextSubtitleTrack),
+            answer: .place)
         add(
             "chapters", "Lists the chapters of an item that has been opened.", optionalItem,
             answer: [
