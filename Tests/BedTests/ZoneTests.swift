@@ -6,7 +6,7 @@ import Testing
 extension BedTests {
     /// Parts of the display that have a playlist of their own each.
     @Suite struct Zones {
-        private static let size = (width: 1600, height: 900)
+        private static let size = (width: 1280, height: 720)
         private static let seconds = Proof.isThorough ? 110 : 20
 
         /// A part of the display that is read, and whether the display has planes for zones.
