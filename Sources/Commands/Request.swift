@@ -73,7 +73,7 @@ package enum ItemName: Hashable, Sendable, CustomStringConvertible {
 
 /// What a client that observes is told of.
 package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
-    case status, item, time, display, audio, failure, export, record
+    case status, item, time, subtitle, display, audio, failure, export, record
 
     /// What its events say.
     package var text: String {
@@ -81,6 +81,8 @@ package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
         case .status: "`state` has changed: \"playing\", \"paused\" or \"waiting\"; `ended` with the playlist"
         case .item: "another showing of an item has begun: `item`, `seam` where it followed without a jump, `late` in vblanks"
         case .time: "`time`, `duration` and `item`, once a second and whenever something happens"
+        case .subtitle:
+            "a subtitle that is text, a moment before it is seen: its `text`, `start` and `end`, in seconds of the `item`"
         case .display: "`display` has come, gone or changed: its name and mode, or null"
         case .audio: "`audio` is another sound device, or why there is none"
         case .export:

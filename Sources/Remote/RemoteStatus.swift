@@ -104,7 +104,14 @@ extension RemoteControl {
             case .itemFailed(let item, let message):
                 socket.publish(.failure, ["message": message.withoutCredentials.json, "item": Self.describe(item, of: player)])
             case .nothingPlayable: socket.publish(.failure, ["message": .string("nothing on the playlist can be played")])
-            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .subtitle: break
+            case .subtitle(let item, let text, let start, let end):
+                socket.publish(
+                    .subtitle,
+                    [
+                        "text": text.json, "start": Self.seconds(start), "end": Self.seconds(end),
+                        "item": Self.describe(item, of: player),
+                    ])
+            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded: break
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in
