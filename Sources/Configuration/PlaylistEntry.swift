@@ -126,6 +126,7 @@ extension PlaylistEntry: TimedRow {
 
     static func check(_ row: inout Self, _ table: TableReader) {
         table.require(row.end, after: row.start ?? .zero)
+        if row.onTap?.isTap == true { table.complain("a tap that does what a tap does has no end", about: "on-tap") }
         checkTime(row, table)
     }
 

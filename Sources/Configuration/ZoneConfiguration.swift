@@ -62,6 +62,12 @@ extension Configuration.Zone: TableRow {
     }
 
     static func check(_ row: inout Self, _ table: TableReader) {
+        if row.onTap?.isTap == true { table.complain("a tap that does what a tap does has no end", about: "on-tap") }
         if row.playlist.isEmpty { table.require("playlist", "say what it plays: [[zone.playlist]]") }
     }
+}
+
+extension Command {
+    /// Whether it does what a tap on a zone does.
+    var isTap: Bool { if case .program(.zone(_, .tap)) = self { true } else { false } }
 }

@@ -15,7 +15,7 @@ import Synchronization
 /// is something to touch: fonts are some megabytes.
 ///
 /// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
-/// The player calls nobody with its own lock held.
+/// The player calls nobody with its own lock held but who follows its loudness (``PlaybackEngine/followGain(_:)``), who asks nothing here.
 package final class Controls: Sendable {
     private struct Shared {
         var state: ControlsState

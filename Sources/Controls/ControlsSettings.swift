@@ -11,7 +11,7 @@ package struct ControlsSettings: Hashable, Sendable {
     package var gestures: [GestureName: Command] = [:]
     /// Whether a tap does what the item on the screen has it do.
     package var mayTap = true
-    /// Where a tap is a zone's, the rearmost first.
+    /// The zones, the rearmost first.
     package var zones: [TouchZone] = []
     /// How far a seek step goes.
     package var seekStep = MediaTime.seconds(10)
@@ -27,10 +27,13 @@ package struct ControlsSettings: Hashable, Sendable {
     }
 }
 
-/// A part of the display whose taps are its own.
+/// A part of the display, whose taps may be its own.
 package struct TouchZone: Hashable, Sendable {
     package var name: String
     package var region: Region
+    package var takesTaps: Bool
 
-    package init(name: String, region: Region) { (self.name, self.region) = (name, region) }
+    package init(name: String, region: Region, takesTaps: Bool = true) {
+        (self.name, self.region, self.takesTaps) = (name, region, takesTaps)
+    }
 }

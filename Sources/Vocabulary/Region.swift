@@ -29,7 +29,11 @@ public struct Region: Hashable, Sendable {
 
     /// Whether a point of the display lies in it, each way 0…1.
     package func contains(_ x: Double, _ y: Double) -> Bool {
-        (self.x..<self.x + width).contains(x) && (self.y..<self.y + height).contains(y)
+        // The far edge of the display is in the rectangle that reaches it.
+        func isIn(_ place: Double, _ start: Double, _ length: Double) -> Bool {
+            place >= start && (place < start + length || start + length >= 1)
+        }
+        return isIn(x, self.x, width) && isIn(y, self.y, height)
     }
 
     /// The rectangle that is `share` (0…1) of the way from this one to another.

@@ -178,7 +178,7 @@ extension ControlsSettings {
         theme = configuration.theme
         gestures = configuration.input.gestures
         seekStep = configuration.playback.seekStep
-        zones = configuration.zones.filter(\.takesTaps).map { TouchZone(name: $0.name, region: $0.region) }
+        zones = configuration.zones.map { TouchZone(name: $0.name, region: $0.region, takesTaps: $0.takesTaps) }
         shelf.isOffered = mode != .none && !configuration.shelf.folders.isEmpty
         (shelf.closeAfter, shelf.makesFilms) = (configuration.shelf.closeAfter, configuration.shelf.exportFolder != nil)
         apply(configuration.input.lock)

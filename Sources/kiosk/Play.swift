@@ -3,6 +3,7 @@ import CKioskPlatform
 import Cache
 import Configuration
 import Content
+import Controls
 import Glibc
 import KioskAudioCore
 import KioskDisplayCore
@@ -135,9 +136,12 @@ struct Play: ParsableCommand {
         // What keys and taps play is on no list, and must not fail the visitor who asks for it.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
         // And what is off at present is to be there when its time comes.
-        let scheduled = configuration.schedule.takesAll ? [] : configuration.entries.filter(\.source.isFixed)
-        let others =
-            asked.map { configuration.item(of: $0) } + scheduled.map { $0.resolved(source: $0.source.location, in: configuration) }
+        let scheduled = ([configuration] + configuration.zones.map { configuration.configuration(of: $0) }).flatMap { configuration in
+            (configuration.schedule.takesAll ? [] : configuration.entries.filter(\.source.isFixed)).map {
+                $0.resolved(source: $0.source.location, in: configuration)
+            }
+        }
+        let others = asked.map { configuration.item(of: $0) } + scheduled
         let zones = ZoneWiring(configuration, .init(player: player, display: display, sound: sound, files: cache))
         cache?.start { [player] in player.items.map(\.entry) + zones.items + others }
         if let rate { player.rate = rate }
@@ -219,7 +223,9 @@ struct Play: ParsableCommand {
             expansion.setConfiguration(new, on: schedule.setConfiguration(new))
             interludes.setConfiguration(new)
             shelf.setConfiguration(new)
-            if ConfigurationChange(from: old, to: new).concernsViewers { interaction.setConfiguration(new, keyMap) }
+            if ConfigurationChange(from: old, to: new).concernsViewers || ControlsSettings(old).zones != ControlsSettings(new).zones {
+                interaction.setConfiguration(new, keyMap)
+            }
             remote.setConfiguration(new)
             recording.setConfiguration(new)
             power.setConfiguration(new)
@@ -248,16 +254,16 @@ struct Play: ParsableCommand {
         // that right when the process is gone.
         let hasStopped = Monitor(false)
         ending.begin("the display") { [player, display] in
-            guard player.stopShowing(by: deadline), zones.stop(by: deadline) else { return }
-            display.close()
+            let hasEnded = player.stopShowing(by: deadline)
+            if zones.stopShowing(by: deadline), hasEnded { display.close() }
         }
         ending.begin("programs that are connected") { remote.close() }
         ending.begin("films of the shelf") { shelf.stop() }
         ending.begin("input devices") { interaction.stop() }
         ending.begin("the recording") { recording.close() }
         ending.begin("a file, a network or a sound card") { [player] in
-            let hasEnded = player.stop(by: deadline)
-            if sound.stop(by: deadline), hasEnded { hasStopped.signal { $0 = true } }
+            let hasEnded = [player.stop(by: deadline), zones.stop(by: deadline), sound.stop(by: deadline)]
+            if !hasEnded.contains(false) { hasStopped.signal { $0 = true } }
         }
         StandardErrorLog.show(status: "")
         schedule.stop()

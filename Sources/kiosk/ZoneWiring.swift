@@ -17,6 +17,8 @@ import Synchronization
 /// one's (``DisplayOutput/makeWindow(background:show:measured:)``), and are its layer ``Overlay/Order/zones``: so a zone cannot hold up anything but itself, and its seams
 /// are those of a player. A zone that is heard has the sound card together with the main player (``SharedSound``), and is as loud as that lets it be; one
 /// that is not has time by the monotonic clock, and none of its sound is decoded.
+///
+/// Locks are taken in this order: ``seen``, the main player's, ``state``, a zone's player's.
 final class ZoneWiring: Sendable {
     /// What zones have in common with the main player.
     struct Surroundings: Sendable {
@@ -29,32 +31,31 @@ final class ZoneWiring: Sendable {
     private struct State {
         /// In the order of the file, the rearmost first.
         var zones: [Zone] = []
+        var lastNumber = 0
         var isDark = false
-        /// Whether another program has the main player paused.
+        /// Whether another program has all that is heard stand.
         var isInterrupted = false
         var gain = 1.0
         var hasStarted = false, hasEnded = false
         var perform: (@Sendable (Command) -> Void)?
 
-        var isHeld: Bool { isDark || isInterrupted }
+        func isHeld(_ zone: Zone) -> Bool { isDark || isInterrupted && zone.isHeard }
+        func hold() { for zone in zones { zone.player.setHeld(isHeld(zone)) } }
     }
 
-    /// What is seen of them, by their names.
+    /// What is seen of them, by their numbers.
     private struct Seen {
-        var order: [String] = []
-        var pictures: [String: Overlay.Picture] = [:]
+        var order: [Int] = []
+        var pictures: [Int: Overlay.Picture] = [:]
     }
 
     private let around: Surroundings
-    /// Taken with the main player's lock held (``PlaybackEngine/followGain(_:)``), and ``seen`` before that.
-    private let state: Monitor<State>
-    private let seen: Monitor<Seen>
+    private let state = Monitor(State())
+    private let seen = Monitor(Seen())
 
     init(_ configuration: Configuration, _ around: Surroundings) {
         self.around = around
-        (state, seen) = (Monitor(State()), Monitor(Seen(order: configuration.zones.map(\.name))))
-        let zones = configuration.zones.map { make($0, configuration) }
-        state.withLock { $0.zones = zones }
+        set(configuration.zones.map { make($0, configuration) })
     }
 
     /// The items of all of them.
@@ -67,29 +68,51 @@ final class ZoneWiring: Sendable {
             return state.zones
         }
         for zone in zones { zone.start() }
-        around.player.followGain { [weak self] gain, time in self?.setGain(gain, over: time) }
+        around.player.followGain { [weak self] gain, time in
+            self?.state.withLock { state in
+                state.gain = gain
+                for zone in state.zones { zone.player.setMasterGain(gain, over: time) }
+            }
+        }
         around.player.addObserver { [weak self] event in
             switch event {
-            case .interruptionBegan: self?.hold { $0.isInterrupted = true }
-            case .interruptionEnded: self?.hold { $0.isInterrupted = false }
+            case .interruptionBegan, .interruptionEnded, .statusChanged: self?.lookAtInterruption()
             default: break
             }
         }
     }
 
-    private func make(_ zone: Configuration.Zone, _ configuration: Configuration) -> Zone {
-        let name = zone.name
-        return Zone(zone, configuration, around) { [weak self] picture in self?.change { $0.pictures[name] = picture } }
+    private func make(_ settings: Configuration.Zone, _ configuration: Configuration) -> Zone {
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        return Zone(number, settings, configuration, around) { [weak self] picture, next in
+            self?.change(by: number, next: next) { $0.pictures[number] = picture }
+        }
     }
 
-    /// Changes what is seen of them, and tells the main player.
-    private func change(_ body: (inout Seen) -> Void) {
+    /// These are the zones from now on.
+    private func set(_ zones: [Zone]) {
+        state.withLock { state in
+            state.zones = zones
+            for zone in zones { zone.player.setMasterGain(state.gain, over: nil) }
+            state.hold()
+        }
+        change { $0.order = zones.map(\.number) }
+    }
+
+    /// Changes what is seen of them, and tells the main player. Of a zone that is gone nothing is seen, whatever it still shows.
+    private func change(by number: Int = 0, next: Range<HostTime>? = nil, _ body: (inout Seen) -> Void) {
         seen.withLock { seen in
             body(&seen)
+            seen.pictures = seen.pictures.filter { seen.order.contains($0.key) }
             // With the lock held, so that of two changes the later one is the last.
             var overlay = Overlay(pictures: seen.order.compactMap { seen.pictures[$0] })
             overlay.isOfPlayers = true
-            around.player.setOverlay(overlay, order: .zones)
+            let source = Overlay.Source(.zones, number)
+            around.player.setOverlay(overlay, by: source)
+            if let next { around.player.expectOverlay(in: next, by: source) }
         }
     }
 
@@ -106,40 +129,28 @@ final class ZoneWiring: Sendable {
                 new.append(zone)
             }
         }
+        set(zones)
         for zone in former where !zones.contains(where: { $0 === zone }) { _ = zone.stop(by: .now + .seconds(1)) }
-        let (starts, gain, isHeld) = state.withLock { state in
-            state.zones = zones
-            return (state.hasStarted && !state.hasEnded, state.gain, state.isHeld)
-        }
-        change { seen in
-            seen.order = zones.map(\.settings.name)
-            seen.pictures = seen.pictures.filter { seen.order.contains($0.key) }
-        }
-        if !starts { return }
-        for zone in new {
-            zone.player.setMasterGain(gain, over: nil)
-            zone.player.setHeld(isHeld)
-            zone.start()
-        }
+        if state.withLock({ $0.hasStarted && !$0.hasEnded }) { for zone in new { zone.start() } }
     }
 
     /// The display is off, or on: nothing is played meanwhile.
-    func setDark(_ isDark: Bool) { hold { $0.isDark = isDark } }
-
-    private func hold(_ change: (inout State) -> Void) {
-        let (zones, isHeld) = state.withLock { state in
-            change(&state)
-            return (state.zones, state.isHeld)
+    func setDark(_ isDark: Bool) {
+        state.withLock { state in
+            state.isDark = isDark
+            state.hold()
         }
-        for zone in zones { zone.player.setHeld(isHeld) }
     }
 
-    private func setGain(_ gain: Double, over time: MediaTime?) {
-        let zones = state.withLock { state in
-            state.gain = gain
-            return state.zones
+    /// Where another program has the main player pause, what is heard of zones pauses, too.
+    private func lookAtInterruption() {
+        let player = around.player
+        let isInterrupted = player.isInterrupted && player.pausesForInterruptions && player.snapshot.status == .paused
+        state.withLock { state in
+            guard state.isInterrupted != isInterrupted else { return }
+            state.isInterrupted = isInterrupted
+            state.hold()
         }
-        for zone in zones { zone.player.setMasterGain(gain, over: time) }
     }
 
     /// Does something with the zone of this name; false where there is none.
@@ -154,10 +165,13 @@ final class ZoneWiring: Sendable {
         case .toggle: zone.player.perform(.togglePlayback)
         case .tap:
             let present = zone.player.snapshot
-            if let command = present.onTap ?? (present.waitsForTap ? nil : zone.settings.onTap) {
-                perform?(command)
-            } else if present.waitsForTap {
-                zone.player.perform(.waitEnded)
+            switch present.onTap ?? (present.waitsForTap ? .player(.waitEnded) : zone.settings.onTap) {
+            case .player(.waitEnded)?: zone.player.perform(.waitEnded)
+            // The file has no tap that leads to a tap.
+            case .program(.zone(_, .tap))?, nil: break
+            case .program(.zone(let other, let order))?: self.order(order, of: other)
+            // By a thread of its own: whoever tells of a tap may hold what carries commands out.
+            case let command?: Thread("zone-tap") { perform?(command) }.detach()
             }
         }
         return true
@@ -174,14 +188,21 @@ final class ZoneWiring: Sendable {
         return ["zones": .array(state.withLock { $0.zones }.map(\.status))]
     }
 
+    /// Ends showing, and waits for it until `deadline`: false where the display may still be used by one.
+    func stopShowing(by deadline: HostTime) -> Bool {
+        let zones = end()
+        for zone in zones { zone.player.beginStopping() }
+        return zones.map { $0.player.stopShowing(by: deadline) }.allSatisfy { $0 }
+    }
+
     /// Ends all, and waits for them until `deadline`; false where one has not ended by then.
-    func stop(by deadline: HostTime) -> Bool {
-        let zones = state.withLock { state in
+    func stop(by deadline: HostTime) -> Bool { end().map { $0.stop(by: deadline) }.allSatisfy { $0 } }
+
+    private func end() -> [Zone] {
+        state.withLock { state in
             state.hasEnded = true
             return state.zones
         }
-        for zone in zones { zone.beginStopping() }
-        return zones.map { $0.stop(by: deadline) }.allSatisfy { $0 }
     }
 
     /// One line for each.
@@ -190,45 +211,61 @@ final class ZoneWiring: Sendable {
 
 /// One zone.
 private final class Zone: Sendable {
-    private let present: Monitor<(settings: Configuration.Zone, configuration: Configuration)>
+    /// No other one has it.
+    let number: Int
     let player: PlaybackEngine
+    /// Whether it has the sound card.
+    let isHeard: Bool
+    private let present: Monitor<(settings: Configuration.Zone, configuration: Configuration)>
+    private let window: any WindowSceneOutput
     private let reporter: Reporter
     private let expansion: PlaylistExpansion
     private let schedule: ScheduleWiring
     private let log: Logger
+    private let life = Mutex((hasStarted: false, hasEnded: false))
 
     var settings: Configuration.Zone { present.withLock { $0.settings } }
 
     init(
-        _ settings: Configuration.Zone, _ configuration: Configuration, _ around: ZoneWiring.Surroundings,
-        show: @escaping @Sendable (Overlay.Picture?) -> Void
+        _ number: Int, _ settings: Configuration.Zone, _ configuration: Configuration, _ around: ZoneWiring.Surroundings,
+        show: @escaping @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void
     ) {
         let own = configuration.configuration(of: settings)
-        let log = Logger(label: "zone \(settings.name)")
+        let log = Logger(label: "zone \(settings.name.printable)")
         let loudness = settings.volume > 0 ? "loudness \(settings.volume)" : "silent"
         let isTold = Atomic(false)
-        let window = around.display.makeWindow(
+        window = around.display.makeWindow(
             background: own.display.background,
-            show: { picture in
-                show(picture)
+            show: { picture, next in
+                show(picture, next)
                 guard let picture, !isTold.exchange(true, ordering: .relaxed) else { return }
                 log.info("\(picture.surface.width)×\(picture.surface.height) pixels at \(picture.x),\(picture.y), \(loudness)")
             },
             measured: { time in
                 log.info("each of its pictures takes \(decimal(time.seconds * 1000)) ms to be painted, before it is laid over the main one")
             })
+        isHeard = settings.volume > 0
         let audio: any PCMOutput =
-            settings.volume > 0 ? around.sound.connect() : SilentOutput(format: around.sound.output.format, reason: "silent: volume = 0")
+            isHeard ? around.sound.connect() : SilentOutput(format: around.sound.output.format, reason: "silent: volume = 0")
         player = PlaybackEngine(
             items: [], options: PlaybackEngine.Options(own), video: window, audio: audio, files: around.files, readers: own.readers)
         reporter = Reporter(player: player, display: around.display, snapshotFolder: nil, name: log.label)
         schedule = ScheduleWiring(own)
         expansion = PlaylistExpansion(own, on: schedule.on) { [readers = own.readers] in FileTrial.flaw(of: $0, by: readers) }
-        self.log = log
+        (self.number, self.log) = (number, log)
         present = Monitor((settings, own))
     }
 
+    /// Starts it, once, and not after its end.
     func start() {
+        life.withLock { life in
+            if life.hasStarted || life.hasEnded { return }
+            life.hasStarted = true
+            begin()
+        }
+    }
+
+    private func begin() {
         expansion.start { [player, reporter, log] news in
             switch news {
             case .problem(let problem): log.warning("\(problem)")
@@ -246,23 +283,26 @@ private final class Zone: Sendable {
 
     /// Takes over what another configuration says of it; false where it has to be made anew for that.
     func takeOver(_ settings: Configuration.Zone, _ configuration: Configuration) -> Bool {
+        guard isHeard == (settings.volume > 0) else { return false }
         let own = configuration.configuration(of: settings)
-        let former = present.withLock { $0 }
-        guard former.configuration.display.background == own.display.background, (former.settings.volume > 0) == (settings.volume > 0) else {
-            return false
+        let former = present.withLock { present in
+            defer { present = (settings, own) }
+            return present
         }
-        present.withLock { $0 = (settings, own) }
+        window.setBackground(own.display.background)
         player.setOptions(PlaybackEngine.Options(own), instead: PlaybackEngine.Options(former.configuration))
         expansion.setConfiguration(own, on: schedule.setConfiguration(own))
         return true
     }
 
-    func beginStopping() { player.beginStopping() }
-
     func stop(by deadline: HostTime) -> Bool {
+        let hasStarted = life.withLock { life in
+            life.hasEnded = true
+            return life.hasStarted
+        }
         schedule.stop()
         expansion.stop()
-        return player.stop(by: deadline)
+        return hasStarted ? player.stop(by: deadline) : true
     }
 
     var summary: String { "\(log.label): \(reporter.summary)" }

@@ -71,6 +71,51 @@ extension BedTests {
             #expect(told.count(of: "\"late\":0") == 3 && told.count(of: "\"dropped\":0") == 3, "\(told)")
         }
 
+        /// A tap on a zone is the zone's where that has `on-tap`, and the main playlist's beside it.
+        @Test func `a tap is that of the zone that it falls on`() async throws {
+            let clips = [
+                try BedGallery.clip("loop30", frames: 30, frameRate: 30), try BedGallery.clip("other30", frames: 30, from: 1001, frameRate: 30),
+            ]
+            let socket = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock"
+            defer { unlink(socket) }
+            let tables = """
+                source = "\(clips[0].path)"
+                [[zone]]
+                name = "right"
+                region = "50 0 50 50"
+                on-tap = "zone right next"
+                [[zone.playlist]]
+                source = "\(try BedGallery.path("corners.png"))"
+                duration = 3600
+                [[zone.playlist]]
+                source = "\(clips[0].path)"
+                repeat = 1000
+                on-tap = "play \(clips[1].path)"
+                """
+            let configuration = KioskConfiguration(control: "socket = \"\(socket)\"", playlist: [tables])
+            let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 1280, height: 720)) }
+            let record = try await Bed.run("zone-tap", for: .seconds(9), playing: clips, .kiosk(configuration), on: machine) { at in
+                func ctl(_ words: String) -> ActionTimeline.Action {
+                    .shell("$(readlink /proc/$PLAYER/exe) ctl --json --socket \(socket) \(words)")
+                }
+                at(2, .tap(960, 180))
+                at(2.6, ctl("zone"), "zone after a tap")
+                at(3, .tap(960, 180))
+                at(3.6, ctl("status"), "status after another")
+                at(6, .tap(320, 540))
+                at(6.6, ctl("status"), "status after one beside it")
+                at(7, ctl("zone"), "zone after that")
+            }
+            let told = record.outputs
+            #expect(told["zone after a tap"]?.contains("\"place\":2,\"seams\":0,\"state\":\"playing\"") == true, "\(told)")
+            // What the item has it do is done by the main playlist, and nothing has hung.
+            #expect(record.frames.contains { clips[1].numbers.contains($0.number) }, "\(told)")
+            #expect(told["status after another"]?.contains("\"state\":\"playing\"") == true, "\(told)")
+            #expect(told["status after one beside it"]?.contains("\"state\":\"paused\"") == true, "\(told)")
+            #expect(told["zone after that"]?.contains("\"state\":\"playing\"") == true, "\(told)")
+            #expect(record.status == 0)
+        }
+
         /// One that has sound is mixed with the main one, and is as loud as that lets it be.
         @Test func `a zone is heard beside the main playlist`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)

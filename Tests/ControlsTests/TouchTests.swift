@@ -265,15 +265,17 @@ import Testing
         settings.zones = [
             TouchZone(name: "below", region: Region(x: 0.5, y: 0, width: 0.5, height: 1)),
             TouchZone(name: "above", region: Region(x: 0.75, y: 0, width: 0.25, height: 0.5)),
+            TouchZone(name: "deaf", region: Region(x: 0.5, y: 0.4, width: 0.2, height: 0.1), takesTaps: false),
         ]
         var viewer = Viewer(settings: settings, keys: Self.keys)
-        for (x, y) in [(0.6, 0.3), (0.8, 0.3), (0.8, 0.7), (0.3, 0.3)] {
+        for (x, y) in [(0.6, 0.3), (0.8, 0.3), (1, 0.7), (0.3, 0.3), (0.6, 0.45)] {
             viewer.tap(x, y)
             viewer.wait(.seconds(1))
         }
         #expect(
             viewer.take() == [
                 .program(.zone("below", .tap)), .program(.zone("above", .tap)), .program(.zone("below", .tap)), .player(.togglePlayback),
+                .player(.togglePlayback),
             ])
         settings.zones = [TouchZone(name: "all", region: .full)]
         viewer = Viewer(settings: settings, keys: Self.keys)

@@ -8,7 +8,7 @@ import Testing
     private func overlay(_ number: Int) -> Overlay { Overlay(pictures: [.init(surface: surface, x: number, y: 0)]) }
     private func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: milliseconds * 1_000_000) }
 
-    private func set(_ state: inout OverlayState, _ overlay: Overlay) -> Bool { state.set(overlay) }
+    private func set(_ state: inout OverlayState, _ overlay: Overlay) -> Bool { state.set(overlay, by: .init(.controls)) }
 
     /// Has it be given, as the compositor does.
     private func give(_ state: inout OverlayState, _ placement: OverlayPlacement) {
@@ -113,7 +113,7 @@ import Testing
 
     @Test func whatIsExpectedIsWaitedForUntilItComes() {
         var state = OverlayState()
-        state.expect(in: at(0)..<at(16))
+        state.expect(in: at(0)..<at(16), by: .init(.controls))
         #expect(state.isComing(at: at(15)) && !state.isComing(at: at(16)))
         _ = set(&state, overlay(1))
         give(&state, .plane)

@@ -78,7 +78,7 @@ import Testing
         var state = OverlayState()
         state.setRegion(window)
         let drawn = Overlay(pictures: [.init(surface: Surface(width: 1, height: 1, pixels: [0]), x: 0, y: 0)])
-        let isNew = state.set(drawn)
+        let isNew = state.set(drawn, by: .init(.controls))
         #expect(isNew)
         #expect(state.toGive(frameWaits: false)?.overlay.region == window)
         give(&state, .plane)

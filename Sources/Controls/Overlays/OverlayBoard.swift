@@ -237,7 +237,7 @@ package final class OverlayBoard: Sendable {
             tickers.fill { drawing.tile($0, of: $1) }
             if now != shown {
                 shown = now
-                player.setOverlay(now, order: .signs)
+                player.setOverlay(now, by: .init(.signs))
             }
 
             // Until something else is to be seen: a clock, a change of what is on, the end of an order.
@@ -266,7 +266,7 @@ package final class OverlayBoard: Sendable {
             let isChanged = shared.wait(until: deadline) { $0.isStopped || $0.changes != before ? true : nil }
             if handsOver, isChanged == nil {
                 shown = next
-                player.setOverlay(next, order: .signs)
+                player.setOverlay(next, by: .init(.signs))
                 // Not before its second has begun: what is on the screen is ahead of the clock until then.
                 let left = MediaTime(nanoseconds: ahead! * 1_000_000_000 - nanoseconds(of: CLOCK_REALTIME))
                 if left > .zero, left < .seconds(1) { _ = shared.wait(until: .now + left) { $0.isStopped ? true : nil } }

@@ -27,7 +27,7 @@ struct Ticker: Hashable, Sendable {
 ///
 /// Thread `ticker` does nothing else. Just after a vblank it moves the strips by as many steps as vblanks have gone by, and sets what is to be seen at the next
 /// one; where it has missed some, the strips are where they would be all the same. The tiles have been drawn before, by thread `overlays`. The player expects an overlay after each
-/// vblank (``PlaybackEngine/expectOverlay(after:)``): a picture that is due brings it along. The thread is there while there are tickers.
+/// vblank (``PlaybackEngine/expectOverlay(after:by:)``): a picture that is due brings it along. The thread is there while there are tickers.
 final class TickerStage: Sendable {
     private struct PlacedTicker {
         var ticker: Ticker
@@ -131,11 +131,11 @@ final class TickerStage: Sendable {
                 return (Self.overlay(shared.placed), shared.placed.contains(where: Self.movesNext), asks && !shared.hasAsked, ends)
             }
             if asks { needsTiles() }
-            if ends { return player.setOverlay(Overlay(), order: .ticker) }
+            if ends { return player.setOverlay(Overlay(), by: .init(.ticker)) }
             if overlay != seen {
                 seen = overlay
-                player.setOverlay(overlay, order: .ticker)
-                if movesNext { player.expectOverlay(after: vblank) }
+                player.setOverlay(overlay, by: .init(.ticker))
+                if movesNext { player.expectOverlay(after: vblank, by: .init(.ticker)) }
             }
             let next = vblank + period.scaled(by: 1 - Self.lead)
             _ = shared.wait(until: next) { $0.isStopped ? true : nil }

@@ -397,7 +397,7 @@ package final class RecordingScreen: Sendable {
     private func present(_ shown: borrowing Shown) {
         guard let geometry = shown.geometry else { return }
         let pictures = (shown.preview.map { [$0] } ?? []) + shown.drawn
-        player.setOverlay(Overlay(pictures: pictures, width: geometry.width, height: geometry.height), order: .recording)
+        player.setOverlay(Overlay(pictures: pictures, width: geometry.width, height: geometry.height), by: .init(.recording))
     }
 
     private func hide() {
@@ -405,7 +405,7 @@ package final class RecordingScreen: Sendable {
             defer { shown = Shown(session: shown.session, contacts: shown.contacts) }
             return shown.isVisible
         }
-        if wasVisible { player.setOverlay(Overlay(), order: .recording) }
+        if wasVisible { player.setOverlay(Overlay(), by: .init(.recording)) }
     }
 
     private func show(_ work: inout Work) {

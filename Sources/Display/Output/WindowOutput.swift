@@ -10,7 +10,7 @@ import KioskVocabulary
 /// planes does, and its player notices nothing of whose display it is. It may lie on a plane of its own; else it is blended into pictures.
 ///
 /// Here a picture is copied twice more than on a display of its own, which is little for a window and much for a whole screen.
-final class WindowOutput: SceneOutput, @unchecked Sendable {
+final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     // Sendable because the painter and its memory are touched by the compositor thread alone (SceneOutput's contract).
 
     fileprivate enum Use { case spare, ready, pending, shown }
@@ -19,11 +19,13 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
         var uses = [Use](repeating: .spare, count: slotCount)
         var pictures = [Overlay.Picture?](repeating: nil, count: slotCount)
         var pending: (slot: Int, id: UInt64, due: HostTime)?
+        var background: UInt32
         var region = Region.full
         var mode: DisplayMode?
         var generation: UInt64 = 0
         var hasChanged = false
         var isWoken = false
+        var rhythm = WindowRhythm()
         /// How long pictures took to be painted, and how many did, until that is told.
         var painting: (time: MediaTime, count: Int)? = (.zero, 0)
     }
@@ -35,20 +37,19 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
     /// What is committed so shortly before a vblank is seen with the next one.
     private static let leastLead = MediaTime.milliseconds(2)
 
-    private let state = Monitor(State())
+    private let state: Monitor<State>
     private let display: DisplayOutput
-    private let background: UInt32
-    private let show: @Sendable (Overlay.Picture?) -> Void
+    private let show: @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void
     private let measured: @Sendable (MediaTime) -> Void
     private let painter = ScenePainter()
     private var memory: MemoryBuffer?
 
     init(
-        _ display: DisplayOutput, background: Color?, show: @escaping @Sendable (Overlay.Picture?) -> Void,
+        _ display: DisplayOutput, background: Color?, show: @escaping @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void,
         measured: @escaping @Sendable (MediaTime) -> Void
     ) {
         (self.display, self.show, self.measured) = (display, show, measured)
-        self.background = (background ?? display.settings.background).rgb
+        state = Monitor(State(background: (background ?? display.settings.background).rgb))
     }
 
     // MARK: Any thread
@@ -77,9 +78,15 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
         state.signal { state in
             guard state.mode != mode else { return }
             state.mode = mode
-            state.generation += 1
-            state.uses = state.uses.map { _ in .spare }
-            (state.pending, state.hasChanged) = (nil, true)
+            state.begin()
+        }
+    }
+
+    func setBackground(_ color: Color) {
+        state.signal { state in
+            guard state.background != color.rgb else { return }
+            state.background = color.rgb
+            state.begin()
         }
     }
 
@@ -91,10 +98,10 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
 
     func playerEnded() {
         state.withLock { state in state.uses = state.uses.map { $0 == .ready ? .spare : $0 } }
-        show(nil)
+        show(nil, nil)
     }
 
-    func close() { show(nil) }
+    func close() { show(nil, nil) }
 
     // MARK: The compositor
 
@@ -104,14 +111,14 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
     }
 
     func prepare(_ scene: borrowing Scene) -> Preparation {
-        let slot = state.withLock { state -> (index: Int, place: PixelRectangle, generation: UInt64)? in
+        let slot = state.withLock { state -> (index: Int, place: PixelRectangle, background: UInt32, generation: UInt64)? in
             guard let mode = state.mode, let index = state.uses.firstIndex(of: .spare) else { return nil }
             state.uses[index] = .ready
-            return (index, state.region.pixels(width: mode.width, height: mode.height), state.generation)
+            return (index, state.region.pixels(width: mode.width, height: mode.height), state.background, state.generation)
         }
         guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
         let begin = HostTime.now
-        let picture = paint(scene, slot.place)
+        let picture = paint(scene, slot.place, slot.background)
         let took = HostTime.now - begin
         let (preparation, mean) = state.withLock { state -> (Preparation, MediaTime?) in
             guard state.generation == slot.generation else { return (.noDisplay, nil) }
@@ -122,7 +129,7 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
         return preparation
     }
 
-    private func paint(_ scene: borrowing Scene, _ place: PixelRectangle) -> Overlay.Picture {
+    private func paint(_ scene: borrowing Scene, _ place: PixelRectangle, _ background: UInt32) -> Overlay.Picture {
         if memory?.pixels.width != place.width || memory?.pixels.height != place.height {
             memory = MemoryBuffer(width: place.width, height: place.height, format: .xrgb8888)
         }
@@ -142,15 +149,16 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
     // MARK: The presenter
 
     func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
-        let result = state.withLock { state -> (CommitResult, Overlay.Picture?) in
-            guard prepared.generation == state.generation, let mode = state.mode else { return (.stale, nil) }
-            if state.pending != nil { return (.busy, nil) }
+        let (result, picture, next) = state.withLock { state -> (CommitResult, Overlay.Picture?, Range<HostTime>?) in
+            guard prepared.generation == state.generation, let mode = state.mode else { return (.stale, nil, nil) }
+            if state.pending != nil { return (.busy, nil, nil) }
+            let due = nextVblank(mode.refreshPeriod)
             state.uses[prepared.buffer] = .pending
-            state.pending = (prepared.buffer, id, nextVblank(mode.refreshPeriod))
-            return (.queued, state.pictures[prepared.buffer])
+            state.pending = (prepared.buffer, id, due)
+            return (.queued, state.pictures[prepared.buffer], state.rhythm.next(after: due, period: mode.refreshPeriod))
         }
-        if let picture = result.1 { show(picture) }
-        return result.0
+        if let picture { show(picture, next) }
+        return result
     }
 
     func commitOverlay(id: UInt64) -> CommitResult { .stale }
@@ -190,7 +198,39 @@ final class WindowOutput: SceneOutput, @unchecked Sendable {
     }
 }
 
+/// When a window's next picture comes, by how long the last ones stood. A pure value.
+///
+/// A picture is handed on just after the vblank before the one that it is for. The display's own frame for that vblank is to wait for it then, and would not by
+/// itself: so the window says beforehand when that will be.
+struct WindowRhythm: Sendable {
+    /// Pictures that stand for longer are awaited by nobody.
+    static let longest = 8.0
+
+    private var last: HostTime?
+    /// How many vblanks the last two stood for: 3 and 2 where 24 frames a second are on 60 Hz.
+    private var holds: (Double, Double)?
+
+    /// A picture comes at the vblank `due`. Between which times the next one is handed on; nil where nobody knows.
+    mutating func next(after due: HostTime, period: MediaTime) -> Range<HostTime>? {
+        defer { last = due }
+        guard let last, period > .zero, case let hold = ((due - last).seconds / period.seconds).rounded(), 1...Self.longest ~= hold else {
+            holds = nil
+            return nil
+        }
+        let former = holds?.1 ?? hold
+        holds = (former, hold)
+        return due + period.scaled(by: min(former, hold) - 1)..<due + period.scaled(by: max(former, hold))
+    }
+}
+
 extension WindowOutput.State {
+    /// All that has been prepared is void.
+    fileprivate mutating func begin() {
+        generation += 1
+        uses = uses.map { _ in .spare }
+        (pending, hasChanged) = (nil, true)
+    }
+
     /// A picture has been painted; what one takes, once, when enough have been.
     fileprivate mutating func painted(in time: MediaTime) -> MediaTime? {
         guard let former = painting else { return nil }
@@ -203,8 +243,9 @@ extension WindowOutput.State {
 extension DisplayOutput: SharedSceneOutput {
     /// A window over its picture.
     package func makeWindow(
-        background: Color?, show: @escaping @Sendable (Overlay.Picture?) -> Void, measured: @escaping @Sendable (MediaTime) -> Void
-    ) -> any SceneOutput {
+        background: Color?, show: @escaping @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void,
+        measured: @escaping @Sendable (MediaTime) -> Void
+    ) -> any WindowSceneOutput {
         let window = WindowOutput(self, background: background, show: show, measured: measured)
         shared.withLock { shared in
             shared.windows.removeAll { $0.output == nil }

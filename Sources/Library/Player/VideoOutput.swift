@@ -84,13 +84,14 @@ public final class VideoOutput: Sendable {
     }
 
     /// Changes what lies over the first player's pictures, and tells that player.
-    private func change(_ body: (inout State) -> Void) {
+    private func change(by number: Int = 0, next: Range<HostTime>? = nil, _ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
             // With the lock held, so that of two changes the later one is the last.
             var overlay = Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine))
             overlay.isOfPlayers = state.windows.contains { $0.picture != nil }
-            state.presenting?.setOverlay(overlay)
+            state.presenting?.setOverlay(overlay, by: .init(.controls, number))
+            if let next { state.presenting?.expectOverlay(in: next, by: .init(.controls, number)) }
         }
     }
 
@@ -108,8 +109,8 @@ public final class VideoOutput: Sendable {
             }
             let window = engine.makeWindow(
                 background: nil,
-                show: { [weak self] picture in
-                    self?.change { state in
+                show: { [weak self] picture, next in
+                    self?.change(by: number, next: next) { state in
                         guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
                         state.windows[index].picture = picture
                     }

@@ -96,6 +96,9 @@ extension PlaybackEngine {
     /// Whether a program interrupts.
     package var isInterrupted: Bool { pipeline.withLock { $0.interruption.isInterrupted } }
 
+    /// Whether playing is held while one does.
+    package var pausesForInterruptions: Bool { options.audioSession.interruption == .pause }
+
     private func changeInterruption(_ change: (inout Pipeline) -> InterruptionState.Action) {
         interruptionWatch.withLock { watch in
             let (action, isInterrupted) = pipeline.withLock { (change(&$0), $0.interruption.isInterrupted) }

@@ -7,15 +7,15 @@ extension Pipeline {
     // MARK: The player
 
     /// What is to lie over every scene from now on, among what others draw; gives back what was to, to be freed without the lock.
-    mutating func setOverlay(_ new: inout Overlay, order: Overlay.Order, at event: HostTime?) {
-        swap(&drawn[order.rawValue], &new)
-        if overlay.set(laidOut), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
+    mutating func setOverlay(_ new: inout Overlay, by source: Overlay.Source, at event: HostTime?) {
+        swap(&drawn[source.order.rawValue], &new)
+        if overlay.set(laidOut, by: source), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
     }
 
     /// Has the subtitles of a picture lie over it that is chosen, or on the screen.
     mutating func followSubtitles(_ place: FramePlace) {
         guard subtitles.isInUse, var new = subtitles.overlay(for: place.playthrough?.serial, at: place.itemTime) else { return }
-        setOverlay(&new, order: .subtitles, at: nil)
+        setOverlay(&new, by: .init(.subtitles), at: nil)
         subtitles.retire(new)
         hasNewSubtitles = true
     }
@@ -24,7 +24,7 @@ extension Pipeline {
     mutating func setSubtitleInset(_ inset: Int) {
         guard inset != subtitleInset else { return }
         subtitleInset = inset
-        if !drawn[Overlay.Order.subtitles.rawValue].pictures.isEmpty { _ = overlay.set(laidOut) }
+        if !drawn[Overlay.Order.subtitles.rawValue].pictures.isEmpty { _ = overlay.set(laidOut, by: .init(.subtitles)) }
     }
 
     /// What is drawn, with the subtitles above what is at the bottom of the screen.

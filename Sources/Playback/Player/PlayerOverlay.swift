@@ -4,15 +4,15 @@ import KioskVocabulary
 /// What lies over the picture: controls.
 extension PlaybackEngine {
     /// Has `overlay` lie over every scene from the first commit on that can have it: within two refresh periods, playing or not, and without
-    /// a frame that comes later for it. It takes the place of what was set with the same `order`, and of nothing else. From any thread; returns
+    /// a frame that comes later for it. It takes the place of what was set with the same order, and of nothing else. From any thread; returns
     /// at once. `event` is the kernel's time of the input event that asked for it, where one did: the statistics then count how long it took
     /// until it was seen (``PlayerStatistics/inputLatency``).
     ///
     /// An output without a plane for it paints it into every scene; an empty one costs nothing anywhere.
-    package func setOverlay(_ overlay: Overlay, order: Overlay.Order = .controls, at event: HostTime? = nil) {
+    package func setOverlay(_ overlay: Overlay, by source: Overlay.Source = .init(.controls), at event: HostTime? = nil) {
         var overlay = overlay
         for index in overlay.pictures.indices { overlay.pictures[index].clamp() }
-        pipeline.signal({ _ in .compositor }) { $0.setOverlay(&overlay, order: order, at: event) }
+        pipeline.signal({ _ in .compositor }) { $0.setOverlay(&overlay, by: source, at: event) }
     }
 
     /// Has subtitles stay so many pixels above the bottom of the screen, where controls are. From any thread.
@@ -32,10 +32,14 @@ extension PlaybackEngine {
     /// Says that an overlay is about to be set, as when a finger has come down and its answer is being drawn: the next frame is committed as
     /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later. With a `vblank`
     /// it is expected after that and not before.
-    package func expectOverlay(after vblank: HostTime? = nil) {
+    package func expectOverlay(after vblank: HostTime? = nil, by source: Overlay.Source = .init(.controls)) {
         let start = vblank ?? now()
-        let times = start..<start + max(video.mode?.refreshPeriod ?? .zero, .zero)
-        pipeline.withLock { $0.overlay.expect(in: times) }
+        expectOverlay(in: start..<start + max(video.mode?.refreshPeriod ?? .zero, .zero), by: source)
+    }
+
+    /// The same of a time of several vblanks.
+    package func expectOverlay(in times: Range<HostTime>, by source: Overlay.Source) {
+        pipeline.withLock { $0.overlay.expect(in: times, by: source) }
     }
 
     // MARK: Where on the display the picture is: all of it, or a window

@@ -20,7 +20,7 @@ package struct PlayerStatistics: Hashable, Sendable {
     /// How far the picture was from its sound at each flip, stills left out.
     package var synchrony = TimeHistogram(upTo: .milliseconds(250))
     /// From the kernel's time of an input event to the first flip that shows its effect: of seeks, skips, restarts, of what lies over the
-    /// picture (``PlaybackEngine/setOverlay(_:order:at:)``), and of a play that ends a pause of moving pictures. A pause, loudness and rate show no new
+    /// picture (``PlaybackEngine/setOverlay(_:by:at:)``), and of a play that ends a pause of moving pictures. A pause, loudness and rate show no new
     /// picture and are not counted, nor what nobody saw because there was no display.
     package var inputLatency = TimeHistogram(upTo: .seconds(2))
     /// How many samples are played in the time of one, so that the sound stays with pictures locked to the display; 1 where it need not.

@@ -93,8 +93,8 @@ struct Compositor: Sendable {
 
     private static func nextWork(_ pipeline: inout Pipeline, _ now: () -> HostTime) -> Work? {
         if pipeline.isStopping { return .stop }
-        // What stands because nobody sees it gets nothing drawn.
-        if !pipeline.playback.isHeld, let (overlay, number) = pipeline.overlay.toGive(frameWaits: pipeline.mayCompose && pipeline.ready.isEmpty) {
+        let frameWaits = pipeline.mayCompose && pipeline.ready.isEmpty
+        if let (overlay, number) = pipeline.overlay.toGive(frameWaits: frameWaits, isHeld: pipeline.playback.isHeld) {
             return .giveOverlay(overlay, number: number)
         }
         let context = WorkContext(

@@ -5,7 +5,7 @@ import KioskVocabulary
 /// Layers are known by their surfaces: what has the same surface at the same place is the same, and is neither drawn nor rotated again. What
 /// else there is is damage, and written anew.
 package struct Overlay: Sendable, Equatable {
-    /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:order:at:)``).
+    /// Who draws, from back to front. What one has drawn changes independently of the others' (``PlaybackEngine/setOverlay(_:by:at:)``).
     package enum Order: Int, CaseIterable, Sendable {
         /// The pictures of other players, each in its part of the display.
         case zones
@@ -18,6 +18,14 @@ package struct Overlay: Sendable, Equatable {
         /// The recorder: buttons and the camera's picture.
         case recording
         case controls
+    }
+
+    /// Who sets an overlay, of several with one order by their numbers: what one is expected to set is awaited whatever others do.
+    package struct Source: Hashable, Sendable {
+        package var order: Order
+        package var number = 0
+
+        package init(_ order: Order, _ number: Int = 0) { (self.order, self.number) = (order, number) }
     }
 
     /// One layer. Its place is in pixels of the screen as a viewer sees it (before the output's rotation), from the top left corner; what

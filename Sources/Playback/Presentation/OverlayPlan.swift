@@ -54,7 +54,8 @@ struct OverlayPlan: Sendable {
     static let assumedShare = 0.6
 
     var step: Step {
-        guard let pacing else { return stepWhileNothingIsDue }
+        // A still may stand for hours before anything follows it, and no clock is asked meanwhile.
+        guard let pacing else { return isPlaying && first == nil && !hasQueued ? repaintWhileNothingIsDue : stepWhileNothingIsDue }
         if screenIsStale, first != nil || !hasQueued, let flip = freeVblank(pacing) {
             if hasBuffer { return .repaint }
             if let second, leavesTime(flip, works: first?.isStale == true ? 2 : 1, until: second.due) { return .giveUpLast }
@@ -73,16 +74,18 @@ struct OverlayPlan: Sendable {
     private var stepWhileNothingIsDue: Step {
         // Playing goes on with it: what has been seen of an overlay must not give way to what was before.
         if let first, first.isStale, isPlaying || first.isOlder { return hasBuffer ? .renew(0) : .none }
-        // A still may stand for hours before anything follows it.
-        if isPlaying, first != nil || hasQueued { return .none }
-        if screenIsStale {
-            if hasBuffer { return .repaint }
-            // Of two buffers the other one is all there is.
-            return second != nil || first != nil && !awaitsFlip ? .giveUpLast : .none
-        }
+        if isPlaying { return .none }
+        if screenIsStale { return repaintWhileNothingIsDue }
         if let first, first.isStale { return hasBuffer ? .renew(0) : second != nil ? .giveUpLast : .none }
         if let second, second.isStale { return hasBuffer ? .renew(1) : .none }
         return .none
+    }
+
+    private var repaintWhileNothingIsDue: Step {
+        guard screenIsStale else { return .none }
+        if hasBuffer { return .repaint }
+        // Of two buffers the other one is all there is.
+        return second != nil || first != nil && !awaitsFlip ? .giveUpLast : .none
     }
 
     /// The vblank for which the frame on the screen can be painted again: one for which none is due, and after which, when its buffer comes

@@ -38,19 +38,19 @@ struct OverlayState: Sendable {
     /// The number of what is on its plane with the newest commit, and whether anything lies there.
     private var committed: UInt64 = 0
     private var liesOnPlane = false
-    /// When another one is awaited.
-    private var expected: Range<HostTime>?
+    /// When another one is awaited, and of whom.
+    private var expected: [Overlay.Source: Range<HostTime>] = [:]
 
     /// Whether anything lies over the picture, is to, or did until the last commit.
     var isInUse: Bool {
-        !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || expected != nil || unsettled > 0
+        !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || !expected.isEmpty || unsettled > 0
     }
 
     // MARK: Setting
 
-    /// What is to lie over every scene from now on. False where that is the same.
-    mutating func set(_ new: Overlay) -> Bool {
-        expected = nil
+    /// What is to lie over every scene from now on, as one of those who draw has it. False where that is the same.
+    mutating func set(_ new: Overlay, by source: Overlay.Source) -> Bool {
+        expected[source] = nil
         var new = new
         new.region = overlay.region
         if new == overlay { return false }
@@ -70,21 +70,25 @@ struct OverlayState: Sendable {
     /// Pictures are fitted another way from now on.
     mutating func refit() { (fit, unsettled) = (fit + 1, Self.scenesAhead) }
 
-    /// Another one will be set at a time of `times`, if at all.
-    mutating func expect(in times: Range<HostTime>) { expected = times }
+    /// Another one will be set by `source` at a time of `times`, if at all.
+    mutating func expect(in times: Range<HostTime>, by source: Overlay.Source) {
+        if !expected.isEmpty { expected = expected.filter { $0.value.upperBound > times.lowerBound } }
+        expected[source] = times
+    }
 
     /// Whether the output has not taken over what is wanted, or is soon to be given another.
-    func isComing(at now: HostTime) -> Bool { number != given || expected?.contains(now) ?? false }
+    func isComing(at now: HostTime) -> Bool { number != given || expected.contains { $0.value.contains(now) } }
 
     /// Whether another one is expected soon, now or after a vblank.
-    func isMoving(at now: HostTime) -> Bool { expected.map { now < $0.upperBound } ?? false }
+    func isMoving(at now: HostTime) -> Bool { expected.contains { now < $0.value.upperBound } }
 
     // MARK: Giving
 
     /// What the output is to take over; nil where it has. One for each frame where a `frameWaits` to be composed, and none lies ready: with
-    /// one at every vblank no frame would be composed.
-    func toGive(frameWaits: Bool) -> (overlay: Overlay, number: UInt64)? {
-        number == given || frameWaits && wasJustGiven ? nil : (overlay, number)
+    /// one at every vblank no frame would be composed. Where playing `isHeld` nobody sees what is drawn: a change of the region alone is given.
+    func toGive(frameWaits: Bool, isHeld: Bool = false) -> (overlay: Overlay, number: UInt64)? {
+        if isHeld, overlay.region == givenRegion { return nil }
+        return number == given || frameWaits && wasJustGiven ? nil : (overlay, number)
     }
 
     /// The output has taken over the overlay of this number.
@@ -104,8 +108,10 @@ struct OverlayState: Sendable {
 
     /// The display has changed: it has nothing of what it was given.
     mutating func displayChanged() {
+        // What it was given last it lays over its pictures again.
+        let hasNothing = givenIsEmpty || number == given
         (committed, liesOnPlane, givenIsEmpty, content) = (number, false, true, 0)
-        if overlay.pictures.isEmpty, overlay.region == givenRegion {
+        if overlay.pictures.isEmpty, overlay.region == givenRegion, hasNothing {
             given = number
         } else {
             number += 1

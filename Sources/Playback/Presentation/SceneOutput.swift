@@ -167,15 +167,23 @@ extension SceneOutput {
 
 /// A display that several players have at the same time: the first has the output itself, each other one a window over that one's picture.
 package protocol SharedSceneOutput: SceneOutput {
-    /// A window's output, which shows what it has to by `show`. What its pictures leave free is `background`, nil for the display's. `measured` is told
-    /// once how long a picture takes to be painted, when some sixty have been.
+    /// A window's output, which shows what it has to by `show`, and says when the next picture is to be expected, where it is known
+    /// (``PlaybackEngine/expectOverlay(in:by:)``). What its pictures leave free is `background`, nil for the display's. `measured` is told once how long
+    /// a picture takes to be painted, when some sixty have been.
     func makeWindow(
-        background: Color?, show: @escaping @Sendable (Overlay.Picture?) -> Void, measured: @escaping @Sendable (MediaTime) -> Void
-    ) -> any SceneOutput
+        background: Color?, show: @escaping @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void,
+        measured: @escaping @Sendable (MediaTime) -> Void
+    ) -> any WindowSceneOutput
     /// What is on the screen, as a PNG file.
     func png() throws -> [UInt8]
     /// Whether input devices are ours, as another program may have the virtual terminal; called once.
     func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void)
     /// The rotation of touches; called once.
     func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void)
+}
+
+/// The output of a player that has a window over another one's picture.
+package protocol WindowSceneOutput: SceneOutput {
+    /// What its pictures leave free is of this colour from now on. From any thread.
+    func setBackground(_ color: Color)
 }

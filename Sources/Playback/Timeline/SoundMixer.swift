@@ -12,6 +12,8 @@ final class SoundMixer: AudioRenderer {
         var renderer: any AudioRenderer
         /// Frames rendered since it came: no more can be taken back.
         var rendered: Int64 = 0
+        /// How often it was asked whether it is ready since it last was.
+        var refusals = 0
     }
 
     private struct State {
@@ -42,7 +44,23 @@ final class SoundMixer: AudioRenderer {
     /// A player goes.
     func remove(_ number: Int) { state.withLock { $0.members.removeAll { $0.number == number } } }
 
-    func isReady(frames: Int) -> Bool { state.withLock { state in state.members.allSatisfy { $0.renderer.isReady(frames: frames) } } }
+    /// The others do not wait for long for one whose stream has stopped.
+    private static let mostRefusals = 20
+
+    func isReady(frames: Int) -> Bool {
+        state.withLock { state in
+            var isReady = true
+            for index in state.members.indices {
+                if state.members[index].renderer.isReady(frames: frames) {
+                    state.members[index].refusals = 0
+                } else {
+                    state.members[index].refusals += 1
+                    if state.members[index].refusals <= Self.mostRefusals { isReady = false }
+                }
+            }
+            return isReady
+        }
+    }
 
     func render(into samples: UnsafeMutableBufferPointer<Float>) {
         state.withLock { state in
