@@ -11,7 +11,10 @@ import Synchronization
 /// The card is opened on a thread of its own (`sound-opening`), so that one that is slow or hangs does not hold up the first picture. The format is fixed when
 /// it is first asked for, by what the card offers (48 kHz stereo when there is none, or it takes longer than ``openingLimit`` to open): a card that comes later
 /// and does not offer that rate is played to through ALSA's `plug` layer, which resamples; otherwise ALSA does not resample. Samples are converted to the
-/// sample format and channel count of the card here (``FrameLayout``). Until the card is open, samples are discarded in time.
+/// sample format and the channels of the card here (``FrameLayout``, ``ChannelMix``). Until the card is open, samples are discarded in time.
+///
+/// The number of channels is constant, too, whichever card comes later. Where the display decides it, it is asked for on the thread that opens the card,
+/// before that; whoever asks for the format waits for it, no longer than ``openingLimit``.
 ///
 /// Then one thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as there is sound,
 /// period by period, writes silence only where the card would run dry, and reports the position (`snd_pcm_status`) after each write. The number of frames
@@ -26,7 +29,7 @@ import Synchronization
 /// engine's clock would stand still. The engine notices, and has another thread render in time meanwhile (``standIn()``, ``RendererLoan``). When the
 /// call returns the card begins again; one that never returns costs the sound and a thread.
 package final class ALSAOutput: PCMOutput {
-    /// What is rendered: the rate of the card that was opened first, two channels. Constant; waits up to ``openingLimit`` for the card when
+    /// What is rendered: the rate of the card that was opened first, and as many channels as were chosen. Constant; waits up to ``openingLimit`` for the card when
     /// asked for the first time.
     package var format: AudioFormat { shared.settle() }
     /// The card and its configuration, or why there is no sound. From any thread; waits as ``format`` does.
@@ -36,7 +39,7 @@ package final class ALSAOutput: PCMOutput {
     }
 
     /// How its card is opened, the first time and again.
-    typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime) throws(AudioError) -> OpenDevice
+    typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime, _ renderedCount: Int) throws(AudioError) -> OpenDevice
     /// The PCMs there are, where the choice is automatic (``AudioCard/listing(_:)``).
     typealias ListPCMs = @Sendable () -> String
 
@@ -53,12 +56,12 @@ package final class ALSAOutput: PCMOutput {
         /// Opens a card; what is said of it in the log, and what there is to be noticed from then on. The list is taken before the opening: a card
         /// that comes during it counts as new.
         func make(
-            _ rate: PCM.Rate, _ buffer: MediaTime, _ watch: inout CardWatch?, makesAudible: Bool = true
+            _ rate: PCM.Rate, _ buffer: MediaTime, _ renderedCount: Int, _ watch: inout CardWatch?, makesAudible: Bool = true
         ) throws(AudioError) -> PCM {
             let list = listPCMs?()
             let time = HostTime.now
             watch = list.map { CardWatch(list: $0, at: time) }
-            let opened = try open(rate, buffer)
+            let opened = try open(rate, buffer, renderedCount)
             if followsPlugs, let list { watch = CardWatch(list: list, holding: AudioCard.plugs(of: opened.pcm.hardware), at: time) }
             log.info("\(opened.pcm.summary): \(opened.reason)")
             if makesAudible, let mixer = opened.mixer {
@@ -110,6 +113,8 @@ package final class ALSAOutput: PCMOutput {
             var outcome: Outcome?
             /// Whether it cannot begin before it is known which display there is: nobody waits for it then.
             var awaitsDisplay: Bool
+            /// How many channels are rendered; nil while the cards are asked.
+            var channelCount: Int?
             /// Fixed once anybody has asked for it.
             var format: AudioFormat?
         }
@@ -125,11 +130,13 @@ package final class ALSAOutput: PCMOutput {
         /// The format, which is fixed now.
         func settle() -> AudioFormat {
             if let format = opening.withLock({ $0.format }) { return format }
-            _ = opening.wait(until: .now + ALSAOutput.openingLimit) { $0.outcome == nil && !$0.awaitsDisplay ? nil : true }
+            _ = opening.wait(until: .now + ALSAOutput.openingLimit) {
+                $0.channelCount == nil || ($0.outcome == nil && !$0.awaitsDisplay) ? nil : true
+            }
             let (format, isLate) = opening.withLock { opening in
                 let isLate = opening.outcome == nil && opening.format == nil && !opening.awaitsDisplay
                 let rate = opening.outcome?.card?.sampleRate ?? ALSAOutput.preferredRate
-                let format = opening.format ?? AudioFormat(sampleRate: rate, channelCount: 2)
+                let format = opening.format ?? AudioFormat(sampleRate: rate, channelCount: opening.channelCount ?? 2)
                 opening.format = format
                 return (format, isLate)
             }
@@ -156,22 +163,33 @@ package final class ALSAOutput: PCMOutput {
         }
     }
 
-    /// An output to the card that `open` opens, once `awaitDisplay` has returned; it is called again when `listPCMs` shows a new card.
+    /// An output of `channelCount` channels to the card that `open` opens, once `awaitDisplay` has returned; it is called again when `listPCMs`
+    /// shows a new card.
     init(
-        listPCMs: ListPCMs? = nil, followsPlugs: Bool = false, awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening
+        listPCMs: ListPCMs? = nil, followsPlugs: Bool = false, channelCount: @escaping @Sendable () -> Int = { 2 },
+        awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening
     ) {
         let (choice, shared) = (
             Choice(open: open, listPCMs: listPCMs, followsPlugs: followsPlugs), Shared(awaitsDisplay: awaitDisplay != nil)
         )
         (self.choice, self.shared) = (choice, shared)
         Thread("sound-opening") {
+            let begin = HostTime.now
+            let counted = channelCount()
+            log.debug("\(counted) channels; that took \((HostTime.now - begin).nanoseconds / 1000) µs")
+            let renderedCount = shared.opening.signal { opening in
+                // Whoever could not wait for it has fixed it.
+                let count = opening.format?.channelCount ?? counted
+                opening.channelCount = count
+                return count
+            }
             if let awaitDisplay {
                 awaitDisplay()
                 shared.opening.signal { $0.awaitsDisplay = false }
             }
             var watch: CardWatch?
             do throws(AudioError) {
-                let pcm = try choice.make(.near(Self.preferredRate), PCM.shortBuffer, &watch)
+                let pcm = try choice.make(.near(Self.preferredRate), PCM.shortBuffer, renderedCount, &watch)
                 let summary = pcm.summary
                 shared.name.withLock { $0 = summary }
                 shared.opened(Shared.Outcome(card: FirstCard(pcm), watch: watch))
@@ -224,11 +242,13 @@ package final class ALSAOutput: PCMOutput {
     /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector; where the choice is automatic
     /// it may take as long as a display needs, and the card is opened then.
     package convenience init(
-        device: AudioDevice, session: AudioSession = AudioSession(), display: @escaping @Sendable () -> String? = { nil }
+        device: AudioDevice, session: AudioSession = AudioSession(), channels: AudioChannels = .stereo,
+        display: @escaping @Sendable () -> String? = { nil }
     ) {
+        let channelCount: @Sendable () -> Int = { device.renderedCount(channels) }
         guard device == .automatic else {
-            self.init { rate, buffer throws(AudioError) in
-                try device.open(rate: rate, buffer: buffer, display: nil, session: session)
+            self.init(channelCount: channelCount) { rate, buffer, count throws(AudioError) in
+                try device.open(rate: rate, buffer: buffer, channels: channels, renderedCount: count, display: nil, session: session)
             }
             return
         }
@@ -236,8 +256,10 @@ package final class ALSAOutput: PCMOutput {
         let isFixed = session.route == .fixed
         // An empty list is one in which nothing ever comes.
         let list: ListPCMs = { isFixed ? "" : AudioCard.listing(display(), followsPlugs: followsPlugs) }
-        self.init(listPCMs: list, followsPlugs: followsPlugs, awaitDisplay: { _ = display() }) { rate, buffer throws(AudioError) in
-            try device.open(rate: rate, buffer: buffer, display: display(), session: session)
+        self.init(
+            listPCMs: list, followsPlugs: followsPlugs, channelCount: channelCount, awaitDisplay: { _ = display() }
+        ) { rate, buffer, count throws(AudioError) in
+            try device.open(rate: rate, buffer: buffer, channels: channels, renderedCount: count, display: display(), session: session)
         }
     }
 }
@@ -275,7 +297,7 @@ private struct CardPlayer: ~Copyable {
         state = .initial(error: outcome.problem ?? .noCard, at: .now)
         guard let pcm = outcome.card?.pcm.withLock({ $0.take() }) else { return }
         if pcm.sampleRate == format.sampleRate {
-            card = OpenCard(pcm, wakeUp: shared.control.wakeUp)
+            card = OpenCard(pcm, renderedCount: format.channelCount, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
         } else {
             // The format had to be fixed before the card was open: it is opened again, at that rate.
@@ -414,11 +436,11 @@ private struct CardPlayer: ~Copyable {
             // Opened again with a longer buffer it is the same card: what was muted meanwhile stays muted.
             let isSame = if case .open = state { true } else { false }
             var watch: CardWatch?
-            let pcm = try choice.make(.exactly(format.sampleRate), bufferDuration, &watch, makesAudible: !isSame)
+            let pcm = try choice.make(.exactly(format.sampleRate), bufferDuration, format.channelCount, &watch, makesAudible: !isSame)
             self.watch = watch
             let summary = pcm.summary
             shared.name.withLock { $0 = summary }
-            card = OpenCard(pcm, wakeUp: shared.control.wakeUp)
+            card = OpenCard(pcm, renderedCount: format.channelCount, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
         } catch {
             // In the state `open` this was the second opening, with a longer buffer, and has lost the card.

@@ -28,12 +28,17 @@ package struct AudioCard: Hashable, Sendable {
         package var name: String
         /// What it is connected to.
         package var output: Output
+        /// The most channels that the display on it takes; nil where there is none.
+        package var displayChannelCount: Int?
         /// Whether something is plugged into it, headphones or a line; nil where nothing tells.
         package var isPlugged: Bool?
 
         /// A device from its parts.
-        package init(number: Int, pcm: String, name: String, output: Output = .other, isPlugged: Bool? = nil) {
+        package init(
+            number: Int, pcm: String, name: String, output: Output = .other, displayChannelCount: Int? = nil, isPlugged: Bool? = nil
+        ) {
             self.isPlugged = isPlugged
+            self.displayChannelCount = displayChannelCount
             self.number = number
             self.pcm = pcm
             self.name = name
@@ -93,11 +98,11 @@ package struct AudioCard: Hashable, Sendable {
             guard snd_ctl_pcm_info(control, pcm) == 0 else { continue }
             let name = String(cString: snd_pcm_info_get_name(pcm))
             let device = Int(number)
-            let output = outputs[device] ?? .other
+            let (output, channelCount) = outputs[device] ?? (.other, nil)
             let isFirst = !devices.contains { $0.output == .other }
             devices.append(
                 Device(
-                    number: device, pcm: "hw:CARD=\(id),DEV=\(device)", name: name, output: output,
+                    number: device, pcm: "hw:CARD=\(id),DEV=\(device)", name: name, output: output, displayChannelCount: channelCount,
                     isPlugged: output == .other ? Jack.isPlugged(jacks, device: device, isFirst: isFirst) : nil))
         }
     }
@@ -174,10 +179,12 @@ extension AudioDevice {
     /// would be silent. Closes it again.
     ///
     /// `display` is the active connector: `HDMI-A-1`.
-    package func trial(display: String?, session: AudioSession = AudioSession()) -> String {
+    package func trial(display: String?, session: AudioSession = AudioSession(), channels: AudioChannels = .stereo) -> String {
         if self == .off { return "silent: turned off" }
         do throws(AudioError) {
-            let opened = try open(rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer, display: display, session: session)
+            let opened = try open(
+                rate: .near(ALSAOutput.preferredRate), buffer: PCM.shortBuffer, channels: channels, renderedCount: renderedCount(channels),
+                display: display, session: session)
             let silencers = opened.mixer?.silencers() ?? []
             return (["\(opened.pcm.summary) (\(opened.reason))"] + silencers.map(\.description)).joined(separator: "; ")
         } catch {

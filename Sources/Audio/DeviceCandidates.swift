@@ -14,9 +14,22 @@ extension AudioDevice {
     /// `display` is called on the audio thread and names the active connector (`HDMI-A-1`; what follows a space is ignored), whose sound an
     /// automatic choice prefers. nil while there is none. `session` says how the sound gets along with other programs and with plugs.
     package func makeOutput(
-        session: AudioSession = AudioSession(), display: @escaping @Sendable () -> String?
+        session: AudioSession = AudioSession(), channels: AudioChannels = .stereo, display: @escaping @Sendable () -> String?
     ) -> any PCMOutput {
-        self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, display: display)
+        self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, channels: channels, display: display)
+    }
+
+    /// How many channels are rendered for this device. Where the display decides it asks the cards for their displays: those there are now, as
+    /// the number does not change later.
+    func renderedCount(_ channels: AudioChannels) -> Int {
+        if let count = channels.count { return count }
+        let mostChannels: Int? =
+            switch self {
+            case .automatic: AudioCard.displayChannelCount()
+            case .pcm(let name): PCMName(name).cardIndex.flatMap { AudioCard.displayChannelCount(card: $0) }
+            case .off: nil
+            }
+        return ChannelWish.usual(mostChannels ?? 2)
     }
 }
 
@@ -109,11 +122,12 @@ extension AudioDevice {
         }
     }
 
-    /// Opens the first candidate that opens. `display` is the active connector.
+    /// Opens the first candidate that opens, for so many rendered channels. `display` is the active connector.
     ///
     /// - Throws: the error of the first candidate; of one that can be put right (in use, no permission) where there is such.
     func open(
-        rate: PCM.Rate, buffer: MediaTime, display: String?, session: AudioSession = AudioSession()
+        rate: PCM.Rate, buffer: MediaTime, channels: AudioChannels = .stereo, renderedCount: Int = 2, display: String?,
+        session: AudioSession = AudioSession()
     ) throws(AudioError) -> OpenDevice {
         // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
         // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
@@ -123,10 +137,11 @@ extension AudioDevice {
         var (route, displays): (DefaultRoute?, [ConnectedDisplay]) = (nil, [])
         // Without a card the default leads nowhere, and libasound has a page to say about it.
         if self == .automatic, !cards.isEmpty { (route, displays) = (DefaultRoute.find(), ConnectedDisplay.find(display)) }
+        let wish = ChannelWish(renderedCount: renderedCount, displays: channels == .automatic ? cards : nil)
         var first: AudioError?
         for candidate in candidates(route: route, cards: cards, displays: displays, session: session) {
             do throws(AudioError) {
-                let pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer)
+                let pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer, wish: wish)
                 let mixer = pcm.hardware.flatMap { Mixer($0, cards: cards) }
                 return OpenDevice(pcm: pcm, reason: candidate.reason, mixer: mixer)
             } catch {
@@ -170,6 +185,38 @@ extension AudioDevice.Candidate {
         let arguments = name[name.index(after: colon)...].split(separator: ",").prefix(2).filter { !$0.hasPrefix("SUBDEV=") }
         return [.init(name: "dmix:\(arguments.joined(separator: ","))", reason: "\(reason), mixed with other programs")]
     }
+}
+
+/// How many channels a card is asked for.
+struct ChannelWish: Sendable {
+    /// How many are rendered.
+    let renderedCount: Int
+    private var counts: [Hardware: Int]?
+
+    static let stereo = ChannelWish(renderedCount: 2)
+
+    /// As many as are rendered; where there are `displays`, of which these are the cards, no more than the display on a card takes, and two of
+    /// a card without one.
+    init(renderedCount: Int, displays: [AudioCard]? = nil) {
+        self.renderedCount = renderedCount
+        guard let displays else { return }
+        var counts: [Hardware: Int] = [:]
+        for card in displays {
+            for device in card.devices {
+                counts[Hardware(card: card.index, device: device.number)] = device.displayChannelCount
+            }
+        }
+        self.counts = counts
+    }
+
+    /// What a card with this PCM is asked for; nil is a PCM of which no card is known.
+    func count(of hardware: Hardware?) -> Int {
+        guard let counts else { return renderedCount }
+        return min(renderedCount, Self.usual(hardware.flatMap { counts[$0] } ?? 2))
+    }
+
+    /// The most of 2, 6 and 8 that a display with so many channels takes.
+    static func usual(_ most: Int) -> Int { most >= 8 ? 8 : most >= 6 ? 6 : 2 }
 }
 
 /// A PCM, why this one, and the mixer of its card.

@@ -38,6 +38,16 @@ package struct MonitorIdentity: Hashable, Sendable {
         self.init(model: eld[16..<20], name: eld[20..<20 + nameLength])
     }
 
+    /// The most channels of PCM that an ELD allows: those of its short audio descriptors, which follow the name, three bytes each. Two where there
+    /// is none of PCM, as every display with sound takes that; nil when there is no monitor that takes sound.
+    package static func channelCount(eld: [UInt8]) -> Int? {
+        guard MonitorIdentity(eld: eld) != nil else { return nil }
+        let begin = 20 + Int(eld[4] & 0x1F)
+        let descriptors = stride(from: begin, to: begin + 3 * Int(eld[5] >> 4), by: 3).filter { $0 + 3 <= eld.count }
+        let linear = descriptors.map { eld[$0] }.filter { $0 >> 3 & 0xF == 1 }
+        return max(2, linear.map { Int($0 & 7) + 1 }.max() ?? 2)
+    }
+
     /// Whether it identifies no monitor: some drivers fill in nothing but the formats.
     var isAnonymous: Bool { model == nil && name.isEmpty }
 
@@ -121,13 +131,32 @@ extension AudioCard {
         }
     }
 
-    /// The monitors of a card by their ELDs, by the number of the PCM that each belongs to; empty for a card without HDMI.
-    static func outputs(of control: OpaquePointer, among controls: [CardControl]) -> [Int: Output] {
-        var outputs: [Int: Output] = [:]
+    /// The monitors of a card by their ELDs, by the number of the PCM that each belongs to, and how many channels each takes; empty for a card
+    /// without HDMI.
+    static func outputs(of control: OpaquePointer, among controls: [CardControl]) -> [Int: (output: Output, channelCount: Int?)] {
+        var outputs: [Int: (Output, Int?)] = [:]
         for element in controls where element.interface == SND_CTL_ELEM_IFACE_PCM && element.name == "ELD" {
-            outputs[element.device] = .display(MonitorIdentity(eld: element.bytes(control)))
+            let eld = element.bytes(control)
+            outputs[element.device] = (.display(MonitorIdentity(eld: eld)), MonitorIdentity.channelCount(eld: eld))
         }
         return outputs
+    }
+
+    /// The most channels that a connected display takes, of those on the card of this number or, without one, on any; nil for no display. Reads
+    /// nothing of a card but its ELDs.
+    static func displayChannelCount(card wanted: Int? = nil) -> Int? {
+        quietly {
+            var counts: [Int] = []
+            var index: Int32 = -1
+            while snd_card_next(&index) == 0, index >= 0 {
+                var control: OpaquePointer?
+                guard wanted == nil || wanted == Int(index), snd_ctl_open(&control, "hw:\(index)", SND_CTL_READONLY) == 0, let control
+                else { continue }
+                defer { snd_ctl_close(control) }
+                counts += outputs(of: control, among: CardControl.all(of: control)).values.compactMap(\.channelCount)
+            }
+            return counts.max()
+        }
     }
 
     /// The PCMs, a line each: the kernel's list, and once more those that lead to the active display and, where plugs are followed, those that

@@ -9,6 +9,8 @@ import KioskPlayback
 /// two thirds of its buffer have been played, which is filled with one call then; but not where it has run dry before.
 struct OpenCard: ~Copyable {
     private let pcm: PCM
+    /// How the rendered channels get to those of the card; nil for stereo as it is.
+    private let mix: ChannelMix?
     private var frames: UnheardFrames
     private let samples: UnsafeMutableBufferPointer<Float>
     /// As much as the card holds.
@@ -39,9 +41,11 @@ struct OpenCard: ~Copyable {
     /// How soon to look again where the sound for a period has not been decoded yet, or the card has not moved yet.
     private static let soundRetryInterval = MediaTime.milliseconds(5)
 
-    init(_ pcm: consuming PCM, wakeUp: WakeUp) {
+    /// A card that plays so many rendered channels.
+    init(_ pcm: consuming PCM, renderedCount: Int, wakeUp: WakeUp) {
         frames = UnheardFrames(sampleRate: pcm.sampleRate)
-        samples = .allocate(capacity: pcm.periodSize * 2)
+        samples = .allocate(capacity: pcm.periodSize * renderedCount)
+        mix = pcm.layout.mix(from: renderedCount)
         bytes = .allocate(byteCount: max(pcm.bufferSize, pcm.periodSize) * pcm.layout.bytesPerFrame, alignment: 16)
         self.wakeUp = wakeUp
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
@@ -126,7 +130,7 @@ struct OpenCard: ~Copyable {
             if isWaiting { return }
             renderer.render(into: samples)
             let begin = unwritten * pcm.layout.bytesPerFrame
-            pcm.layout.convert(UnsafeBufferPointer(samples), into: UnsafeMutableRawBufferPointer(rebasing: bytes[begin...]))
+            pcm.layout.convert(UnsafeBufferPointer(samples), by: mix, into: UnsafeMutableRawBufferPointer(rebasing: bytes[begin...]))
             frames.add(pcm.periodSize)
             unwritten += pcm.periodSize
         }

@@ -36,23 +36,27 @@ struct PCM: ~Copyable {
     private let handle: OpaquePointer
     private let status: OpaquePointer
 
-    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`. Does not wait for a card in use. The
-    /// corresponding C function is `snd_pcm_open`.
-    static func open(_ device: String, rate: Rate, buffer: MediaTime) throws(AudioError) -> PCM {
+    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`, with the number of channels nearest to what `wish`
+    /// says. Does not wait for a card in use. The corresponding C function is `snd_pcm_open`.
+    static func open(
+        _ device: String, rate: Rate, buffer: MediaTime, wish: ChannelWish = .stereo
+    ) throws(AudioError) -> PCM {
         do throws(AudioError) {
-            return try open(device, rate: rate, buffer: buffer, resampling: false)
+            return try open(device, rate: rate, buffer: buffer, wish: wish, resampling: false)
         } catch {
             guard case .exactly = rate, case .cannotConfigure = error else { throw error }
             let plug = device.hasPrefix("hw:") ? "plug" + device : "plug:'\(device)'"
-            return try open(plug, rate: rate, buffer: buffer, resampling: true)
+            return try open(plug, rate: rate, buffer: buffer, wish: wish, resampling: true)
         }
     }
 
     private static func open(
-        _ device: String, rate: Rate, buffer: MediaTime, resampling: Bool
+        _ device: String, rate: Rate, buffer: MediaTime, wish: ChannelWish, resampling: Bool
     ) throws(AudioError) -> PCM {
         var handle: OpaquePointer?
-        let result = quietly { snd_pcm_open(&handle, device, SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) }
+        // ALSA's plug would take any number of channels, and mix them in its own way.
+        let mode = wish.renderedCount > 2 ? SND_PCM_NONBLOCK | SND_PCM_NO_AUTO_CHANNELS : SND_PCM_NONBLOCK
+        let result = quietly { snd_pcm_open(&handle, device, SND_PCM_STREAM_PLAYBACK, mode) }
         guard result >= 0, let handle else {
             throw .cannotOpen(device: device, errno: -result, holder: result == -EBUSY ? CardHolder.find(device) : nil)
         }
@@ -61,15 +65,16 @@ struct PCM: ~Copyable {
             snd_pcm_close(handle)
             throw .keepsNoTime(device: device)
         }
-        return try configure(handle, device, rate: rate, buffer: buffer, resampling: resampling)
+        let count = wish.count(of: Hardware(handle))
+        return try configure(handle, device, rate: rate, buffer: buffer, channelCount: count, resampling: resampling)
     }
 
     /// Configures an open `snd_pcm_t`, and closes it where it refuses.
     static func configure(
-        _ handle: OpaquePointer, _ device: String, rate: Rate, buffer: MediaTime, resampling: Bool
+        _ handle: OpaquePointer, _ device: String, rate: Rate, buffer: MediaTime, channelCount: Int = 2, resampling: Bool
     ) throws(AudioError) -> PCM {
         do throws(AudioError) {
-            var setup = Setup(handle: handle, device: device)
+            var setup = Setup(handle: handle, device: device, channelCount: channelCount)
             try setup.negotiate(rate: rate, buffer: buffer, resampling: resampling)
             return PCM(handle: handle, setup: setup, resampling: resampling)
         } catch {
@@ -80,7 +85,7 @@ struct PCM: ~Copyable {
 
     private init(handle: OpaquePointer, setup: Setup, resampling: Bool) {
         device = setup.device
-        layout = FrameLayout(sample: setup.sample, channelCount: setup.channelCount)
+        layout = FrameLayout(sample: setup.sample, speakers: Speaker.ofCard(handle, channelCount: setup.channelCount))
         sampleRate = setup.sampleRate
         periodSize = setup.periodSize
         bufferSize = setup.bufferSize
@@ -99,14 +104,8 @@ struct PCM: ~Copyable {
 
     /// `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms`.
     var summary: String {
-        let channels =
-            switch layout.channelCount {
-            case 1: "mono"
-            case 2: "stereo"
-            default: "\(layout.channelCount) channels"
-            }
         let milliseconds = (bufferSize * 1000 + sampleRate / 2) / sampleRate
-        return "\(device) \(layout.sample.name) \(sampleRate) Hz \(channels), buffer \(milliseconds) ms"
+        return "\(device) \(layout.sample.name) \(sampleRate) Hz \(layout.channelName), buffer \(milliseconds) ms"
             + (resampling ? ", resampled by ALSA" : "")
     }
 
@@ -186,8 +185,9 @@ struct PCM: ~Copyable {
 private struct Setup {
     let handle: OpaquePointer
     let device: String
+    /// What is asked for, then what there is.
+    var channelCount: Int
     var sample = SampleFormat.s16
-    var channelCount = 2
     var sampleRate = 0
     var periodSize = 0
     var bufferSize = 0
@@ -207,8 +207,8 @@ private struct Setup {
         sample = format
         try check(format.name, snd_pcm_hw_params_set_format(handle, parameters, format.alsa))
 
-        var channels: UInt32 = 2
-        try check("two channels", snd_pcm_hw_params_set_channels_near(handle, parameters, &channels))
+        var channels = UInt32(channelCount)
+        try check("\(channelCount) channels", snd_pcm_hw_params_set_channels_near(handle, parameters, &channels))
         channelCount = Int(channels)
 
         switch rate {

@@ -29,9 +29,36 @@ enum SampleFormat: CaseIterable, Sendable {
 /// How the frames of a card are arranged in memory: interleaved, with the card's number of channels.
 struct FrameLayout: Hashable, Sendable {
     var sample: SampleFormat
-    var channelCount: Int
+    /// What each channel is for; nil for one that stays silent.
+    var speakers: [Speaker?]
 
+    var channelCount: Int { speakers.count }
     var bytesPerFrame: Int { sample.bytesPerSample * channelCount }
+
+    init(sample: SampleFormat, speakers: [Speaker?]) { (self.sample, self.speakers) = (sample, speakers) }
+
+    /// With so many channels in ALSA's order.
+    init(sample: SampleFormat, channelCount: Int) { self.init(sample: sample, speakers: Speaker.standard(channelCount)) }
+
+    /// How so many rendered channels get to it; nil where these are two, and they are its first two, or it has one: ``convert(_:into:)``.
+    func mix(from renderedCount: Int) -> ChannelMix? {
+        let isPlain = renderedCount == 2 && (channelCount == 1 || speakers.starts(with: [.frontLeft, .frontRight]))
+        return isPlain ? nil : ChannelMix(from: renderedCount, to: speakers)
+    }
+
+    /// `5.1` for six channels of which each has its loudspeaker, and the like.
+    var channelName: String {
+        let present = Set(speakers.compactMap(\.self))
+        let hasBase = present.isSuperset(of: [.frontLeft, .frontRight, .frontCentre, .lowFrequency])
+        let (hasBack, hasSides) = (present.isSuperset(of: [.backLeft, .backRight]), present.isSuperset(of: [.sideLeft, .sideRight]))
+        return switch channelCount {
+        case 1: "mono"
+        case 2: "stereo"
+        case 6 where hasBase && (hasBack || hasSides): "5.1"
+        case 8 where hasBase && hasBack && hasSides: "7.1"
+        default: "\(channelCount) channels"
+        }
+    }
 
     /// Converts stereo floats to this layout. One channel gets the mean of left and right; channels after the second are silent.
     ///
@@ -48,12 +75,51 @@ struct FrameLayout: Hashable, Sendable {
         }
     }
 
+    /// Converts frames that `mix` is for, clamped as above; stereo where it is nil.
+    func convert(_ samples: UnsafeBufferPointer<Float>, by mix: ChannelMix?, into bytes: UnsafeMutableRawBufferPointer) {
+        guard let mix else { return convert(samples, into: bytes) }
+        precondition(bytes.count >= samples.count / mix.renderedCount * bytesPerFrame && mix.sources.count == channelCount)
+        switch sample {
+        case .s16: write(samples, mix, bytes) { Int16(truncatingIfNeeded: Self.quantise($0, 32_768)) }
+        case .s32: write(samples, mix, bytes) { Int32(truncatingIfNeeded: Self.quantise($0, 2_147_483_648)) }
+        case .s24: write(samples, mix, bytes) { Int32(truncatingIfNeeded: Self.quantise($0, 8_388_608)) }
+        case .s24Packed: write(samples, mix, bytes) { Packed24(Self.quantise($0, 8_388_608)) }
+        case .float: write(samples, mix, bytes) { Float(Self.clamp($0)) }
+        }
+    }
+
+    /// Channel by channel, as all frames are in the processor's cache.
+    @inline(__always)
+    private func write<Sample: BitwiseCopyable>(
+        _ samples: UnsafeBufferPointer<Float>, _ mix: ChannelMix, _ bytes: UnsafeMutableRawBufferPointer, _ convert: (Double) -> Sample
+    ) {
+        let (size, stride, frames) = (sample.bytesPerSample, bytesPerFrame, samples.count / mix.renderedCount)
+        for (channel, sources) in mix.sources.enumerated() {
+            var offset = channel * size
+            if sources.count == 1, sources[0].gain == 1 {
+                var index = sources[0].channel
+                for _ in 0..<frames {
+                    bytes.storeBytes(of: convert(Double(samples[index])), toByteOffset: offset, as: Sample.self)
+                    (index, offset) = (index + mix.renderedCount, offset + stride)
+                }
+                continue
+            }
+            for frame in 0..<frames {
+                var sum = 0.0
+                for source in sources { sum += Double(samples[frame * mix.renderedCount + source.channel]) * source.gain }
+                bytes.storeBytes(of: convert(sum), toByteOffset: offset, as: Sample.self)
+                offset += stride
+            }
+        }
+    }
+
     @inline(__always)
     private func write<Sample: BitwiseCopyable>(
         _ stereo: UnsafeBufferPointer<Float>, _ bytes: UnsafeMutableRawBufferPointer, _ convert: (Double) -> Sample
     ) {
         let size = sample.bytesPerSample
         let silence = convert(0)
+        let channelCount = channelCount
         var offset = 0
         for frame in 0..<stereo.count / 2 {
             let (left, right) = (Double(stereo[2 * frame]), Double(stereo[2 * frame + 1]))

@@ -5,6 +5,8 @@
 #include <libavutil/channel_layout.h>
 #include <libavutil/frame.h>
 #include <libavutil/samplefmt.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,11 +33,14 @@ struct kiosk_tempo *kiosk_tempo_open(double rate, int sample_rate, int channels)
     tempo->graph = library->graph_alloc();
     tempo->input = av_frame_alloc();
     tempo->output = av_frame_alloc();
-    snprintf(format, sizeof format, "sample_rate=%d:sample_fmt=flt:channel_layout=%dc:time_base=1/%d", sample_rate, channels, sample_rate);
-    if (channels == 1 || channels == 2) {
-        snprintf(format, sizeof format, "sample_rate=%d:sample_fmt=flt:channel_layout=%s:time_base=1/%d", sample_rate,
-                 channels == 1 ? "mono" : "stereo", sample_rate);
-    }
+    // The layout that the frames have: others are refused.
+    AVChannelLayout layout = {0};
+    av_channel_layout_default(&layout, channels);
+    bool is_native = layout.order == AV_CHANNEL_ORDER_NATIVE;
+    snprintf(format, sizeof format, is_native ? "sample_rate=%d:sample_fmt=flt:channel_layout=0x%" PRIx64 ":time_base=1/%d"
+                                              : "sample_rate=%d:sample_fmt=flt:channel_layout=%" PRIu64 "c:time_base=1/%d",
+             sample_rate, is_native ? layout.u.mask : (uint64_t)channels, sample_rate);
+    av_channel_layout_uninit(&layout);
     snprintf(factor, sizeof factor, "%f", rate);
     if (!tempo->graph || !tempo->input || !tempo->output ||
         library->graph_create_filter(&tempo->source, library->get_by_name("abuffer"), "in", format, NULL, tempo->graph) < 0 ||

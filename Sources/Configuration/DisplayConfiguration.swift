@@ -32,6 +32,7 @@ extension Configuration {
     /// `[audio]`.
     package struct Audio: Hashable, Sendable {
         package var device = AudioDevice.automatic
+        package var channels = AudioChannels.automatic
         /// At the start, 0…100.
         package var volume = 100
         /// At the start.
@@ -126,6 +127,12 @@ extension Configuration.Audio: TableRow {
         "hw:1,0": its mixer is left as it is. "off" uses no sound card.
         """
         Key("device", \.device, .text("\"auto\", an ALSA device such as \"hw:0,0\" or \"off\""), needs: .restart)
+        """
+        How many channels the sound has. With "auto" kiosk asks the displays at the start, by HDMI or DisplayPort, and plays 2, 6 or 8 channels. Without
+        such a display it plays two. With "5.1" or "7.1" it asks every card for six or eight. If the card has fewer channels, kiosk mixes the sound down.
+        docs/audio-session.md
+        """
+        Key("channels", \.channels, .word, needs: .restart)
         "Loudness at the start, from 0 to 100. Keys change it until the next start."
         Key("volume", \.volume, .number(in: 0...100))
         "true starts without sound, until the mute key is pressed."

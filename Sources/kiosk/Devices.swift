@@ -115,7 +115,7 @@ struct Devices: ParsableCommand {
         for card in cards {
             print("  card \(card.index) \(card.id)  \(card.name) (\(card.driver))")
             for device in card.devices {
-                print("    \(device.pcm)  \(device.name)\(monitor(on: device.output))")
+                print("    \(device.pcm)  \(device.name)\(monitor(on: device))")
                 switch device.capabilities() {
                 case .success(let abilities):
                     print(
@@ -126,16 +126,17 @@ struct Devices: ParsableCommand {
             }
         }
         if cards.isEmpty { print("  no sound card") }
-        print(
-            "  → \(configuration.audio.device): \(configuration.audio.device.trial(display: display, session: configuration.audio.session))"
-        )
+        let audio = configuration.audio
+        print("  → \(audio.device): \(audio.device.trial(display: display, session: audio.session, channels: audio.channels))")
     }
 
-    private func monitor(on output: AudioCard.Output) -> String {
-        switch output {
+    private func monitor(on device: AudioCard.Device) -> String {
+        switch device.output {
         case .other: ""
         case .display(nil): ", no display that takes sound"
-        case .display(let monitor?): ", a display that takes sound" + (monitor.name.isEmpty ? "" : ": \(monitor.name)")
+        case .display(let monitor?):
+            ", a display that takes sound" + (monitor.name.isEmpty ? "" : ": \(monitor.name)")
+                + (device.displayChannelCount.map { ", up to \($0) channels" } ?? "")
         }
     }
 

@@ -117,7 +117,9 @@ struct Play: ParsableCommand {
     ) {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview, inBackground: true)
-        let audio = configuration.audio.device.makeOutput(session: configuration.audio.session) { [display] in
+        let audio = configuration.audio.device.makeOutput(
+            session: configuration.audio.session, channels: configuration.audio.channels
+        ) { [display] in
             display.waitUntilOpen()
             return display.mode?.name
         }

@@ -13,7 +13,7 @@ import Testing
     private let renderer = CountingRenderer()
 
     private func output(_ card: MadeUpCard) -> ALSAOutput {
-        ALSAOutput { rate, buffer throws(AudioError) in try card.open(rate: rate, buffer: buffer) }
+        ALSAOutput { rate, buffer, _ throws(AudioError) in try card.open(rate: rate, buffer: buffer) }
     }
 
     /// Waits, with a bound, until `condition` holds.
@@ -61,7 +61,7 @@ import Testing
         let renderer = renderer
         let opened = Mutex<(begin: CountingRenderer.Counts, took: MediaTime)?>(nil)
         let tries = Atomic(0)
-        let output = ALSAOutput { rate, buffer throws(AudioError) in
+        let output = ALSAOutput { rate, buffer, _ throws(AudioError) in
             guard tries.add(1, ordering: .relaxed).newValue > 1 else { throw .noCard }
             let (counts, begin) = (renderer.counts, HostTime.now)
             usleep(200_000)
@@ -129,7 +129,7 @@ import Testing
     @Test func theChoiceIsMadeAnewWhenACardComes() {
         let (first, second) = (MadeUpCard(), MadeUpCard())
         let list = Mutex("00-03: HDMI 0 : HDMI 0 : playback 1\n")
-        let output = ALSAOutput(listPCMs: { list.withLock { $0 } }) { rate, buffer throws(AudioError) in
+        let output = ALSAOutput(listPCMs: { list.withLock { $0 } }) { rate, buffer, _ throws(AudioError) in
             try (list.withLock { $0.contains("USB") } ? second : first).open(rate: rate, buffer: buffer)
         }
         output.start(renderer)
@@ -145,7 +145,7 @@ import Testing
     @Test func aCardThatComesWhileAnotherIsOpenedIsChosen() {
         let (first, second) = (MadeUpCard(), MadeUpCard())
         let list = Mutex("00-03: HDMI 0 : HDMI 0 : playback 1\n")
-        let output = ALSAOutput(listPCMs: { list.withLock { $0 } }) { rate, buffer throws(AudioError) in
+        let output = ALSAOutput(listPCMs: { list.withLock { $0 } }) { rate, buffer, _ throws(AudioError) in
             let isThere = list.withLock { list in
                 defer { if !list.contains("USB") { list += "01-00: USB Audio : USB Audio : playback 1\n" } }
                 return list.contains("USB")

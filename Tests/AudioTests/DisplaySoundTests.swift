@@ -48,6 +48,43 @@ import Testing
         for count in 0..<20 { #expect(MonitorIdentity(eld: Array(Self.sharpELD.prefix(count))) == nil) }
     }
 
+    /// With so many bytes of descriptors as `count` says, or not.
+    private func channels(_ descriptors: String, count: UInt8, name: String = "LG TV") -> Int? {
+        var eld = Self.eld("1e 6d 08 5b", name).dropLast(3) + Self.bytes(descriptors)
+        eld[5] = count << 4 | 1
+        return MonitorIdentity.channelCount(eld: Array(eld))
+    }
+
+    @Test func howManyChannelsItTakesIsInTheDescriptors() {
+        #expect(channels("09 07 07", count: 1) == 2)
+        #expect(channels("0f 7f 07", count: 1) == 8)
+        #expect(channels("0d 07 07", count: 1) == 6)
+        #expect(channels("09 07 07 0f 07 07 15 07 50", count: 3) == 8, "the most of several")
+        #expect(channels("0f 07 07", count: 1, name: "") == 8 && channels("0f 07 07", count: 1, name: "0123456789abcdef") == 8)
+        // AC-3 with six channels and DTS with eight are no PCM.
+        #expect(channels("15 07 50 3f 06 c0", count: 2) == 2)
+        #expect(channels("89 07 07", count: 1) == 2, "a reserved bit")
+        #expect(MonitorIdentity.channelCount(eld: Self.sharpELD) == 2)
+    }
+
+    @Test func descriptorsThatAreNotThereSayNothing() {
+        #expect(channels("", count: 15) == 2 && channels("0f 07", count: 15) == 2 && channels("09 07 07 0f 07", count: 2) == 2)
+        #expect(channels("09 07 07 0f 07 07", count: 1) == 2, "beyond their number")
+        #expect(channels("0f 07 07", count: 0) == 2)
+        #expect(MonitorIdentity.channelCount(eld: []) == nil)
+        #expect(MonitorIdentity.channelCount(eld: [UInt8](repeating: 0, count: 128)) == nil, "no monitor")
+        var long = Self.eld("1e 6d 08 5b", "LG TV")
+        long[4] = 0x1F
+        #expect(MonitorIdentity.channelCount(eld: long) == nil, "a name of 31 bytes")
+        for count in 0..<Self.sharpELD.count {
+            let cut = MonitorIdentity.channelCount(eld: Array(Self.sharpELD.prefix(count)))
+            #expect(cut == (count < 20 ? nil : 2))
+        }
+        let full = [UInt8](repeating: 0xFF, count: 512)
+        #expect(MonitorIdentity.channelCount(eld: full) == nil)
+        #expect((2...8).contains(MonitorIdentity.channelCount(eld: [0x10, 0xFF, 0xFF, 0xFF, 0x10] + full) ?? 0))
+    }
+
     @Test func noBytesAreTooOddToBeRead() {
         var seed: UInt64 = 1
         for _ in 0..<2000 {
@@ -57,6 +94,7 @@ import Testing
             }
             seed &+= 1
             _ = MonitorIdentity(eld: [0x10] + bytes)
+            #expect((2...8).contains(MonitorIdentity.channelCount(eld: [0x10] + bytes) ?? 2))
             _ = MonitorIdentity(edid: Self.sharpEDID.prefix(8) + bytes)
         }
     }

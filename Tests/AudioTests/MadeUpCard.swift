@@ -6,8 +6,8 @@ import Synchronization
 
 @testable import KioskAudioCore
 
-/// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz stereo in periods of 20 ms, and fails
-/// as it is told.
+/// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz in periods of 20 ms, stereo unless it is told
+/// otherwise, and fails as it is told.
 final class MadeUpCard: Sendable {
     struct State {
         /// What it answers to being started; 0 or a negative errno.
@@ -22,6 +22,11 @@ final class MadeUpCard: Sendable {
         var frozenWith = 0
         /// Whether it does not come back from a call, as long as that is so.
         var hangs = false
+        /// How many channels it has, and its map, by ALSA's numbers; none where it does not tell.
+        var channels: UInt32 = 2
+        var map: [UInt32]?
+        /// The first samples that it was given, a tenth of a second of stereo.
+        var heard: [Int16] = []
         /// How often it was started, and where it is.
         var starts = 0
         var written = 0
@@ -33,7 +38,7 @@ final class MadeUpCard: Sendable {
     init(_ state: State = State()) { self.state = Mutex(state) }
 
     /// Opens it as if by name.
-    func open(rate: PCM.Rate, buffer: MediaTime) throws(AudioError) -> OpenDevice {
+    func open(rate: PCM.Rate, buffer: MediaTime, channelCount: Int = 2) throws(AudioError) -> OpenDevice {
         let plugin = Plugin(self)
         snd_pcm_ioplug_create(plugin.io, "made-up", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
         func limit(_ type: Int, _ range: ClosedRange<UInt32>) {
@@ -44,12 +49,15 @@ final class MadeUpCard: Sendable {
         }
         choose(SND_PCM_IOPLUG_HW_ACCESS, SND_PCM_ACCESS_RW_INTERLEAVED.rawValue)
         choose(SND_PCM_IOPLUG_HW_FORMAT, UInt32(SND_PCM_FORMAT_S16_LE.rawValue))
-        limit(SND_PCM_IOPLUG_HW_CHANNELS, 2...2)
+        let channels = state.withLock { $0.channels }
+        limit(SND_PCM_IOPLUG_HW_CHANNELS, channels...channels)
         limit(SND_PCM_IOPLUG_HW_RATE, 48_000...48_000)
-        limit(SND_PCM_IOPLUG_HW_PERIOD_BYTES, 3840...3840)
-        limit(SND_PCM_IOPLUG_HW_BUFFER_BYTES, 7680...96_000)
+        limit(SND_PCM_IOPLUG_HW_PERIOD_BYTES, 1920 * channels...1920 * channels)
+        limit(SND_PCM_IOPLUG_HW_BUFFER_BYTES, 3840 * channels...48_000 * channels)
         return OpenDevice(
-            pcm: try PCM.configure(plugin.io.pointee.pcm, "made-up", rate: rate, buffer: buffer, resampling: false), reason: "a test")
+            pcm: try PCM.configure(
+                plugin.io.pointee.pcm, "made-up", rate: rate, buffer: buffer, channelCount: channelCount, resampling: false),
+            reason: "a test")
     }
 
     fileprivate func prepare() {
@@ -122,9 +130,26 @@ private final class Plugin {
             if card.freeze() { snd_pcm_ioplug_set_state(io, SND_PCM_STATE_SUSPENDED) }
             return card.position().map { $0 % Int(io!.pointee.buffer_size) } ?? Int(-EPIPE)
         }
-        callbacks.pointee.transfer = { io, _, _, size in
-            Plugin.of(io).card.state.withLock { $0.written += Int(size) }
+        callbacks.pointee.transfer = { io, areas, offset, size in
+            Plugin.of(io).card.state.withLock { state in
+                state.written += Int(size)
+                let channels = Int(state.channels)
+                let frame = areas!.pointee.addr!.assumingMemoryBound(to: Int16.self) + Int(offset) * channels
+                state.heard += UnsafeBufferPointer(start: frame, count: min(Int(size) * channels, max(0, 9600 - state.heard.count)))
+            }
             return snd_pcm_sframes_t(size)
+        }
+        if card.state.withLock({ $0.map != nil }) {
+            callbacks.pointee.get_chmap = { io in
+                // Whoever asks frees it.
+                let positions = Plugin.of(io).card.state.withLock { $0.map! }
+                let memory = malloc(4 + 4 * positions.count)!
+                memory.storeBytes(of: UInt32(positions.count), as: UInt32.self)
+                for (index, position) in positions.enumerated() {
+                    memory.storeBytes(of: position, toByteOffset: 4 + 4 * index, as: UInt32.self)
+                }
+                return memory.assumingMemoryBound(to: snd_pcm_chmap_t.self)
+            }
         }
         callbacks.pointee.poll_revents = { _, _, _, events in
             usleep(5000)

@@ -144,7 +144,7 @@ final class CountingRenderer: AudioRenderer {
     /// A player that waited for it would not come to `hasOpened` in this order.
     @Test func aCardThatTakesLongToOpenIsNotWaitedFor() {
         let (mayOpen, hasOpened) = (Monitor(false), Monitor(false))
-        let output = ALSAOutput { _, _ throws(AudioError) in
+        let output = ALSAOutput { _, _, _ throws(AudioError) in
             _ = mayOpen.wait(until: .now + .seconds(120)) { $0 ? true : nil }
             hasOpened.signal { $0 = true }
             throw .noCard

@@ -1,5 +1,6 @@
 import Bed
-import Glibc
+import Foundation
+import TestSupport
 import Testing
 
 extension BedTests {
@@ -62,6 +63,31 @@ extension BedTests {
             #expect(switches.contains("'Line'") && switches.contains("Mono: Playback [off]"), "only what is on the way: \(switches)")
             let devices = record.outputs["devices"] ?? ""
             #expect(devices.contains("a display that takes sound: BED TV") && devices.contains("no display that takes sound"), "\(devices)")
+        }
+
+        /// What is recorded at the other end of the card has a tone on each of six channels, in ALSA's order, and nothing on the other two.
+        @Test func `a display that takes eight channels gets each where it belongs`() async throws {
+            let path = try SurroundTones.clip("surround-bed.mkv", layout: "5.1", count: 6, ["-c:a", "pcm_s16le"], picture: true)
+            let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
+            let configuration = KioskConfiguration(audio: "device = \"auto\"", playlist: ["source = \"\(path)\""])
+            let wide = eld.dropLast(6) + "0f0707"
+            let record = try await Bed.run("surround", for: .seconds(5), playing: [clip], .kiosk(configuration), on: machine) { at in
+                at(-0.4, identify)
+                at(-0.4, control("iface=PCM,name=ELD,device=1", "bytes \(noELD)"))
+                at(-0.4, control("iface=PCM,name=ELD,device=0", "bytes \(wide)"))
+                at(2, .shell("arecord -q -D hw:Loopback,1,0 -t raw -f S16_LE -r 48000 -c 8 -s 14400 | base64 -w 0"), "sound")
+                at(4, .shell("kiosk=$(readlink /proc/$PLAYER/exe); $kiosk devices | sed -n '/^Sound/,/→/p'"), "devices")
+            }
+            expectLog(record, "hw:CARD=Loopback,DEV=0 S16_LE 48000 Hz 7.1")
+            let devices = record.outputs["devices"] ?? ""
+            #expect(devices.contains("a display that takes sound: BED TV, up to 8 channels"), "\(devices)")
+            let text = record.outputs["sound"]?.split(whereSeparator: \.isWhitespace).joined() ?? ""
+            let data = try #require(Data(base64Encoded: text), "\(text.prefix(200))")
+            let samples = data.withUnsafeBytes { bytes in
+                stride(from: 0, to: bytes.count - 1, by: 2).map { Float(bytes.loadUnaligned(fromByteOffset: $0, as: Int16.self)) / 32768 }
+            }
+            #expect(samples.count >= 8 * 9600)
+            #expect(SurroundTones.tones(samples, channelCount: 8) == [[0], [1], [4], [5], [2], [3], [], []])
         }
 
         @Test func `the sound follows when the display says later that it takes sound`() async throws {

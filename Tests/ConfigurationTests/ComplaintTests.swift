@@ -71,6 +71,10 @@ let values: [Row] = [
     Row(
         "[audio]\ndevice = false",
         "kiosk.conf:2:10: [audio] device: expected \"auto\", an ALSA device such as \"hw:0,0\" or \"off\", found false"),
+    Row(
+        "[audio]\nchannels = \"quad\"",
+        "kiosk.conf:2:12: [audio] channels: expected \"auto\", \"stereo\", \"5.1\" or \"7.1\", found \"quad\""),
+    Row("[audio]\nchannels = 5.1", "kiosk.conf:2:12: [audio] channels: expected \"auto\", \"stereo\", \"5.1\" or \"7.1\", found 5.1"),
     Row("[audio]\nvolume = 101", "kiosk.conf:2:10: [audio] volume: expected a whole number from 0 to 100, found 101"),
     Row("[audio]\nvolume = -1", "kiosk.conf:2:10: [audio] volume: expected a whole number from 0 to 100, found -1"),
     Row("[audio]\nvolume = 50.5", "kiosk.conf:2:10: [audio] volume: expected a whole number from 0 to 100, found 50.5"),
@@ -233,7 +237,8 @@ let keys: [Row] = [
     Row(
         "[[overlay]]\nname = \"a\"\nfeed = \"file:///etc/passwd\"",
         "kiosk.conf:3:8: [[overlay]] feed: expected an address of http or https"),
-    Row("[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme], [[playlist]] or [[zone]]"),
+    Row(
+        "[display]\nvolume = 90", "kiosk.conf:2:1: [display] volume: unknown key; it belongs in [audio], [theme], [[playlist]] or [[zone]]"),
     Row(
         "[display]\n\"a.b\\n\\\"c\" = 1",
         "kiosk.conf:2:1: [display] \"a.b\\u{A}\"c\": unknown key; there are connector, mode, gravity, "
@@ -243,7 +248,9 @@ let keys: [Row] = [
         "[wallpaper]\nx = 1",
         "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [record], [log], [place]"
     ),
-    Row("volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme], [[playlist]] or [[zone]]"),
+    Row(
+        "volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme], [[playlist]] or [[zone]]"
+    ),
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
@@ -255,7 +262,8 @@ let keys: [Row] = [
 let shapes: [Row] = [
     Row(
         "[audio]\n\"\" = 1",
-        "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, volume, muted, delay, mix, follow, interruption, duck-volume"),
+        "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, channels, volume, muted, delay, mix, follow, interruption, duck-volume"
+    ),
     Row("display = 3", "kiosk.conf:1:11: [display]: expected a table, found 3"),
     Row(
         "[[display]]\nrotation = 90",
@@ -383,7 +391,7 @@ let syntax: [Row] = [
                 "kiosk.conf:2:10: [[playlist]] source: expected a path or a URL, found 1",
                 "kiosk.conf:4:8: [input] grab: expected true or false, found 1",
                 "kiosk.conf:6:9: [audio] muted: expected true or false, found 2",
-                "kiosk.conf:7:1: [audio] zzzzzzzzz: unknown key; there are device, volume, muted, delay, mix, follow, interruption, duck-volume",
+                "kiosk.conf:7:1: [audio] zzzzzzzzz: unknown key; there are device, channels, volume, muted, delay, mix, follow, interruption, duck-volume",
                 "kiosk.conf:8:10: [audio] volume: expected a whole number from 0 to 100, found 4000",
             ])
     }

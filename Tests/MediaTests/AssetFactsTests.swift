@@ -93,6 +93,30 @@ import Testing
             problems == ["only the first two of its 15 channels are heard, as their arrangement is unknown: export its sound in stereo"])
     }
 
+    /// On more loudspeakers, too, and the others are silent.
+    @Test(arguments: [6, 8]) func theOthersAreNotHeardFromOtherLoudspeakers(count: Int) throws {
+        let format = AudioFormat(sampleRate: 48000, channelCount: count)
+        let tones = ["0.25", "0.5"] + [String](repeating: "0.9", count: 13)
+        let fifteen = try Clips.make(
+            "fifteen-levels.wav", ["-f", "lavfi", "-i", "aevalsrc=\(tones.joined(separator: "|")):s=48000:d=1", "-c:a", "pcm_s16le"])
+        let components = [0.5, 0.25, 0.1, 0.1].map { "\($0)*sin(2*PI*440*t)" }.joined(separator: "|")
+        let ambisonic = try Clips.make(
+            "ambisonic-tones.mkv",
+            ["-f", "lavfi", "-i", "aevalsrc=\(components):s=48000:d=1:c=4.0", "-af", "channelmap=map=0|1|2|3:channel_layout=ambisonic 1"]
+                + ["-c:a", "libopus", "-mapping_family", "2", "-b:a", "256k"])
+        for (path, left, right) in [(fifteen, Float(0.25), Float(0.5)), (ambisonic, 0.375, 0.125)] {
+            var reader = try MediaReader.open(path, samples: format)
+            var chunk = [Float](repeating: 1, count: count * 9600)
+            let frames = chunk.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: count) }
+            #expect(frames == 9600)
+            let peaks = (0..<count).map { channel in
+                stride(from: 4800 * count + channel, to: chunk.count, by: count).map { abs(chunk[$0]) }.max()!
+            }
+            #expect(abs(peaks[0] - left) < 0.02 && abs(peaks[1] - right) < 0.02, "\(peaks)")
+            #expect(peaks.dropFirst(2).allSatisfy { $0 == 0 }, "\(peaks)")
+        }
+    }
+
     /// Ambisonics of the first order: everywhere alike, and as far left as can be.
     @Test(arguments: [(["0.5", "0", "0", "0"], Float(0.25), Float(0.25)), (["0.5", "0.5", "0", "0"], 0.5, 0)])
     func ambisonics(components: [String], left: Float, right: Float) throws {

@@ -104,19 +104,20 @@ import Testing
         #expect(numbers(&reader).count == 1)
     }
 
-    @Test func tempoKeepsThePitch() throws {
+    @Test(arguments: [1, 2, 6, 8]) func tempoKeepsThePitch(channels: Int) throws {
+        let format = AudioFormat(sampleRate: 48000, channelCount: channels)
         var reader = try MediaReader.open(
-            Clips.make("tone-4.wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=4"]), samples: stereo)
-        guard var tempo = TempoFilter(rate: 2, format: stereo) else {
+            Clips.make("tone-4.wav", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=4,pan=stereo|c0=c0|c1=c0"]), samples: format)
+        guard var tempo = TempoFilter(rate: 2, format: format) else {
             Issue.record("libavfilter could not be loaded")
             return
         }
-        var chunk = [Float](repeating: 0, count: 2 * 48000)
+        var chunk = [Float](repeating: 0, count: channels * 48000)
         let frames = chunk.withUnsafeMutableBufferPointer { chunk in
-            tempo.read(into: chunk) { reader.readSamples(into: $0, channelCount: stereo.channelCount) }
+            tempo.read(into: chunk) { reader.readSamples(into: $0, channelCount: channels) }
         }
         #expect(frames == 48000)
-        let left = stride(from: 0, to: chunk.count, by: 2).map { chunk[$0] }
+        let left = stride(from: 0, to: chunk.count, by: channels).map { chunk[$0] }
         #expect(abs(frequency(left.dropFirst(4000).prefix(40000)) - 440) < 5)
     }
 }

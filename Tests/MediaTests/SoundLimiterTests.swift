@@ -75,6 +75,21 @@ import Testing
         #expect(samples.allSatisfy { abs($0) <= 1 } && samples.max()! > 0.99)
         #expect(abs(tonePhase(samples).samples) < 0.1 && tonePhase(samples).strength > 0.99)
     }
+
+    /// As many loudspeakers as channels, but others: what is behind in the middle is added to the pair behind.
+    @Test(arguments: [("6.0", Float(1)), ("5.1", 0.9), ("5.1(side)", 0.9)])
+    func whatHasNoLoudspeakerOfItsOwnStaysWithinFullScale(layout: String, peak: Float) throws {
+        let six = AudioFormat(sampleRate: 48000, channelCount: 6)
+        let channels = [String](repeating: "0.9*sin(2*PI*440*t)", count: 6).joined(separator: "|")
+        let path = try Clips.make(
+            "all-of-\(layout).wav", ["-f", "lavfi", "-i", "aevalsrc=\(channels):s=48000:d=1:c=\(layout)", "-c:a", "pcm_f32le"])
+        var reader = try MediaReader.open(path, samples: six)
+        var chunk = [Float](repeating: 2, count: 6 * 48_000)
+        let count = chunk.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 6) }
+        #expect(count == 48_000 && chunk.allSatisfy { abs($0) <= 1 })
+        let back = stride(from: 4, to: chunk.count, by: 6).map { chunk[$0] }
+        #expect(abs(back.max()! - peak) < 0.01, "\(back.max()!)")
+    }
 }
 
 /// Padding that iTunes tells of in a tag.

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskPlayback
 import Synchronization
 
-/// A mono sound card with a buffer, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps
+/// A sound card with a buffer, mono unless it is told otherwise, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps
 /// every sample that was or will be heard.
 final class RecordingOutput: PCMOutput {
     private struct State {
@@ -13,7 +13,7 @@ final class RecordingOutput: PCMOutput {
         var isStopping = false
     }
 
-    let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
+    let format: AudioFormat
     let name = "recording"
     private let state = Monitor(State())
     private let thread = Mutex<Thread?>(nil)
@@ -21,6 +21,8 @@ final class RecordingOutput: PCMOutput {
     static let period = 480
     /// Frames rendered ahead of what is heard.
     private static let buffer = 4800
+
+    init(channelCount: Int = 1) { format = AudioFormat(sampleRate: 48_000, channelCount: channelCount) }
 
     /// Everything rendered and not taken back.
     var samples: [Float] { state.withLock { $0.samples } }
@@ -47,12 +49,12 @@ final class RecordingOutput: PCMOutput {
     }
 
     func start(_ renderer: any AudioRenderer) {
-        let (state, rate) = (state, Int64(format.sampleRate))
+        let (state, rate, channels) = (state, Int64(format.sampleRate), format.channelCount)
         thread.withLock {
             $0 = Thread("audio") {
                 let begin = HostTime.now
                 var rendered = 0
-                let period = UnsafeMutableBufferPointer<Float>.allocate(capacity: Self.period)
+                let period = UnsafeMutableBufferPointer<Float>.allocate(capacity: Self.period * channels)
                 defer { period.deallocate() }
                 while true {
                     let (isStopping, isInterrupted) = state.withLock { state in
@@ -65,7 +67,7 @@ final class RecordingOutput: PCMOutput {
                     if isInterrupted, unheard > 0 {
                         renderer.takeBack(frames: unheard)
                         rendered -= unheard
-                        state.withLock { $0.samples.removeLast(unheard) }
+                        state.withLock { $0.samples.removeLast(unheard * channels) }
                     }
                     while rendered - heard(.now) < Self.buffer {
                         renderer.render(into: period)

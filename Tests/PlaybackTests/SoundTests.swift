@@ -32,6 +32,26 @@ import Testing
         #expect(2 * seams.count { heard[$0 + 1] != 0 } > seams.count)
     }
 
+    /// Through the reader, its ring and the queue, with a pause in between: a tone in each channel.
+    @Test(arguments: [6, 8]) func surroundSoundKeepsItsChannels(count: Int) throws {
+        let audio = RecordingOutput(channelCount: count)
+        let clip = try SurroundTones.clip("surround-seen.mkv", layout: "5.1", count: 6, ["-c:a", "pcm_s16le"], picture: true)
+        let stage = Stage([PlaylistItem(source: clip)], display: display, audio: audio)
+        #expect(stage.wait { audio.samples.count { $0 != 0 } > 6 * 12_000 })
+        stage.player.pause()
+        _ = stage.wait(0.2) { false }
+        stage.player.play()
+        #expect(stage.wait { audio.samples.count { $0 != 0 } > 6 * 36_000 })
+        let heard = audio.samples
+        let frames = stride(from: 0, to: heard.count - count + 1, by: count).map { heard[$0..<$0 + count] }.filter {
+            $0.contains { $0 != 0 }
+        }
+        let tones = SurroundTones.tones(frames.prefix(9600).flatMap(\.self), channelCount: count)
+        #expect(tones == (0..<count).map { $0 < 6 ? [$0] : [] })
+        let later = SurroundTones.tones(frames.suffix(9600).flatMap(\.self), channelCount: count)
+        #expect(later == tones)
+    }
+
     @Test func aPauseLosesAndRepeatsNothing() throws {
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio)
         #expect(stage.wait(for: 5))

@@ -99,6 +99,39 @@ import Testing
         #expect(client.damage == alone.damage && client.decoder == alone.decoder && client.death == nil)
     }
 
+    /// A tone in each channel, as the usual codecs carry it: some have the pair behind at the sides.
+    @Test(
+        arguments: [
+            ("surround.m4a", "5.1", 6, ["-c:a", "aac", "-b:a", "512k"]),
+            ("surround-ac3.mkv", "5.1(side)", 6, ["-c:a", "ac3", "-b:a", "640k"]),
+            ("surround-71.wav", "7.1", 8, ["-c:a", "pcm_s16le"]), ("surround-flac.mkv", "5.1", 6, ["-c:a", "flac"]),
+        ], kinds)
+    func `surround sound keeps its channels`(
+        _ clip: (name: String, layout: String, count: Int, arguments: [String]), _ isolation: Readers.Isolation
+    ) throws {
+        let path = try SurroundTones.clip(clip.name, layout: clip.layout, count: clip.count, clip.arguments)
+        for rendered in [2, 6, 8] {
+            var order = order(path)
+            order.samples = AudioFormat(sampleRate: 48000, channelCount: rendered)
+            let client = try ReaderClient(order, by: readers(isolation), Interruption())
+            var sound = [Float](repeating: 0, count: rendered * 24_000)
+            let count = sound.withUnsafeMutableBufferPointer { client.readSamples(into: $0, channelCount: rendered) }
+            #expect(count == 24_000)
+            let tones = SurroundTones.tones(sound.suffix(rendered * 19_200), channelCount: rendered)
+            // The pair at the sides stays there where there is one.
+            let atSides = clip.layout == "5.1(side)" && rendered == 8
+            let expected: [[Int]] =
+                switch (clip.count, rendered) {
+                case (6, 2): [[0, 2, 4], [1, 2, 5]]
+                case (8, 2): [[0, 2, 4, 6], [1, 2, 5, 7]]
+                case (8, 6): [[0], [1], [2], [3], [4, 6], [5, 7]]
+                case (6, 8): [[0], [1], [2], [3]] + (atSides ? [[], [], [4], [5]] : [[4], [5], [], []])
+                default: (0..<rendered).map { [$0] }
+                }
+            #expect(tones == expected, "\(rendered) channels")
+        }
+    }
+
     @Test(arguments: kinds) func `it is moved about in`(_ isolation: Readers.Isolation) throws {
         let path = try Clips.named("a.mp4")
         var alone = try MediaReader.open(path, samples: Self.stereo, decoderThreads: 2)

@@ -32,13 +32,14 @@ struct Resampler: ~Copyable, @unchecked Sendable {
             limitation = nil
         } else {
             var matrix = [Double](repeating: 0, count: Int(max(1, count)) * output.channelCount)
-            for channel in 0..<output.channelCount {
+            // What is rendered beyond the front pair stays silent.
+            for channel in 0..<min(2, output.channelCount) {
                 let row = channel * Int(max(1, count))
                 if isAmbisonic {
                     matrix[row] = 0.5
                     if count >= 4, output.channelCount > 1 { matrix[row + 1] = channel == 0 ? 0.5 : channel == 1 ? -0.5 : 0 }
                 } else {
-                    matrix[row + min(channel, 1, Int(count) - 1)] = 1
+                    matrix[row + min(channel, max(0, Int(count) - 1))] = 1
                 }
             }
             guard count > 0, let context = Self.context(from: frame, to: output, matrix: matrix) else { return nil }
@@ -51,7 +52,18 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         sampleRate = frame.pointee.sample_rate
         format = frame.pointee.format
         channelCount = count
-        limiter = count > output.channelCount ? SoundLimiter(channelCount: output.channelCount) : nil
+        limiter = Self.mixesDown(frame, to: output) ? SoundLimiter(channelCount: output.channelCount) : nil
+    }
+
+    /// Whether several channels may be added to one: there are more than in the output, or some without a place there of their own.
+    private static func mixesDown(_ frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat) -> Bool {
+        let count = frame.pointee.ch_layout.nb_channels
+        if count <= 2 || count > output.channelCount { return count > output.channelCount }
+        guard frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_NATIVE else { return false }
+        var target = AVChannelLayout()
+        av_channel_layout_default(&target, Int32(output.channelCount))
+        defer { av_channel_layout_uninit(&target) }
+        return frame.pointee.ch_layout.u.mask & ~target.u.mask != 0
     }
 
     /// A context that mixes by `matrix`, a row for each output channel, or by libswresample's own where it is nil; nil when that is not
