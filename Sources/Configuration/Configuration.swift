@@ -35,7 +35,8 @@ package struct Configuration: Hashable, Sendable {
     package var commandSources: [String] {
         let commands =
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
-            + (entries + zones.flatMap(\.playlist)).map(\.onTap) + zones.map(\.onTap) + [idle.after == nil ? nil : idle.command] + timers.map(\.command)
+            + (entries + zones.flatMap(\.playlist)).map(\.onTap) + zones.map(\.onTap) + [idle.after == nil ? nil : idle.command]
+            + timers.map(\.command)
         var (sources, seen): ([String], Set<Path>) = ([], [])
         for case .player(.playSource(let source, _))? in commands where seen.insert(Path(source)).inserted { sources.append(source) }
         return sources

@@ -112,7 +112,8 @@ extension ControlsState {
         case .tap, .doubleTap: break
         default: return nil
         }
-        guard settings.mayTap, contact.surface == .display, let zone = settings.zones.last(where: { $0.region.contains(contact.x, contact.y) }),
+        guard settings.mayTap, contact.surface == .display,
+            let zone = settings.zones.last(where: { $0.region.contains(contact.x, contact.y) }),
             zone.takesTaps
         else { return nil }
         return [TimedCommand(.program(.zone(zone.name, .tap)), at: event.time)]

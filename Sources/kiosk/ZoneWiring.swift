@@ -18,7 +18,10 @@ import Synchronization
 /// are those of a player. A zone that is heard has the sound card together with the main player (``SharedSound``), and is as loud as that lets it be; one
 /// that is not has time by the monotonic clock, and none of its sound is decoded.
 ///
-/// Locks are taken in this order: ``seen``, the main player's, ``state``, a zone's player's.
+/// Zones hand their pictures on in the first quarter of a period after a vblank. Thread `zones` collects them, and sets one overlay for each vblank a little later:
+/// several overlays for one vblank would not all be seen with it. It is there while there are zones.
+///
+/// Locks are taken in this order: the main player's, ``state``, a zone's player's.
 final class ZoneWiring: Sendable {
     /// What zones have in common with the main player.
     struct Surroundings: Sendable {
@@ -47,7 +50,20 @@ final class ZoneWiring: Sendable {
     private struct Seen {
         var order: [Int] = []
         var pictures: [Int: Overlay.Picture] = [:]
+        /// When the next one of each is handed on, where that is known.
+        var next: [Int: Range<HostTime>] = [:]
+        var hasChanged = false
+        var isRunning = false, isStopped = false
+
+        /// What is seen of a zone that is gone is no more.
+        mutating func tidy() {
+            pictures = pictures.filter { order.contains($0.key) }
+            next = next.filter { order.contains($0.key) }
+        }
     }
+
+    /// What is seen at a vblank is set so many parts of a period before it. Players commit up to a quarter of a period after the vblank before (``FrameScheduler``).
+    private static let lead = 0.65
 
     private let around: Surroundings
     private let state = Monitor(State())
@@ -88,7 +104,7 @@ final class ZoneWiring: Sendable {
             return state.lastNumber
         }
         return Zone(number, settings, configuration, around) { [weak self] picture, next in
-            self?.change(by: number, next: next) { $0.pictures[number] = picture }
+            self?.change { ($0.pictures[number], $0.next[number]) = (picture, next) }
         }
     }
 
@@ -99,20 +115,43 @@ final class ZoneWiring: Sendable {
             for zone in zones { zone.player.setMasterGain(state.gain, over: nil) }
             state.hold()
         }
-        change { $0.order = zones.map(\.number) }
+        // Nothing is drawn where there are none, and never were.
+        if !zones.isEmpty || seen.withLock({ $0.isRunning }) { change { $0.order = zones.map(\.number) } }
     }
 
-    /// Changes what is seen of them, and tells the main player. Of a zone that is gone nothing is seen, whatever it still shows.
-    private func change(by number: Int = 0, next: Range<HostTime>? = nil, _ body: (inout Seen) -> Void) {
-        seen.withLock { seen in
+    /// Changes what is seen of them. Of a zone that is gone nothing is seen, whatever it still shows.
+    private func change(_ body: (inout Seen) -> Void) {
+        let begins = seen.signal { seen in
             body(&seen)
-            seen.pictures = seen.pictures.filter { seen.order.contains($0.key) }
-            // With the lock held, so that of two changes the later one is the last.
-            var overlay = Overlay(pictures: seen.order.compactMap { seen.pictures[$0] })
+            seen.tidy()
+            seen.hasChanged = true
+            defer { seen.isRunning = true }
+            return !seen.isRunning && !seen.isStopped
+        }
+        if begins { Thread("zones", realtimePriority: 5) { [self] in run() }.detach() }
+    }
+
+    private func run() {
+        let player = around.player
+        while true {
+            let hasEnded = seen.wait { seen in seen.isStopped ? true : seen.hasChanged ? false : nil }
+            if hasEnded != false { return }
+            // Without a display nobody sees it.
+            let period = around.display.mode.map { max($0.refreshPeriod, .milliseconds(2)) } ?? .milliseconds(100)
+            // When vblanks are is known to some microseconds: one that is so near counts as gone by.
+            let vblank = player.vblank(after: .now + period.scaled(by: 1 - Self.lead))
+            if let vblank {
+                _ = seen.wait(until: vblank - period.scaled(by: Self.lead)) { $0.isStopped ? true : nil }
+            }
+            let (pictures, movesNext) = seen.withLock { seen in
+                seen.hasChanged = false
+                let moves = vblank.map { vblank in seen.next.values.contains { $0.overlaps(vblank..<vblank + period) } } ?? false
+                return (seen.order.compactMap { seen.pictures[$0] }, moves)
+            }
+            var overlay = Overlay(pictures: pictures)
             overlay.isOfPlayers = true
-            let source = Overlay.Source(.zones, number)
-            around.player.setOverlay(overlay, by: source)
-            if let next { around.player.expectOverlay(in: next, by: source) }
+            player.setOverlay(overlay, by: .init(.zones))
+            if movesNext, let vblank { player.expectOverlay(after: vblank, by: .init(.zones)) }
         }
     }
 
@@ -199,7 +238,8 @@ final class ZoneWiring: Sendable {
     func stop(by deadline: HostTime) -> Bool { end().map { $0.stop(by: deadline) }.allSatisfy { $0 } }
 
     private func end() -> [Zone] {
-        state.withLock { state in
+        seen.signal { $0.isStopped = true }
+        return state.withLock { state in
             state.hasEnded = true
             return state.zones
         }
@@ -242,7 +282,11 @@ private final class Zone: Sendable {
                 log.info("\(picture.surface.width)×\(picture.surface.height) pixels at \(picture.x),\(picture.y), \(loudness)")
             },
             measured: { time in
-                log.info("each of its pictures takes \(decimal(time.seconds * 1000)) ms to be painted, before it is laid over the main one")
+                // Not by the thread that paints: the next picture is due.
+                Thread("zone-log") {
+                    log.info(
+                        "each of its pictures takes \(decimal(time.seconds * 1000)) ms to be painted, before it is laid over the main one")
+                }.detach()
             })
         isHeard = settings.volume > 0
         let audio: any PCMOutput =

@@ -53,7 +53,9 @@ import Testing
         let configuration = try read(text)
         #expect(configuration.zones.map(\.name) == ["quiet", "loud"])
         #expect(configuration.entries.map(\.source.location) == ["/srv/main.mp4", "/srv/evening.mp4"])
-        let (quiet, loud) = (configuration.configuration(of: configuration.zones[0]), configuration.configuration(of: configuration.zones[1]))
+        let (quiet, loud) = (
+            configuration.configuration(of: configuration.zones[0]), configuration.configuration(of: configuration.zones[1])
+        )
         #expect(quiet.entries.map(\.source.location) == ["/srv/a.jpg"] && quiet.zones == [] && quiet.overlays == [])
         #expect(quiet.display.region == Region(x: 0.7, y: 0, width: 0.3, height: 0.5))
         #expect(quiet.display.gravity == .resizeAspectFill && loud.display.gravity == .resize)
@@ -67,7 +69,8 @@ import Testing
     }
 
     @Test func whatItemsSayOfTapsCountsToo() throws {
-        let zones = try read("""
+        let zones = try read(
+            """
             [[zone]]
             name = "a"
             region = "0 0 50 50"

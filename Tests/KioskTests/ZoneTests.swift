@@ -89,7 +89,10 @@ import Testing
         #expect(try ctl("rotate", "180").status == 0 && shows([0xff0000, 0x00ff00, 0x804020, 0xff0000]))
         for (order, state) in [("off", "paused"), ("on", "playing")] {
             #expect(try ctl("display", order).status == 0)
-            #expect(eventually(120) { ((try? ctl("zone"))?.output ?? "").contains("\"name\":\"top right\",\"place\":2,\"seams\":0,\"state\":\"\(state)\"") })
+            #expect(
+                eventually(120) {
+                    ((try? ctl("zone"))?.output ?? "").contains("\"name\":\"top right\",\"place\":2,\"seams\":0,\"state\":\"\(state)\"")
+                })
         }
         let all = try ctl("zone")
         #expect(all.output.contains("top right") && all.output.contains("broken"), "\(all)")
@@ -112,10 +115,12 @@ import Testing
     }
 
     @Test func checkOpensTheirItems() throws {
-        let configuration = try folder.file("test.conf", try text(zone("menu", "50 0 50 50", "", try color("blue", "0x0000ff"), "none.mp4")))
+        let configuration = try folder.file(
+            "test.conf", try text(zone("menu", "50 0 50 50", "", try color("blue", "0x0000ff"), "none.mp4")))
         let check = try KioskProcess(["check", "--config", configuration, "--display", "offscreen"])
         #expect(check.status() == 1)
-        #expect(check.output.count(of: "in the zone “menu”") == 2 && check.output.contains("3 items, 1 cannot be played"), "\(check.output)")
+        #expect(
+            check.output.count(of: "in the zone “menu”") == 2 && check.output.contains("3 items, 1 cannot be played"), "\(check.output)")
     }
 }
 

@@ -113,11 +113,24 @@ import Testing
 
     @Test func whatIsExpectedIsWaitedForUntilItComes() {
         var state = OverlayState()
-        state.expect(in: at(0)..<at(16), by: .init(.controls))
+        state.expect(in: at(0)..<at(16), by: .init(.controls), period: .milliseconds(16))
         #expect(state.isComing(at: at(15)) && !state.isComing(at: at(16)))
         _ = set(&state, overlay(1))
         give(&state, .plane)
         #expect(!state.isComing(at: at(15)))
+    }
+
+    @Test func severalOfOneVblankAreGivenTogether() {
+        var state = OverlayState()
+        let (first, second) = (Overlay.Source(.zones, 1), Overlay.Source(.zones, 2))
+        for source in [first, second] { state.expect(in: at(16)..<at(48), by: source, period: .milliseconds(16)) }
+        #expect(state.patienceEnds(at: at(17)) == nil)
+        _ = state.set(overlay(1), by: first)
+        // For less than half of a period after each vblank at which the other one may come.
+        #expect(state.patienceEnds(at: at(17)) == at(16) + MediaTime(nanoseconds: 7_200_000) && state.patienceEnds(at: at(24)) == nil)
+        #expect(state.patienceEnds(at: at(33)) == at(32) + MediaTime(nanoseconds: 7_200_000) && state.patienceEnds(at: at(48)) == nil)
+        _ = state.set(overlay(2), by: second)
+        #expect(state.patienceEnds(at: at(17)) == nil && state.toGive(frameWaits: false)?.number == 2)
     }
 
     /// One at every vblank leaves each frame its turn.

@@ -37,9 +37,10 @@ extension PlaybackEngine {
         expectOverlay(in: start..<start + max(video.mode?.refreshPeriod ?? .zero, .zero), by: source)
     }
 
-    /// The same of a time of several vblanks.
+    /// The same of a time of several vblanks, from one on.
     package func expectOverlay(in times: Range<HostTime>, by source: Overlay.Source) {
-        pipeline.withLock { $0.overlay.expect(in: times, by: source) }
+        let period = max(video.mode?.refreshPeriod ?? .zero, .zero)
+        pipeline.withLock { $0.overlay.expect(in: times, by: source, period: period) }
     }
 
     // MARK: Where on the display the picture is: all of it, or a window

@@ -70,14 +70,31 @@ struct Compositor: Sendable {
         fileprivate let begin: HostTime?
     }
 
+    /// What the thread goes on with.
+    private enum Next: ~Copyable {
+        case work(Work)
+        /// To be looked at again.
+        case look
+    }
+
     /// The thread's body.
     func run() {
         while true {
             heartbeat.rest()
-            let work: Work? = pipeline.wait(as: .compositor) { Self.nextWork(&$0, now) }
+            let patience = pipeline.withLock { $0.overlay.patienceEnds(at: now()) }
+            let next: Next? = pipeline.wait(as: .compositor, until: patience) { pipeline in
+                if let work = Self.nextWork(&pipeline, now) { return .work(work) }
+                // An overlay has come that waits for others.
+                return pipeline.overlay.patienceEnds(at: now()) == patience ? nil : .look
+            }
             heartbeat.work()
-            guard let done = perform(work!) else { return }  // without a deadline, wait returns only with work
-            finish(done)
+            switch consume next {
+            case .work(let work)?:
+                guard let done = perform(work) else { return }
+                finish(done)
+            case .look?: break
+            case nil: break
+            }
         }
     }
 
@@ -94,7 +111,9 @@ struct Compositor: Sendable {
     private static func nextWork(_ pipeline: inout Pipeline, _ now: () -> HostTime) -> Work? {
         if pipeline.isStopping { return .stop }
         let frameWaits = pipeline.mayCompose && pipeline.ready.isEmpty
-        if let (overlay, number) = pipeline.overlay.toGive(frameWaits: frameWaits, isHeld: pipeline.playback.isHeld) {
+        if let (overlay, number) = pipeline.overlay.toGive(frameWaits: frameWaits, isHeld: pipeline.playback.isHeld),
+            pipeline.overlay.patienceEnds(at: now()) == nil
+        {
             return .giveOverlay(overlay, number: number)
         }
         let context = WorkContext(

@@ -38,8 +38,10 @@ struct OverlayState: Sendable {
     /// The number of what is on its plane with the newest commit, and whether anything lies there.
     private var committed: UInt64 = 0
     private var liesOnPlane = false
-    /// When another one is awaited, and of whom.
-    private var expected: [Overlay.Source: Range<HostTime>] = [:]
+    /// When another one is awaited, and of whom; from a vblank on, with the time between vblanks.
+    private var expected: [Overlay.Source: (times: Range<HostTime>, period: MediaTime)] = [:]
+    /// Of several that are expected after one vblank none is given without the others until so much of a period has passed: all are to be seen with the next.
+    static let patience = 0.45
 
     /// Whether anything lies over the picture, is to, or did until the last commit.
     var isInUse: Bool {
@@ -71,16 +73,28 @@ struct OverlayState: Sendable {
     mutating func refit() { (fit, unsettled) = (fit + 1, Self.scenesAhead) }
 
     /// Another one will be set by `source` at a time of `times`, if at all.
-    mutating func expect(in times: Range<HostTime>, by source: Overlay.Source) {
-        if !expected.isEmpty { expected = expected.filter { $0.value.upperBound > times.lowerBound } }
-        expected[source] = times
+    mutating func expect(in times: Range<HostTime>, by source: Overlay.Source, period: MediaTime) {
+        if !expected.isEmpty { expected = expected.filter { $0.value.times.upperBound > times.lowerBound } }
+        expected[source] = (times, period)
+    }
+
+    /// Until when what has been set waits for what others are to set after the same vblank; nil where it does not.
+    func patienceEnds(at now: HostTime) -> HostTime? {
+        if number == given || expected.isEmpty { return nil }
+        var end: HostTime?
+        for (times, period) in expected.values where times.contains(now) && period > .zero {
+            let vblank = times.lowerBound + period * ((now - times.lowerBound).nanoseconds / period.nanoseconds)
+            let limit = vblank + period.scaled(by: Self.patience)
+            if now < limit { end = min(end ?? limit, limit) }
+        }
+        return end
     }
 
     /// Whether the output has not taken over what is wanted, or is soon to be given another.
-    func isComing(at now: HostTime) -> Bool { number != given || expected.contains { $0.value.contains(now) } }
+    func isComing(at now: HostTime) -> Bool { number != given || expected.contains { $0.value.times.contains(now) } }
 
     /// Whether another one is expected soon, now or after a vblank.
-    func isMoving(at now: HostTime) -> Bool { expected.contains { now < $0.value.upperBound } }
+    func isMoving(at now: HostTime) -> Bool { expected.contains { now < $0.value.times.upperBound } }
 
     // MARK: Giving
 
