@@ -107,8 +107,6 @@ extension Configuration.Place: TableRow {
 }
 
 extension Configuration.Program: TimedRow {
-    static let identity: String? = "name"
-
     static let keys: [Key<Self>] = keyList {
         "What kiosk schedule and the log call it."
         Key("name", \.name, .line("a name", longest: 100), example: "\"evening\"", missing: "give it a name")

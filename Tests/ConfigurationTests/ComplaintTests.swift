@@ -224,9 +224,6 @@ let keys: [Row] = [
         "[[overlay]]\nname = \"a\"\n[[overlay]]\nname = \"b\"\n[[overlay]]\nname = \"a\"",
         "kiosk.conf:6:8: [[overlay]] name: there is another [[overlay]] of this name"),
     Row(
-        "[[program]]\nname = \"a\"\noff = true\n[[program]]\nname = \"a\"\noff = true",
-        "kiosk.conf:5:8: [[program]] name: there is another [[program]] of this name"),
-    Row(
         "[[zone]]\nname = \"a\"\nregion = \"0 0 50 50\"",
         "kiosk.conf:1:1: [[zone]] playlist: missing; say what it plays: [[zone.playlist]]"),
     Row(
