@@ -285,7 +285,7 @@ private final class Zone: Sendable {
                 // Not by the thread that paints: the next picture is due.
                 Thread("zone-log") {
                     log.info(
-                        "each of its pictures takes \(decimal(time.seconds * 1000)) ms to be painted, before it is laid over the main one")
+                        "composing one of its pictures takes \(decimal(time.seconds * 1000)) ms; then it goes on a plane, or is blended")
                 }.detach()
             })
         isHeard = settings.volume > 0

@@ -134,6 +134,7 @@ private final class Plugin {
             Plugin.of(io).card.state.withLock { state in
                 state.written += Int(size)
                 let channels = Int(state.channels)
+                // libasound hands over the areas of what has been written: never none.
                 let frame = areas!.pointee.addr!.assumingMemoryBound(to: Int16.self) + Int(offset) * channels
                 state.heard += UnsafeBufferPointer(start: frame, count: min(Int(size) * channels, max(0, 9600 - state.heard.count)))
             }

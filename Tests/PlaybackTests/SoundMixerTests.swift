@@ -33,6 +33,23 @@ private final class Voice: AudioRenderer {
 
     @Test func nobodyIsSilence() { #expect(render(10) == [0] && mixer.isReady(frames: 10)) }
 
+    /// The first is waited for whatever happens, another one for so long that it must have stopped.
+    @Test func oneThatHasStoppedKeepsNobodyWaiting() {
+        let (first, second) = (Voice(0.25), Voice(0.5))
+        _ = mixer.add(first)
+        _ = mixer.add(second)
+        second.isSilent.store(false, ordering: .relaxed)
+        #expect((0..<200).allSatisfy { _ in !mixer.isReady(frames: 10) })
+        #expect(mixer.isReady(frames: 10))
+        first.isSilent.store(false, ordering: .relaxed)
+        #expect((0..<1000).allSatisfy { _ in !mixer.isReady(frames: 10) })
+        for voice in [first, second] { voice.isSilent.store(true, ordering: .relaxed) }
+        #expect(mixer.isReady(frames: 10))
+        // It goes on, and counts again.
+        second.isSilent.store(false, ordering: .relaxed)
+        #expect(!mixer.isReady(frames: 10))
+    }
+
     @Test func voicesAreAdded() {
         let (first, second) = (Voice(0.25), Voice(0.5))
         #expect(mixer.add(first).isFirst)

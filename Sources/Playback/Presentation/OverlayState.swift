@@ -122,7 +122,7 @@ struct OverlayState: Sendable {
 
     /// The display has changed: it has nothing of what it was given.
     mutating func displayChanged() {
-        // What it was given last it lays over its pictures again.
+        // The output blends what it was given last into its next pictures, or puts it on planes again.
         let hasNothing = givenIsEmpty || number == given
         (committed, liesOnPlane, givenIsEmpty, content) = (number, false, true, 0)
         if overlay.pictures.isEmpty, overlay.region == givenRegion, hasNothing {

@@ -44,8 +44,9 @@ final class SoundMixer: AudioRenderer {
     /// A player goes.
     func remove(_ number: Int) { state.withLock { $0.members.removeAll { $0.number == number } } }
 
-    /// The others do not wait for long for one whose stream has stopped.
-    private static let mostRefusals = 20
+    /// The first player is waited for as one alone is, and others for about a second, as an output asks each five milliseconds: more sound than that
+    /// is on its way to none, and one whose stream has stopped must not keep the others' from the card.
+    private static let mostRefusals = 200
 
     func isReady(frames: Int) -> Bool {
         state.withLock { state in
@@ -55,7 +56,7 @@ final class SoundMixer: AudioRenderer {
                     state.members[index].refusals = 0
                 } else {
                     state.members[index].refusals += 1
-                    if state.members[index].refusals <= Self.mostRefusals { isReady = false }
+                    if index == 0 || state.members[index].refusals <= Self.mostRefusals { isReady = false }
                 }
             }
             return isReady
