@@ -233,7 +233,8 @@ let package = Package(
         .testTarget(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .testTarget(
-            name: "ContentTests", dependencies: ["Content", "Configuration", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
+            name: "ContentTests",
+            dependencies: ["Content", "Configuration", "Schedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests",

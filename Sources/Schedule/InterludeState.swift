@@ -31,10 +31,10 @@ package enum Recurrence: Hashable, Sendable, LosslessStringConvertible {
 
 /// When what is played in between: counts of items and times, in, what is to be played now, out. A pure value.
 ///
-/// Each program has a turn whenever its minutes have gone by since it last began, or so many items have begun; its first turn is as long after it has come
-/// on. With each turn it plays the next of its items. What is played in between counts for nobody.
+/// Each program has a turn whenever its minutes have gone by since its last turn came, or so many items have begun; its first turn is as long after it has
+/// come on. With each turn it plays the next of its items. What is played in between counts for nobody.
 ///
-/// One that interrupts an item is alone: others that interrupt wait until that goes on. Its minutes count from then, so that the playlist gets on, whatever it
+/// One that interrupts an item is alone: others that interrupt wait until that goes on. Its minutes count from its end, so that the playlist gets on, whatever it
 /// asks for.
 package struct InterludeState: Hashable, Sendable {
     /// A program that is played in between, and is on.
