@@ -243,12 +243,13 @@ package final class ALSAOutput: PCMOutput {
     /// it may take as long as a display needs, and the card is opened then.
     package convenience init(
         device: AudioDevice, session: AudioSession = AudioSession(), channels: AudioChannels = .stereo,
-        display: @escaping @Sendable () -> String? = { nil }
+        delays: AudioDelays = AudioDelays(), display: @escaping @Sendable () -> String? = { nil }
     ) {
         let channelCount: @Sendable () -> Int = { device.renderedCount(channels) }
         guard device == .automatic else {
             self.init(channelCount: channelCount) { rate, buffer, count throws(AudioError) in
-                try device.open(rate: rate, buffer: buffer, channels: channels, renderedCount: count, display: nil, session: session)
+                try device.open(
+                    rate: rate, buffer: buffer, channels: channels, renderedCount: count, delays: delays, display: nil, session: session)
             }
             return
         }
@@ -259,7 +260,8 @@ package final class ALSAOutput: PCMOutput {
         self.init(
             listPCMs: list, followsPlugs: followsPlugs, channelCount: channelCount, awaitDisplay: { _ = display() }
         ) { rate, buffer, count throws(AudioError) in
-            try device.open(rate: rate, buffer: buffer, channels: channels, renderedCount: count, display: display(), session: session)
+            try device.open(
+                rate: rate, buffer: buffer, channels: channels, renderedCount: count, delays: delays, display: display(), session: session)
         }
     }
 }

@@ -14,9 +14,10 @@ extension AudioDevice {
     /// `display` is called on the audio thread and names the active connector (`HDMI-A-1`; what follows a space is ignored), whose sound an
     /// automatic choice prefers. nil while there is none. `session` says how the sound gets along with other programs and with plugs.
     package func makeOutput(
-        session: AudioSession = AudioSession(), channels: AudioChannels = .stereo, display: @escaping @Sendable () -> String?
+        session: AudioSession = AudioSession(), channels: AudioChannels = .stereo, delays: AudioDelays = AudioDelays(),
+        display: @escaping @Sendable () -> String?
     ) -> any PCMOutput {
-        self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, channels: channels, display: display)
+        self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, channels: channels, delays: delays, display: display)
     }
 
     /// How many channels are rendered for this device. Where the display decides it asks the cards for their displays: those there are now, as
@@ -126,8 +127,8 @@ extension AudioDevice {
     ///
     /// - Throws: the error of the first candidate; of one that can be put right (in use, no permission) where there is such.
     func open(
-        rate: PCM.Rate, buffer: MediaTime, channels: AudioChannels = .stereo, renderedCount: Int = 2, display: String?,
-        session: AudioSession = AudioSession()
+        rate: PCM.Rate, buffer: MediaTime, channels: AudioChannels = .stereo, renderedCount: Int = 2,
+        delays: AudioDelays = AudioDelays(), display: String?, session: AudioSession = AudioSession()
     ) throws(AudioError) -> OpenDevice {
         // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
         // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
@@ -141,7 +142,8 @@ extension AudioDevice {
         var first: AudioError?
         for candidate in candidates(route: route, cards: cards, displays: displays, session: session) {
             do throws(AudioError) {
-                let pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer, wish: wish)
+                var pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer, wish: wish)
+                pcm.delay = .milliseconds(Int64(delays.extra(of: [pcm.device] + (pcm.hardware?.names(among: cards) ?? []))))
                 let mixer = pcm.hardware.flatMap { Mixer($0, cards: cards) }
                 return OpenDevice(pcm: pcm, reason: candidate.reason, mixer: mixer)
             } catch {
@@ -221,7 +223,7 @@ struct ChannelWish: Sendable {
 
 /// A PCM, why this one, and the mixer of its card.
 struct OpenDevice: ~Copyable {
-    let pcm: PCM
+    var pcm: PCM
     let reason: String
     var mixer: Mixer?
 }
@@ -279,6 +281,12 @@ struct DefaultRoute: Equatable {
 }
 
 extension Hardware {
+    /// What the card and the device are called, as `kiosk devices` shows it.
+    func names(among cards: [AudioCard]) -> [String] {
+        guard let card = cards.first(where: { $0.index == card }) else { return [] }
+        return [card.id, card.name] + card.devices.filter { $0.number == device }.map(\.name)
+    }
+
     /// The PCM of the kernel behind an open `snd_pcm_t`; nil when there is none.
     init?(_ handle: OpaquePointer) {
         var info: OpaquePointer?

@@ -32,6 +32,7 @@ struct OpenCard: ~Copyable {
     /// Whether there has been an underrun.
     private var hasRunDry = false
     private var pace: CardPace
+    private var line: DelayLine
 
     /// With so many frames in the card's buffer it waits for more sound instead of writing silence, so that a large buffer is filled only
     /// as far as the engine is ahead. Includes a period, because some cards tell their position by the period.
@@ -50,6 +51,7 @@ struct OpenCard: ~Copyable {
         self.wakeUp = wakeUp
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
         pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
+        line = DelayLine(frames: Int(pcm.delay.nanoseconds * Int64(pcm.sampleRate) / 1_000_000_000), channelCount: renderedCount)
         self.pcm = pcm
     }
 
@@ -129,6 +131,7 @@ struct OpenCard: ~Copyable {
             isWaiting = pcm.bufferSize - space + unwritten >= reserve && !renderer.isReady(frames: pcm.periodSize)
             if isWaiting { return }
             renderer.render(into: samples)
+            line.exchange(samples)
             let begin = unwritten * pcm.layout.bytesPerFrame
             pcm.layout.convert(UnsafeBufferPointer(samples), by: mix, into: UnsafeMutableRawBufferPointer(rebasing: bytes[begin...]))
             frames.add(pcm.periodSize)
@@ -189,6 +192,7 @@ struct OpenCard: ~Copyable {
         _ = pcm.drop()
         unwritten = 0
         renderer.takeBack(frames: unheard)
+        line.clear()
         try begin()
     }
 
@@ -196,6 +200,7 @@ struct OpenCard: ~Copyable {
     mutating func restart() throws(AudioError) {
         _ = pcm.drop()
         unwritten = 0
+        line.clear()
         try begin()
     }
 

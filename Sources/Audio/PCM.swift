@@ -33,6 +33,8 @@ struct PCM: ~Copyable {
     let hardware: Hardware?
     /// Whether ALSA resamples from ``sampleRate`` to the card's own.
     let resampling: Bool
+    /// By how much what is rendered for it is heard later than on the card that needs the least delay (``DelayLine``).
+    var delay = MediaTime.zero
     private let handle: OpaquePointer
     private let status: OpaquePointer
 

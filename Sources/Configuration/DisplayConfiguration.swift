@@ -37,8 +37,7 @@ extension Configuration {
         package var volume = 100
         /// At the start.
         package var isMuted = false
-        /// Milliseconds by which it is later than the picture.
-        package var delay = 0
+        package var delays = AudioDelays()
         package var session = AudioSession()
     }
 }
@@ -141,7 +140,13 @@ extension Configuration.Audio: TableRow {
         By how many milliseconds the sound comes later than the picture, from -500 to 500: televisions take their time for pictures, and amplifiers for
         sound. 0 is right for a display that shows a picture at once and plays the sound itself.
         """
-        Key("delay", \.delay, .number(in: -500...500), needs: .restart)
+        Key("delay", \.delays.usual, .delay, needs: .restart)
+        """
+        The same for one sound card, if several can play: such as the television by HDMI and an amplifier by USB. A card is named by a part of its name,
+        of its output's name, or of the ALSA device; kiosk devices lists them. A card that is not listed has delay.
+        An example: delays = { "HDMI" = 120, "USB Audio" = 0 }
+        """
+        Key("delays", \.delays.entries, .delays, needs: .restart)
         """
         The following four are one thing, how the sound gets along with the rest of the machine: docs/audio-session.md.
         true lets other programs be heard at the same time, by ALSA's software mixer (dmix). false takes the card alone, which pauses more exactly.
@@ -160,5 +165,31 @@ extension Configuration.Audio: TableRow {
         Key(
             "duck-volume", \.session.duckedVolume,
             Kind<Int>.number(in: 0...100).map({ Double($0) / 100 }, back: { Int(($0 * 100).rounded()) }), needs: .restart)
+    }
+}
+
+extension Kind where Value == Int {
+    /// Milliseconds by which sound comes later than the picture.
+    fileprivate static var delay: Self { number(in: -500...500) }
+}
+
+extension Kind where Value == [AudioDelays.Entry] {
+    /// `[audio] delays`.
+    fileprivate static var delays: Self {
+        let one = Kind<Int>.delay
+        return Self(
+            schema: "\"type\": \"object\", \"additionalProperties\": { \(one.schema()) }", shown: { _ in "{}" }
+        ) { value, place in
+            guard let table = TableReader(value, heading: "[audio.delays]", in: place.table) else { return nil }
+            return table.entries.compactMap { entry in
+                if entry.key.isEmpty {
+                    let expected = "expected a part of the name of a sound card; kiosk devices lists them"
+                    table.complaints.add("\(table.heading) \"\": \(expected)", at: entry.position)
+                    return nil
+                }
+                let delay = one.read(entry.value, Place(key: shownKey(entry.key), table: table))
+                return delay.map { AudioDelays.Entry(device: entry.key, milliseconds: $0) }
+            }
+        }
     }
 }

@@ -118,7 +118,7 @@ struct Play: ParsableCommand {
         let log = Logger(label: "kiosk")
         let display = DisplayOutput.open(DisplaySettings(configuration), offscreenWhenNoneIsFree: preview, inBackground: true)
         let audio = configuration.audio.device.makeOutput(
-            session: configuration.audio.session, channels: configuration.audio.channels
+            session: configuration.audio.session, channels: configuration.audio.channels, delays: configuration.audio.delays
         ) { [display] in
             display.waitUntilOpen()
             return display.mode?.name
@@ -347,7 +347,7 @@ extension PlaybackEngine.Options {
         volume = Double(configuration.audio.volume) / 100
         isMuted = configuration.audio.isMuted
         audioSession = configuration.audio.session
-        audioDelay = .milliseconds(Int64(configuration.audio.delay))
+        audioDelay = .milliseconds(Int64(configuration.audio.delays.least))
         subtitles = SubtitleStyle(
             font: configuration.theme.font, size: configuration.theme.subtitleSize, safeArea: configuration.display.safeArea,
             encoding: configuration.playback.subtitleEncoding)

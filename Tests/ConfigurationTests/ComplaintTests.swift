@@ -144,6 +144,12 @@ let values: [Row] = [
         "[input]\nallow = [\"KEY_F9\", \"hold KEY_SPACE\", \"ctrl+KEY_F9\", \"KEY_SPACE\"]\n[input.keys]\n\"ctrl+F9\" = \"next\"",
         "kiosk.conf:2:10: [input] allow: KEY_F9 is not bound to anything in [input.keys]",
         "kiosk.conf:2:20: [input] allow: hold KEY_SPACE is not bound to anything in [input.keys]"),
+    Row("[audio]\ndelays = 80", "kiosk.conf:2:10: [audio.delays]: expected a table, found 80"),
+    Row(
+        "[audio]\ndelays = { \"USB\" = 501, \"HDMI\" = \"80\", \"\" = 1 }",
+        "kiosk.conf:2:20: [audio.delays] USB: expected a whole number from -500 to 500, found 501",
+        "kiosk.conf:2:34: [audio.delays] HDMI: expected a whole number from -500 to 500, found \"80\"",
+        "kiosk.conf:2:40: [audio.delays] \"\": expected a part of the name of a sound card; kiosk devices lists them"),
     Row("[input]\nmap = \"HDMI-A-1\"", "kiosk.conf:2:7: [input.map]: expected a table, found \"HDMI-A-1\""),
     Row(
         "[input]\nmap = { ILITEK = \"HDMI\", \"\" = \"HDMI-A-1\" }",
@@ -259,7 +265,7 @@ let keys: [Row] = [
 let shapes: [Row] = [
     Row(
         "[audio]\n\"\" = 1",
-        "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, channels, volume, muted, delay, mix, follow, interruption, duck-volume"
+        "kiosk.conf:2:1: [audio] \"\": unknown key; there are device, channels, volume, muted, delay, delays, mix, follow, interruption, duck-volume"
     ),
     Row("display = 3", "kiosk.conf:1:11: [display]: expected a table, found 3"),
     Row(
@@ -388,7 +394,7 @@ let syntax: [Row] = [
                 "kiosk.conf:2:10: [[playlist]] source: expected a path or a URL, found 1",
                 "kiosk.conf:4:8: [input] grab: expected true or false, found 1",
                 "kiosk.conf:6:9: [audio] muted: expected true or false, found 2",
-                "kiosk.conf:7:1: [audio] zzzzzzzzz: unknown key; there are device, channels, volume, muted, delay, mix, follow, interruption, duck-volume",
+                "kiosk.conf:7:1: [audio] zzzzzzzzz: unknown key; there are device, channels, volume, muted, delay, delays, mix, follow, interruption, duck-volume",
                 "kiosk.conf:8:10: [audio] volume: expected a whole number from 0 to 100, found 4000",
             ])
     }

@@ -59,7 +59,7 @@ struct Pipeline: ~Copyable {
     /// item is wanted.
     private(set) var readings: [Reading] = []
 
-    var frames = FrameQueue()
+    var frames: FrameQueue
     /// Whether the compositor has a frame in hand, in neither queue.
     private(set) var isComposing = false
     var ready = UniqueDeque<PreparedFrame>()
@@ -108,9 +108,10 @@ struct Pipeline: ~Copyable {
 
     init(
         cursor: PlaylistCursor = PlaylistCursor([], loop: .playlist), loudness: Loudness = Loudness(),
-        session: AudioSession = AudioSession()
+        session: AudioSession = AudioSession(), soundLead: MediaTime = .zero
     ) {
         self.cursor = cursor
+        frames = FrameQueue(soundLead: soundLead)
         interruption = InterruptionState(session)
         self.loudness = loudness
         // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.

@@ -54,14 +54,15 @@ package final class PlaybackEngine: Sendable {
         self.options = options
         self.video = video
         audioOutput = output
+        let longest = MediaTime.milliseconds(500)
+        let delay = min(max(options.audioDelay, -longest), longest)
         let pipeline = Monitor(
             Pipeline(
                 cursor: PlaylistCursor(items, rules: PlaylistRules(options)),
                 loudness: Loudness(volume: options.volume, isMuted: options.isMuted),
-                session: options.audioSession), groups: 2)
+                session: options.audioSession, soundLead: .zero - delay), groups: 2)
         self.pipeline = pipeline
-        let longest = MediaTime.milliseconds(500)
-        audio = AudioQueue(format: output.format, delay: min(max(options.audioDelay, -longest), longest)) {
+        audio = AudioQueue(format: output.format, delay: delay) {
             pipeline.signal({ _ in .feeder }, { _ in })
         }
         var sources = SourceOpener(samples: output.format, readers: readers)

@@ -14,6 +14,10 @@ struct FrameQueue: ~Copyable {
     private var pooledCount = 0
     /// Whether it has been full and has not become short since.
     private var isDraining = false
+    /// How much earlier than its picture sound is heard. Sound is enqueued beneath pictures only, so that much more of them waits.
+    private let soundLead: MediaTime
+
+    init(soundLead: MediaTime = .zero) { self.soundLead = max(soundLead, .zero) }
 
     /// A fifth of a second of pictures rides out a slow read or an expensive frame.
     static let longest = MediaTime.milliseconds(200)
@@ -40,11 +44,19 @@ struct FrameQueue: ~Copyable {
 
     private var isFull: Bool {
         // A hardware decoder has few pictures, and fails where all are taken.
-        pooledCount >= PicturePool.mostQueued || count >= Self.fewest && (length >= Self.longest || byteCount >= Self.byteLimit)
+        pooledCount >= PicturePool.mostQueued
+            || count >= Self.fewest && (length >= Self.longest + soundLead || bytesBeyondLead >= Self.byteLimit)
     }
 
     private var isShort: Bool {
-        pooledCount < PicturePool.mostQueued - 1 && (count < Self.fewest || length < Self.short && byteCount < Self.shortBytes)
+        pooledCount < PicturePool.mostQueued - 1
+            && (count < Self.fewest || length < Self.short + soundLead && bytesBeyondLead < Self.shortBytes)
+    }
+
+    /// The bytes of what waits for more than ``soundLead``.
+    private var bytesBeyondLead: Int {
+        if soundLead == .zero { return byteCount }
+        return length > soundLead ? Int(Double(byteCount) * ((length - soundLead).seconds / length.seconds)) : 0
     }
 
     mutating func append(_ frame: consuming EnqueuedFrame) {
