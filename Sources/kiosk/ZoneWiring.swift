@@ -19,7 +19,7 @@ import Synchronization
 /// that is not has time by the monotonic clock, and none of its sound is decoded.
 ///
 /// Zones hand their pictures on in the first quarter of a period after a vblank. Thread `zones` collects them, and sets one overlay for each vblank a little later:
-/// several overlays for one vblank would not all be seen with it. It is there while there are zones.
+/// several overlays for one vblank would not all be seen with it. A picture that comes too late for that is seen a vblank later. It is there while there are zones.
 ///
 /// Locks are taken in this order: the main player's, ``state``, a zone's player's.
 final class ZoneWiring: Sendable {
@@ -133,13 +133,17 @@ final class ZoneWiring: Sendable {
 
     private func run() {
         let player = around.player
+        var last: HostTime?
         while true {
             let hasEnded = seen.wait { seen in seen.isStopped ? true : seen.hasChanged ? false : nil }
             if hasEnded != false { return }
             // Without a display nobody sees it.
             let period = around.display.mode.map { max($0.refreshPeriod, .milliseconds(2)) } ?? .milliseconds(100)
             // When vblanks are is known to some microseconds: one that is so near counts as gone by.
-            let vblank = player.vblank(after: .now + period.scaled(by: 1 - Self.lead))
+            var vblank = player.vblank(after: .now + period.scaled(by: 1 - Self.lead))
+            // Of two overlays for one vblank the second would be seen with the next, and what is for that not at all.
+            if let due = vblank, let last, due - last < period.scaled(by: 0.5) { vblank = due + period }
+            last = vblank
             if let vblank {
                 _ = seen.wait(until: vblank - period.scaled(by: Self.lead)) { $0.isStopped ? true : nil }
             }

@@ -54,8 +54,8 @@ extension BedTests {
                 return time > date && time < .seconds(13.9) && !isSecond
             }
             #expect(others.count == 2, "\(others)")
-            #expect(others.first.map { $0 - message < .milliseconds(150) } == true, "\(others), asked at \(message)")
-            #expect(others.last.map { $0 > end && $0 - end < .milliseconds(150) } == true, "\(others), over at \(end)")
+            #expect(others.first.map { $0 - message <= .milliseconds(50) } == true, "\(others), asked at \(message)")
+            #expect(others.last.map { $0 > end && $0 - end <= .milliseconds(50) } == true, "\(others), over at \(end)")
             #expect(record.outputs["list"]?.contains("message") == true)
             try expectUndisturbed(record)
         }

@@ -64,9 +64,8 @@ extension BedTests {
             ) { at in
                 at(Double(Self.seconds) - 0.5, .shell("$(readlink /proc/$PLAYER/exe) ctl --json --socket \(socket) zone"), "zones")
             }
-            // From the second turn on: the first pictures of a zone come while nobody knows yet for how many vblanks each stands, and the first seam of one that changes
-            // at every vblank was seen to cost it a vblank.
-            let isSettled = { @Sendable (frame: ShownFrame) in at.part == "main" || frame.time > .milliseconds(1500) }
+            // The first pictures of a zone come while nobody knows yet for how many vblanks each stands.
+            let isSettled = { @Sendable (frame: ShownFrame) in at.part == "main" || frame.time > .milliseconds(200) }
             let seams = record.seams.filter { isSettled($0.first) }
             #expect(seams.count >= Self.seconds - 3 && seams.filter { !$0.isClean } == [], "\(record.seams)")
             #expect(record.wrongHolds.filter(isSettled) == [])

@@ -53,6 +53,32 @@ import Testing
         #expect(seen == [0, 400])
     }
 
+    /// 60 vblanks a second, and other texts every minute.
+    @Test func `at every vblank of an hour all that is seen is on a straight line`() {
+        let pace = TickerPace(speed: 10, width: 1920, period: MediaTime(nanoseconds: 16_666_667))
+        let place = PixelRectangle(x: 0, y: 0, width: 1920, height: 2)
+        var strip = TickerStrip(width: 1920, isMirrored: false)
+        var (before, moved, wrong): ([Int: Int], Int, Int) = ([:], 0, 0)
+        for vblank in 0..<60 * 3600 {
+            if vblank % 3600 == 0 { strip.setTexts(["minute \(vblank / 3600)", "four"], margin: 4 * pace.pixels) }
+            strip.move(by: pace.distance(after: vblank + 1) - pace.distance(after: vblank))
+            Self.fill(&strip)
+            let pictures = strip.pictures(in: place, alpha: 1)
+            // A tile by where it begins on the strip, and where it is seen.
+            var seen: [Int: Int] = [:]
+            for (tile, picture) in zip(strip.tiles, pictures) { seen[tile.start] = picture.x }
+            for (start, x) in seen {
+                guard let last = before[start] else { continue }
+                if last - x == pace.pixels { moved += 1 } else { wrong += 1 }
+            }
+            if vblank > 700, !(strip.tiles[0].start <= strip.position && pictures.last.map { $0.x + $0.surface.width >= 1920 } == true) {
+                wrong += 1
+            }
+            before = seen
+        }
+        #expect(wrong == 0 && moved > 60 * 3600)
+    }
+
     @Test func `a text of any length costs what is seen of it`() {
         var strip = TickerStrip(width: 800, isMirrored: false)
         strip.setTexts([String(repeating: "x", count: 2000)], margin: 0)
