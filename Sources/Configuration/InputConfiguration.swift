@@ -299,7 +299,7 @@ extension Theme: TableRow {
         """
         false leaves a part out: the disc in the middle that plays and pauses; the title; previous and next; the slider; the times beside it; the
         picture above a finger that holds the slider; the button that mutes; the volume; what turns while the player waits for data; what tells
-        the volume, or a seek, that a key or a gesture asked for; the button that opens the shelf; and the button that shows other subtitles.
+        the volume, or a seek, that a key or a gesture asked for; the button that opens the shelf; and the button for subtitles and sound tracks.
         """
         for part in ControlsPart.allCases { Key(part.rawValue, \.[shows: part], .flag) }
     }

@@ -87,6 +87,15 @@ enum Paint {
         unsafe cairo_fill(raw)
     }
 
+    /// Draws within a rounded rectangle only.
+    func clipped(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double, _ body: () -> Void) {
+        unsafe cairo_save(raw)
+        roundedPath(x, y, width, height, radius)
+        unsafe cairo_clip(raw)
+        body()
+        unsafe cairo_restore(raw)
+    }
+
     /// Fills all of it.
     func fill(_ color: Color) {
         set(.color(color, 1))

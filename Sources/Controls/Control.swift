@@ -13,7 +13,7 @@ package enum Control: Hashable, Sendable, CaseIterable {
     case mute, volume
     /// Opens the shelf.
     case shelf
-    /// Shows the next subtitles, after the last none.
+    /// Opens the list of subtitles and sound tracks.
     case subtitles
 
     /// The part of `[theme]` and of `[input] allow` that it belongs to.

@@ -191,8 +191,8 @@ package final class Controls: Sendable {
         let rotation = shared.rotating.map { screen.rotation(after: $0) } ?? screen.nextRotation
         let mode = screen.mode
         let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
-        let start = snapshot.item.flatMap { player.item($0) }?.entry.start ?? .zero
-        let now = NowPlaying(snapshot, snapshot.item.flatMap { player.facts(of: $0) }, start: start, rate: player.rate)
+        let entry = snapshot.item.flatMap { player.item($0) }?.entry
+        let now = NowPlaying(snapshot, snapshot.item.flatMap { player.facts(of: $0) }, of: entry, rate: player.rate)
         let geometry = mode.map { ScreenGeometry(mode: $0, rotation: rotation) }
         ask(shared.state.update(now, on: geometry, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
         shared.shelf.setGeometry(geometry, at: time)

@@ -81,6 +81,7 @@ struct ControlsDrawing: ~Copyable {
                 canvas.disc(middle, middle, middle, .black(0.35))
                 canvas.wheel(middle, middle, radius: Double(wheel) / 2, step: step)
             }
+        case .mediaSelection(let picture): return picture.draw(theme, typesetter)
         case .shelf(let part): return shelf.draw(part, typesetter)
         case .toast(let width, let height, let level, let icon):
             return Canvas.surface(width, height) { canvas in drawToast(width, height, level, icon, on: canvas) }

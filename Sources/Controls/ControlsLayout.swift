@@ -52,6 +52,8 @@ package struct ControlsLayout: Hashable, Sendable {
     static let toastSize = (width: 64.0, height: 13.0), noticeSize = (width: 110.0, height: 12.0),
         previewSize = (width: 34.0, height: 19.0), previewDistance = 8.0
     static let scrimHeights = (top: 26.0, bottom: 42.0)
+    /// The height of what can be touched at the top, from half the margin.
+    static let topTarget = 11.0
     /// The shortest slider beside which there is a volume bar.
     static let leastSlider = 60.0
     /// How far a finger may leave a target and still be on it.
@@ -107,14 +109,10 @@ package struct ControlsLayout: Hashable, Sendable {
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = geometry.box(0, height - bottomHeight, width, bottomHeight)
         var right = width - margin
-        if content.draws(.shelf), content.hasShelf {
-            icons[.shelf] = disc(right - 3, margin + 3, Self.iconSize)
-            targets[.shelf] = geometry.box(right - 9, margin - 3, 12, 12)
-            right -= 12
-        }
-        if content.draws(.subtitles), content.hasSubtitles {
-            icons[.subtitles] = disc(right - 3, margin + 3, Self.iconSize)
-            targets[.subtitles] = geometry.box(right - 9, margin - 3, 12, 12)
+        for (control, isThere) in [(Control.shelf, content.hasShelf), (.subtitles, content.hasSubtitles)] where isThere {
+            guard content.draws(control) else { continue }
+            icons[control] = disc(right - 3, margin + 3, Self.iconSize)
+            targets[control] = geometry.box(right - 9, margin - 3, 12, Self.topTarget)
             right -= 12
         }
         if content.parts.contains(.title) {
@@ -207,7 +205,9 @@ package struct ControlsLayout: Hashable, Sendable {
     /// The discs, between the title and what is at the bottom.
     private mutating func placeMiddle(_ content: Content, above barTop: Double) {
         let (width, height) = geometry.millimetres
-        let (top, bottom) = (Self.margin + 7, barTop - 1)
+        // Below the title, and below what can be touched beside it.
+        let hasButtons = targets[.shelf] != nil || targets[.subtitles] != nil
+        let (top, bottom) = (Self.margin + (hasButtons ? Self.topTarget - 3 : 7), barTop - 1)
         let skip = min(isNarrow ? Self.narrowSkipSize : Self.skipSize, bottom - top)
         let gap = min(isNarrow ? 26 : 36, width / 2 - Self.margin / 2 - skip / 2)
         let size = min(isNarrow ? Self.narrowDiscSize : Self.discSize, bottom - top, 2 * (gap - skip / 2 - 1))

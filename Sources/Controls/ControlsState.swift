@@ -10,6 +10,9 @@ import KioskVocabulary
 ///
 /// A finger that goes down on a control belongs to that (``Press``) until it is lifted; all others make gestures. Paused, ended or waiting, what
 /// is shown stays. While a finger is on the slider the times follow the finger, and the middle goes away; when it is lifted they stay where it was.
+///
+/// While the list of subtitles and sound is open (``MediaSelectionPanel``), fingers and the keys of lists belong to that. It closes when something is chosen,
+/// with the controls, and when another item is on the screen.
 package struct ControlsState: Sendable {
     /// A finger or a button on a device.
     struct Finger: Hashable, Sendable {
@@ -63,6 +66,8 @@ package struct ControlsState: Sendable {
     /// Fingers that are down, and when they last did something.
     var fingers: [Finger: HostTime] = [:]
     var press: Press?
+    /// The list of subtitles and sound, as long as anything of it is seen.
+    var selection: MediaSelectionPanel?
     /// Fingers that mean nothing until they are lifted.
     var ignored: Set<Finger> = []
     /// Whether the last tap changed whether it plays, so that a double tap takes that back.
@@ -89,9 +94,10 @@ package struct ControlsState: Sendable {
     /// How much is seen of what.
     struct Fades: Hashable, Sendable {
         var bars = Fade(), middle = Fade(), preview = Fade(), spinner = Fade(), toast = Fade(), sign = Fade(), notice = Fade()
+        var selection = Fade()
 
         func areUnderWay(at time: HostTime) -> Bool {
-            [bars, middle, preview, spinner, toast, sign, notice].contains { $0.isUnderWay(at: time) }
+            [bars, middle, preview, spinner, toast, sign, notice, selection].contains { $0.isUnderWay(at: time) }
         }
     }
 
@@ -120,7 +126,9 @@ package struct ControlsState: Sendable {
             // The finger on the slider was on that of another item.
             if let press, press.control == .slider { drop(press) }
             previewPicture = nil
+            closeSelection(at: time)
         }
+        let hasOtherTracks = (next.tracks, next.selectedTracks, next.asked) != (now.tracks, now.selectedTracks, now.asked)
         // A wait so short that no wheel tells of it is none: on a box that runs dry every second the controls would never go.
         let hasWaited = waitingSince.map { time - $0 >= Self.spinnerDelay } ?? false
         if next.status == .paused { playingSince = nil }
@@ -142,8 +150,10 @@ package struct ControlsState: Sendable {
         }
         self.geometry = geometry
         let renewed = settings.mode == .full ? geometry.map { ControlsLayout(geometry: $0, content: content) } : nil
-        if renewed != layout { layout = renewed }
+        let isOtherLayout = renewed != layout
+        if isOtherLayout { layout = renewed }
         if let press, layout?.target(of: press.control) == nil { drop(press) }
+        updateSelection(hasOtherTracks || isOtherLayout, at: time)
         if ends, let lastInput, time - lastInput < Self.presence { reveal(at: time) }
         follow(at: time)
         return requests
@@ -156,7 +166,7 @@ package struct ControlsState: Sendable {
         if !now.isSeekable { allowed.subtract([.slider, .skipBack, .skipForward]) }
         return ControlsLayout.Content(
             parts: settings.theme.parts, allowed: allowed, hasQueue: now.count > 1, hasDuration: now.length != nil,
-            hasShelf: settings.shelf.isOffered, hasSubtitles: !now.subtitles.isEmpty, timeLength: max(longest, 4))
+            hasShelf: settings.shelf.isOffered, hasSubtitles: now.hasSubtitles, timeLength: max(longest, 4))
     }
 
     /// A picture for the slider has been decoded.
@@ -185,6 +195,7 @@ package struct ControlsState: Sendable {
     package mutating func advance(to time: HostTime) -> [TimedCommand] {
         var requests: [TimedCommand] = []
         for (finger, changed) in fingers where time - changed >= Self.ghostTimeout {
+            if finger == selection?.touch?.finger { dropSelectionTouch(at: time) }
             guard let press, press.finger == finger else { continue }
             requests += end(press, at: time, acts: false)
             drop(press)
@@ -204,6 +215,9 @@ package struct ControlsState: Sendable {
         return fingers.values.max().map { max(quiet, $0 + Self.ghostTimeout) } ?? quiet
     }
 
+    /// Whether the list of subtitles and sound is open.
+    var isSelecting: Bool { selection != nil && fades.selection.target == 1 }
+
     /// Whether a finger holds the slider.
     var isSliding: Bool { press?.control == .slider }
 
@@ -215,17 +229,19 @@ package struct ControlsState: Sendable {
 
     /// Has everything fade to what is to be seen.
     mutating func follow(at time: HostTime) {
+        if !isShown { closeSelection(at: time) }
         let spins = spins(at: time), hasSign = sign != nil && fades.sign.target == 1
         fades.bars.go(to: isShown, at: time)
         fades.spinner.go(to: spins, at: time)
         let isCovered = toastSince != nil && layout?.toastCoversMiddle == true
-        fades.middle.go(to: isShown && !isSliding && !spins && !hasSign && !isCovered, at: time)
+        fades.middle.go(to: isShown && !isSliding && !isSelecting && !spins && !hasSign && !isCovered, at: time)
         fades.toast.go(to: toastSince != nil, at: time)
         // Beneath a finger it is there at once.
         if isSliding { fades.preview.jump(to: true) } else { fades.preview.go(to: false, at: time) }
         if fades.preview.value(at: time) == 0 { previewPicture = nil }
         if fades.sign.target == 0, !fades.sign.isUnderWay(at: time) { sign = nil }
         if fades.notice.target == 0, !fades.notice.isUnderWay(at: time) { notice = nil }
+        if fades.selection.target == 0, !fades.selection.isUnderWay(at: time) { selection = nil }
     }
 
     /// Shows the controls, where they are shown at all, for ``stay`` from now on.

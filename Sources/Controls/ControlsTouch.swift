@@ -19,7 +19,8 @@ extension ControlsState {
         var requests: [TimedCommand] = []
         switch event {
         case .key(let key):
-            requests = keys.update(key).flatMap { perform($0.command, .key, at: $0.time) }
+            let asked = keys.update(key)
+            requests = select(key) ?? asked.flatMap { perform($0.command, .key, at: $0.time) }
         case .contact(let contact): requests = touch(contact)
         }
         follow(at: time)
@@ -91,6 +92,7 @@ extension ControlsState {
             if isEnd { ignored.remove(finger) }
             return []
         }
+        if let requests = select(event, finger) { return requests }
         if event.phase == .down {
             if let press, press.finger.device == event.device {
                 // The hand that holds a control.
@@ -188,8 +190,8 @@ extension ControlsState {
         case .mute: return perform(.player(.toggleMute), .control, at: time)
         case .shelf: return perform(.toggleShelf, .control, at: time)
         case .subtitles:
-            show(notice: now.subtitleChoice, at: time)
-            return perform(.player(.nextSubtitleTrack), .control, at: time)
+            openSelection(at: time)
+            return []
         case .remaining:
             showsTotal.toggle()
             return []
@@ -201,6 +203,61 @@ extension ControlsState {
     mutating func drop(_ press: Press) {
         if fingers[press.finger] != nil { ignored.insert(press.finger) }
         self.press = nil
+    }
+
+    // MARK: The list of subtitles and sound
+
+    private mutating func openSelection(at time: HostTime) {
+        guard let layout else { return }
+        selection = MediaSelectionPanel(now.selectionGroups, over: layout, at: time)
+        fades.selection.go(to: true, at: time)
+    }
+
+    /// Closes it, where it is open. It is seen while it fades, and takes nothing any more.
+    mutating func closeSelection(at time: HostTime) {
+        guard isSelecting else { return }
+        dropSelectionTouch(at: time)
+        fades.selection.go(to: false, at: time)
+    }
+
+    /// Has the finger on it mean nothing until it is lifted.
+    mutating func dropSelectionTouch(at time: HostTime) {
+        guard let finger = selection?.drop(at: time), fingers[finger] != nil else { return }
+        ignored.insert(finger)
+    }
+
+    /// The item's tracks or the screen may have changed.
+    mutating func updateSelection(_ hasChanged: Bool, at time: HostTime) {
+        guard isSelecting else { return }
+        guard let layout, layout.target(of: .subtitles) != nil else { return closeSelection(at: time) }
+        if !hasChanged { return }
+        let finger = selection?.touch?.finger
+        selection?.update(now.selectionGroups, over: layout, at: time)
+        // It holds nothing any more.
+        if let finger, selection?.touch == nil, fingers[finger] != nil { ignored.insert(finger) }
+    }
+
+    /// What a finger does on the list; nil where that is not open, and of fingers that were down before.
+    private mutating func select(_ event: ContactEvent, _ finger: Finger) -> [TimedCommand]? {
+        guard isSelecting, event.phase == .down || selection?.touch?.finger == finger, let outcome = selection?.handle(event, finger) else {
+            return nil
+        }
+        if event.phase == .down, selection?.touch?.finger != finger { ignored.insert(finger) }
+        return carryOut(outcome, at: event.time)
+    }
+
+    /// What a key does on the list; nil where that is not open, and of keys that mean nothing on it.
+    private mutating func select(_ key: KeyEvent) -> [TimedCommand]? {
+        guard isSelecting, let outcome = selection?.handle(key) else { return nil }
+        lastTouch = max(lastTouch, key.time)
+        return carryOut(outcome, at: key.time)
+    }
+
+    private mutating func carryOut(_ outcome: MediaSelectionPanel.Outcome, at time: HostTime) -> [TimedCommand] {
+        if outcome == .nothing { return [] }
+        closeSelection(at: time)
+        guard case .choose(let kind, let choice) = outcome else { return [] }
+        return perform(.player(kind == .audio ? .selectAudioTrack(choice) : .selectSubtitleTrack(choice)), .control, at: time)
     }
 
     // MARK: Gestures
@@ -273,6 +330,11 @@ extension ControlsState {
         case .pause: setPlaying(false, origin, at: time)
         case .changeVolume, .setVolume, .toggleMute, .setMuted:
             if origin != .control, settings.mode == .full, settings.theme.parts.contains(.toast) { toastSince = time }
+            return
+        case .nextSubtitleTrack:
+            // What it shows may be seen much later: the next line.
+            guard origin == .key || origin == .gesture, settings.mode == .full, settings.theme.parts.contains(.toast) else { return }
+            if let text = now.nextSubtitleNotice { show(notice: text, at: time) }
             return
         case .seekSteps(let count): signSeek(settings.seekStep.seconds * Double(count), origin, at: time)
         case .seekBy(let span): signSeek(span.seconds, origin, at: time)

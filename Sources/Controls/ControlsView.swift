@@ -21,6 +21,10 @@ extension ControlsState {
                 let icon = progress == nil ? speaker : .copying
                 list.add(.toast(width: box.width, height: box.height, level: level, icon: icon), box.x, box.y, toast)
             }
+            let selects = fades.selection.value(at: time)
+            if selects > 0, let selection {
+                list.add(.mediaSelection(selection.picture(at: time)), selection.box.x, selection.box.y, selects)
+            }
         }
         let signed = fades.sign.value(at: time)
         if signed > 0, let sign { add(sign.sign, layout ?? ControlsLayout(geometry: geometry), signed, to: &list) }
@@ -52,7 +56,10 @@ extension ControlsState {
     func deadline(after time: HostTime) -> HostTime? {
         var due: [HostTime?] = [hideTime]
         if fades.areUnderWay(at: time) { due.append(time + refreshPeriod) }
-        if let press, let changed = fingers[press.finger] { due.append(changed + Self.ghostTimeout) }
+        for finger in [press?.finger, selection?.touch?.finger] {
+            if let changed = finger.flatMap({ fingers[$0] }) { due.append(changed + Self.ghostTimeout) }
+        }
+        if selection?.scroll.isMoving(at: time) == true { due.append(time + refreshPeriod) }
         if let toastSince, progress == nil { due.append(toastSince + Self.toastStay) }
         if let notice, fades.notice.target == 1 { due.append(notice.since + Self.noticeStay) }
         if let sign, fades.sign.target == 1 { due.append(sign.since + Self.signStay) }
@@ -126,7 +133,7 @@ extension ControlsState {
         }
         let signs: [(Control, Icon)] = [
             (.previousItem, .previous), (.nextItem, .next), (.mute, speaker), (.shelf, .shelf),
-            (.subtitles, .subtitles(areSeen: now.subtitle != nil)),
+            (.subtitles, .subtitles(areSeen: now.selectedTracks[.subtitle] != nil)),
         ]
         for (control, icon) in signs {
             guard let place = layout.icons[control] else { continue }

@@ -33,8 +33,8 @@ package struct NowPlaying: Hashable, Sendable {
     package var isMuted = false
     /// Whether the item repeats until it is tapped, and what a tap does instead of what it does otherwise.
     package var waitsForTap = false, onTap: Command?
-    /// What its subtitles are called, and which of them are seen; nil for none.
-    package var subtitles: [String] = [], subtitle: Int?
+    /// The item's tracks, those that are played by their identities, and what was asked for.
+    package var tracks: [AssetTrack] = [], selectedTracks: [TrackKind: Int] = [:], asked = TrackSelection()
 
     package init() {}
 
@@ -63,13 +63,8 @@ package struct NowPlaying: Hashable, Sendable {
 
     private static func rounded(_ time: MediaTime) -> Int { Int((time + .milliseconds(500)).nanoseconds / 1_000_000_000) }
 
-    /// Its subtitles in a line, with those in brackets that come after the present ones: `—  [de]  en`.
-    var subtitleChoice: String {
-        let next = subtitle.map { $0 + 2 } ?? 1
-        let all = ["—"] + subtitles
-        let chosen = all.indices.contains(next) ? next : 0
-        return all.indices.map { $0 == chosen ? "[\(all[$0])]" : all[$0] }.joined(separator: "  ")
-    }
+    /// Whether it has subtitles.
+    var hasSubtitles: Bool { tracks.contains { $0.kind == .subtitle } }
 
     /// Seconds as `0:41` or `1:02:03`.
     static func text(_ seconds: Int) -> String {
@@ -79,30 +74,20 @@ package struct NowPlaying: Hashable, Sendable {
 }
 
 extension NowPlaying {
-    /// What a player says. `start` is the item time at which its item begins.
-    init(_ snapshot: PlayerSnapshot, _ facts: ItemFacts?, start: MediaTime, rate: Double) {
-        if let facts {
-            let tracks = facts.tracks.filter { $0.kind == .subtitle }
-            subtitles = tracks.map(\.shortName)
-            subtitle = tracks.firstIndex { $0.id == facts.selectedTracks[.subtitle] }
-        }
+    /// What a player says. `entry` is what its item plays.
+    init(_ snapshot: PlayerSnapshot, _ facts: ItemFacts?, of entry: PlaylistItem?, rate: Double) {
+        if let facts { (tracks, selectedTracks) = (facts.tracks, facts.selectedTracks) }
+        if let entry { asked = TrackSelection(audio: entry.audioTrack, video: entry.videoTrack, subtitle: entry.subtitleTrack) }
         status = snapshot.status
         hasEnded = snapshot.hasEnded
         item = snapshot.item?.number
         (place, count) = (snapshot.itemNumber, snapshot.itemCount)
         (title, source) = (snapshot.title ?? "", snapshot.source ?? "")
         if let artist = snapshot.artist { title += " – \(artist)" }
-        (self.start, time, duration) = (start, snapshot.time, snapshot.duration)
+        (start, time, duration) = (entry?.start ?? .zero, snapshot.time, snapshot.duration)
         (isSeekable, bufferedUntil) = (snapshot.isSeekable, snapshot.bufferedUntil)
         self.rate = rate
         (volume, isMuted) = (Int(saturating: snapshot.volume * 100), snapshot.isMuted)
         (waitsForTap, onTap) = (snapshot.waitsForTap, snapshot.onTap)
-    }
-}
-
-extension AssetTrack {
-    /// What it is called where there is little room: its language, else its number.
-    fileprivate var shortName: String {
-        (language?.description ?? "\(number)") + (isForced ? " !" : "") + (isForHardOfHearing ? " SDH" : "")
     }
 }

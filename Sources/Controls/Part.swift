@@ -18,6 +18,8 @@ enum Part: Hashable, Sendable {
     case notice(width: Int, height: Int, text: String)
     /// The time at a finger, on the picture there where there is one.
     case preview(width: Int, height: Int, border: Int, radius: Int, textSize: Int, text: String, picture: PreviewPicture?)
+    /// The list of subtitles and sound tracks.
+    case mediaSelection(MediaSelectionPicture)
     /// Something of the shelf.
     case shelf(ShelfPart)
 

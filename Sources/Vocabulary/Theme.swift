@@ -33,7 +33,7 @@ package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     case toast
     /// The button that opens the shelf.
     case shelf
-    /// The button that shows other subtitles, where there are some.
+    /// The button that lists subtitles and sound tracks, where there are subtitles.
     case subtitles
 }
 

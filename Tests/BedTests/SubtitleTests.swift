@@ -3,6 +3,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import Controls
+
 extension BedTests {
     /// Subtitles come and go with the picture that they belong to.
     @Suite struct Subtitles {
@@ -73,6 +75,46 @@ extension BedTests {
             let looks = Dictionary(grouping: vblanks, by: \.number).mapValues { Set($0.map(\.hash)).count }
             let uneven = looks.filter { $0.value > 1 }.keys.sorted()
             #expect(uneven.isEmpty, "\(uneven)")
+        }
+
+        @Test func `a tap on the button and on a line of its list shows others`() async throws {
+            let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
+            let folder = NSTemporaryDirectory() + "kiosk-bed-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            try FileManager.default.copyItem(atPath: clip.path, toPath: folder + "/a.mp4")
+            // German ones are never seen, English ones all the while.
+            for (language, times) in [("de", "01:00:00,000 --> 01:00:01,000"), ("en", "00:00:00,000 --> 00:01:00,000")] {
+                try Data("1\n\(times)\nA line\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/a.\(language).srt"))
+            }
+            let layout = ControlsLayout(
+                geometry: ScreenGeometry(width: 1280, height: 720, physicalWidth: 320, physicalHeight: 180),
+                content: .init(hasQueue: false, hasSubtitles: true))
+            let button = try #require(layout.icons[.subtitles])
+            // Below the heading: "Off", "Deutsch", "English".
+            let above = MediaSelectionPanel.top + MediaSelectionPanel.padding + 3 * MediaSelectionPanel.lineHeight
+            let line = layout.geometry.pixels(above + MediaSelectionPanel.lineHeight / 2)
+            let configuration = KioskConfiguration(display: OnScreenStage.display, playlist: ["source = \"\(folder)/a.mp4\""])
+            let own = NumberedClip(folder + "/a.mp4", frames: 150, frameRate: 30)
+            let machine = Machine { $0.time = .free }
+            let record = try await Bed.run("subtitles-list", for: .seconds(16), playing: [own], .kiosk(configuration), on: machine) { at in
+                at(2, .tap(OnScreenStage.beside.0, OnScreenStage.beside.1), "pause")
+                at(3, .tap(button.x, button.y), "button")
+                at(3.6, .screenshot(), "list")
+                at(4, .tap(layout.geometry.width - layout.geometry.pixels(20), line), "line")
+                at(5, .tap(OnScreenStage.beside.0, OnScreenStage.beside.1), "play")
+            }
+            let list = try #require(record.screenshots["list"])
+            // For people to look at, as those of the other controls.
+            if let pictures = ProcessInfo.processInfo.environment["KIOSK_CONTROLS_PICTURES"] {
+                try list.write(to: pictures + "/subtitles-list.png")
+            }
+            let vblanks = record.displays[0].filter { (2...148).contains($0.number) }
+            let before = vblanks.filter { $0.time > .zero && $0.time < record.time(of: "pause") }
+            // The controls are gone by then.
+            let after = vblanks.filter { $0.time > record.time(of: "play") + .seconds(4) }
+            #expect(before.count > 50 && before.allSatisfy(\.overlays.isEmpty))
+            #expect(after.count > 200 && !after.contains(where: \.overlays.isEmpty))
         }
 
         private func expectUndisturbed(_ record: Record) throws {

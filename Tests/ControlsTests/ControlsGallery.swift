@@ -1,4 +1,5 @@
 import CCairo
+import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -132,6 +133,8 @@ struct Gallery {
                 shown(&viewer)
             }
         ),
+        ("subtitles", { subtitles(&$0, Self.film) }),
+        ("subtitles-thirty", { subtitles(&$0, Self.thirty) }),
         (
             "live",
             { viewer in
@@ -141,6 +144,31 @@ struct Gallery {
             }
         ),
     ]
+
+    /// Tracks as a film has them, and as many as nobody needs.
+    static let film: [AssetTrack] = [
+        .made(.audio, "de"), .made(.audio, "en"), .made(.audio, "de", title: "Kommentar der Regie"),
+        .made(.audio, "de", title: "Audiodeskription"),
+        .made(.subtitle, "de", isForced: true), .made(.subtitle, "de"), .made(.subtitle, "en", isSDH: true), .made(.subtitle, "ar"),
+        .made(.subtitle, "pt-BR"),
+    ]
+    static let thirty: [AssetTrack] =
+        "de en fr es it pt nl da sv nb fi is pl cs sk hu ro bg el tr ru uk he fa ja ko zh-Hans zh-Hant th".split(separator: " ").map {
+            .made(.subtitle, String($0))
+        } + [
+            .made(
+                .subtitle,
+                title: "e\u{301}" + String(repeating: "\u{301}", count: 60) + " \u{202E}" + String(repeating: "title ", count: 20))
+        ]
+
+    private static func subtitles(_ viewer: inout Viewer, _ tracks: [AssetTrack]) {
+        viewer.now.setTracks(tracks)
+        viewer.now.asked.subtitle = .number(4)
+        viewer.now.selectedTracks[.subtitle] = viewer.now.tracks.first { $0.kind == .subtitle && $0.number == 4 }?.id
+        shown(&viewer)
+        viewer.tap(.subtitles)
+        viewer.wait(.milliseconds(400))
+    }
 
     private static func shown(_ viewer: inout Viewer) {
         viewer.key("i")

@@ -50,9 +50,11 @@ import Testing
             }
         }
 
-        init(_ mode: ControlsMode = .full, size: (Int, Int) = (1280, 720), rotation: Rotation = .none) throws {
+        init(
+            _ mode: ControlsMode = .full, size: (Int, Int) = (1280, 720), rotation: Rotation = .none, clip: String? = nil
+        ) throws {
             mkdir(folder, 0o700)
-            let clip = try Clips.named("keyframes.mp4")
+            let clip = try clip ?? Clips.named("keyframes.mp4")
             var settings = DisplaySettings(connector: .offscreen, rotation: rotation)
             settings.mode = .size(width: size.0, height: size.1, refresh: 60)
             let flips = Flips()
@@ -220,6 +222,51 @@ import Testing
         }
         #expect(darker(0..<40) > 720 * 40 / 2 && darker(500..<540) < 720 * 40 / 2)
         #expect(turned != upright)
+    }
+
+    @Test func `a tap on the button and on a line of its list shows other subtitles, and none`() throws {
+        let clip = try Clips.make("listed.mp4", ["-i", Clips.named("keyframes.mp4"), "-c", "copy"])
+        for language in ["de", "en"] {
+            // Only English ones are seen all the while.
+            let times = language == "en" ? "00:00:00,000 --> 00:10:00,000" : "00:20:00,000 --> 00:21:00,000"
+            _ = try Clips.file("listed.\(language).srt", Array("1\n\(times)\nSeen all the while\n".utf8))
+        }
+        let screen = try Screen(clip: clip)
+        screen.controls.perform(.player(.pause))
+        #expect(screen.until { screen.player.snapshot.status == .paused })
+        let bare = try screen.settled()
+        let geometry = ScreenGeometry(mode: try #require(screen.display.mode), rotation: .none)
+        let layout = ControlsLayout(geometry: geometry, content: .init(hasSubtitles: true))
+        func tap(_ box: PixelRectangle) {
+            screen.tap(
+                (Double(box.x) + Double(box.width) / 2) / Double(geometry.width),
+                (Double(box.y) + Double(box.height) / 2) / Double(geometry.height))
+        }
+        func number() -> Int? {
+            let facts = screen.player.currentFacts
+            return facts?.tracks.first { $0.id == facts?.selectedTracks[.subtitle] }?.number
+        }
+        func choose(_ name: String) throws {
+            screen.key("i")
+            tap(try #require(layout.target(of: .subtitles)))
+            let facts = screen.player.currentFacts
+            let now = NowPlaying(screen.player.snapshot, facts, of: PlaylistItem(source: clip), rate: 1)
+            let panel = MediaSelectionPanel(now.selectionGroups, over: layout, at: .now)
+            let line = try #require(
+                panel.lines.firstIndex { if case .option(let option, _, _) = $0 { option.displayName == name } else { false } })
+            tap(panel.place(ofLine: line, at: .now))
+            screen.key("h")
+        }
+        #expect(number() == nil)
+        try choose("English")
+        #expect(screen.until { number() == 2 })
+        #expect(try screen.until { try screen.picture() != bare })
+        let lines = try screen.settled()
+        let changed = bare.indices.filter { bare[$0] != lines[$0] }
+        #expect(!changed.isEmpty && changed.allSatisfy { $0 / 1280 > 360 }, "in the lower half: \(changed.count)")
+        try choose("Off")
+        #expect(screen.until { number() == nil })
+        #expect(try screen.until { try screen.picture() == bare })
     }
 
     @Test func `nothing is asked of a thread that has ended`() throws {

@@ -54,7 +54,7 @@ import Testing
     /// What can be shown: with times of every length, alone and in a list, live.
     private static let contents: [ControlsLayout.Content] = [4, 5, 7, 8].flatMap { length in
         [true, false].flatMap { queue in
-            [true, false].map { ControlsLayout.Content(hasQueue: queue, hasDuration: $0, timeLength: length) }
+            [true, false].map { ControlsLayout.Content(hasQueue: queue, hasDuration: $0, hasSubtitles: queue, timeLength: length) }
         }
     }
 

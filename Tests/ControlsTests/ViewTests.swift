@@ -54,29 +54,6 @@ import Testing
         #expect(news().isEmpty && viewer.state.noticeParts(at: viewer.time).isEmpty)
     }
 
-    @Test func `the button for subtitles is there where there are some, and says which come next`() {
-        #expect(shown().state.layout?.target(of: .subtitles) == nil)
-        var viewer = shown()
-        viewer.now.subtitles = ["de", "en SDH"]
-        viewer.settle()
-        func news() -> [String] { viewer.parts.compactMap { if case .notice(_, _, let text) = $0.part { text } else { nil } } }
-        func signs() -> [Icon] {
-            viewer.parts.compactMap {
-                if case .icon(.subtitles(let areSeen), _, _, _) = $0.part { .subtitles(areSeen: areSeen) } else { nil }
-            }
-        }
-        #expect(signs() == [.subtitles(areSeen: false)])
-        for (next, line) in [(0, "—  [de]  en SDH"), (1, "—  de  [en SDH]"), (nil, "[—]  de  en SDH")] as [(Int?, String)] {
-            _ = viewer.take()
-            viewer.tap(.subtitles)
-            viewer.wait(.milliseconds(300))
-            #expect(viewer.take() == [.player(.nextSubtitleTrack)] && news() == [line], "\(news())")
-            viewer.now.subtitle = next
-            viewer.settle()
-            #expect(signs() == [.subtitles(areSeen: next != nil)])
-        }
-    }
-
     @Test func `they come within a quarter of a second`() {
         var viewer = viewer()
         viewer.tap(0.3, 0.3)

@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
@@ -48,6 +49,11 @@ struct Viewer {
             case .player(.seekSteps(let count)): now.time = max(.zero, now.time + .seconds(10) * Int64(count))
             case .player(.toggleMute): now.isMuted.toggle()
             case .player(.setVolume(let volume)): now.volume = volume
+            case .player(.selectSubtitleTrack(let choice)):
+                now.asked.subtitle = choice
+                let heard = now.tracks.first { $0.id == now.selectedTracks[.audio] }?.language
+                now.selectedTracks[.subtitle] = now.tracks.subtitles(choice, sound: heard)?.id
+            case .player(.selectAudioTrack(let choice)): now.asked.audio = choice
             case .player(.changeVolume(let change)): now.volume = min(max(now.volume + change, 0), 100)
             default: break
             }
@@ -195,6 +201,32 @@ struct Viewer {
         }.first
     }
 
+    /// The list of subtitles and sound that is seen.
+    var selection: MediaSelectionPicture? {
+        parts.lazy.compactMap { if case .mediaSelection(let picture) = $0.part, $0.alpha > 0 { picture } else { nil } }.first
+    }
+
+    /// A place on the list, of the line that begins so.
+    func onSelection(_ text: String) -> (x: Double, y: Double) {
+        let panel = state.selection!
+        let line = panel.lines.firstIndex {
+            if case .option(let option, _, _) = $0 { option.displayName.hasPrefix(text) } else { $0 == .heading(text) }
+        }
+        let box = panel.place(ofLine: line!, at: time)
+        return (
+            (Double(box.x) + Double(box.width) / 2) / Double(geometry.width),
+            (Double(box.y) + Double(box.height) / 2) / Double(geometry.height)
+        )
+    }
+
+    mutating func tapSelection(_ text: String) {
+        let place = onSelection(text)
+        tap(place.x, place.y)
+    }
+
+    /// The lines of news that are seen.
+    var news: [String] { parts.compactMap { if case .notice(_, _, let text) = $0.part { text } else { nil } } }
+
     /// The texts that are seen.
     var texts: [String] { parts.compactMap { if case .text(let text) = $0.part { text.text } else { nil } } }
 }
@@ -222,5 +254,30 @@ extension NowPlaying {
         (now.time, now.duration, now.isSeekable) = (.seconds(41), .seconds(120), true)
         now.bufferedUntil = .seconds(97)
         return now
+    }
+
+    /// Gives it tracks, numbered by kind; the first sound track is heard.
+    mutating func setTracks(_ all: [AssetTrack]) {
+        var numbers: [TrackKind: Int] = [:]
+        tracks = all.enumerated().map { index, track in
+            var track = track
+            numbers[track.kind, default: 0] += 1
+            (track.id, track.number) = (index, numbers[track.kind]!)
+            return track
+        }
+        selectedTracks[.audio] = tracks.first { $0.kind == .audio }?.id
+    }
+}
+
+extension AssetTrack {
+    /// A track as a file has it; the player numbers them.
+    static func made(
+        _ kind: TrackKind, _ language: String? = nil, title: String? = nil, isForced: Bool = false, isSDH: Bool = false,
+        isBeside: Bool = false
+    ) -> AssetTrack {
+        var track = AssetTrack(id: 0, kind: kind, number: 1, codec: "subrip")
+        (track.language, track.title) = (language.flatMap { LanguageCode($0) }, title)
+        (track.isForced, track.isForHardOfHearing, track.isBeside) = (isForced, isSDH, isBeside)
+        return track
     }
 }

@@ -87,7 +87,10 @@ import Testing
         let keys: [(String, Command)] = [
             ("i", .showControls), ("h", .hideControls), ("space", .player(.togglePlayback)), ("right", .player(.seekSteps(1))),
             ("left", .player(.seekSteps(-1))),
-            ("volumeup", .player(.changeVolume(by: 5))), ("mute", .player(.toggleMute)),
+            ("volumeup", .player(.changeVolume(by: 5))), ("mute", .player(.toggleMute)), ("s", .player(.nextSubtitleTrack)),
+        ]
+        let tracks: [[AssetTrack]] = [
+            [], Gallery.film, Gallery.thirty, [.made(.subtitle, title: String(repeating: "\u{202E}\u{0}e\u{301}", count: 100))],
         ]
         var viewer = Viewer(screens[random.below(screens.count)], keys: keys)
         viewer.obeys = random.below(2) == 0
@@ -95,8 +98,10 @@ import Testing
         for step in 0..<2000 {
             func place() -> Double { Double(random.below(1400)) / 1000 - 0.2 }
             switch random.below(16) {
-            case 0..<3: viewer.key(keys[random.below(keys.count)].0, device: 7 + random.below(2))
-            case 3..<6: viewer.tap(place(), place())
+            case 0..<2: viewer.key(keys[random.below(keys.count)].0, device: 7 + random.below(2))
+            case 2: viewer.key(["up", "down", "pageup", "pagedown", "home", "end", "enter", "back"][random.below(8)])
+            case 3..<5: viewer.tap(place(), place())
+            case 5: if viewer.state.layout?.target(of: .subtitles) != nil { viewer.tap(.subtitles) }
             case 6..<8: if down.count < 4 { down.append(viewer.down(place(), place())) }
             case 8..<10: if let finger = down.randomElement(using: &random) { viewer.move(finger, place(), place()) }
             case 10..<12:
@@ -115,6 +120,8 @@ import Testing
                 viewer.now.title =
                     ["", "Autumn", String(repeating: "Herbst am Hafen ", count: 200), "e\u{301}\u{202e}\u{0}"][random.below(4)]
                 viewer.now.volume = [0, 100, -7, 1000][random.below(4)]
+                viewer.now.setTracks(tracks[random.below(tracks.count)])
+                viewer.now.asked.subtitle = [nil, .off, .automatic, .number(1 + random.below(40))][random.below(4)]
             case 14:
                 viewer.geometry = screens[random.below(screens.count)]
                 viewer.show(progress: [nil, 0, 55, 100, -3, 700][random.below(6)])
@@ -125,6 +132,9 @@ import Testing
                 if case .player(.scrub(let time)) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
                 if case .player(.endScrub(let time)) = command { #expect(time >= .zero, "seed \(seed), step \(step)") }
                 if case .player(.setVolume(let volume)) = command { #expect(0...100 ~= volume, "seed \(seed), step \(step)") }
+                if case .player(.selectSubtitleTrack(.number(let number))) = command {
+                    #expect(viewer.now.tracks.contains { $0.kind == .subtitle && $0.number == number }, "seed \(seed), step \(step)")
+                }
             }
         }
     }
