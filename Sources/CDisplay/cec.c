@@ -38,12 +38,14 @@ int kiosk_cec_claim(int adapter, const char *name, uint8_t *logical) {
         strncpy(addresses.osd_name, name, sizeof addresses.osd_name - 1);
         if (ioctl(adapter, CEC_ADAP_S_LOG_ADDRS, &addresses) != 0) return -1;
     }
-    if (addresses.log_addr[0] == CEC_LOG_ADDR_INVALID || addresses.log_addr[0] == CEC_LOG_ADDR_UNREGISTERED) {
-        errno = EADDRNOTAVAIL;
-        return -1;
-    }
-    *logical = addresses.log_addr[0];
-    return 0;
+    // Another program may have made the adapter a television, too. From that address (0) the kernel sends nothing to a television.
+    for (int i = 0; i < addresses.num_log_addrs && i < CEC_MAX_LOG_ADDRS; i++)
+        if (addresses.log_addr[i] > CEC_LOG_ADDR_TV && addresses.log_addr[i] < CEC_LOG_ADDR_UNREGISTERED) {
+            *logical = addresses.log_addr[i];
+            return 0;
+        }
+    errno = EADDRNOTAVAIL;
+    return -1;
 }
 
 int kiosk_cec_send(int adapter, const uint8_t *message, int count, uint8_t reply, uint8_t *answer) {

@@ -212,6 +212,7 @@ struct Play: ParsableCommand {
             if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         interaction.start()
+        power.begin(isNight: schedule.isDark)
         schedule.start(
             .init(
                 setOn: { expansion.setOn($0, atOnce: $1) }, setDark: { power.setNight($0) },

@@ -14,6 +14,9 @@ final class PowerWiring: Sendable {
         var power = DisplayPower()
         /// What was applied last.
         var isDark = false
+        /// What the television was told last; nil before the start.
+        var toldOn: Bool?
+        var hasBegun = false
         /// What was touched first while it was off, and is not let go yet.
         var taken: Set<Touched> = []
         /// When that was: a touch can be a contact and a key in one report.
@@ -49,6 +52,15 @@ final class PowerWiring: Sendable {
         var state = State()
         state.take(configuration.display)
         self.state = Monitor(state)
+    }
+
+    /// The player starts, at night or by day. By day a television that is still in standby, as after a power cut, is switched on.
+    func begin(isNight: Bool) {
+        setNight(isNight)
+        state.signal { state in
+            state.hasBegun = true
+            tellTelevision(&state)
+        }
     }
 
     func setConfiguration(_ configuration: Configuration) { change { $0.take(configuration.display) } }
@@ -110,10 +122,17 @@ final class PowerWiring: Sendable {
             if !isDark { display.setDark(false) }
             player.setHeld(isDark)
             zones.setDark(isDark)
-            if state.usesCEC { television.set(isOn: !isDark) }
         }
+        tellTelevision(&state)
         // A change of the configuration, too.
         display.setDark(isDark && state.usesSignal)
+    }
+
+    private func tellTelevision(_ state: inout State) {
+        let isOn = !state.isDark
+        guard state.usesCEC, state.hasBegun, state.toldOn != isOn else { return }
+        state.toldOn = isOn
+        television.set(isOn: isOn)
     }
 
     private func startTimer() {

@@ -73,6 +73,9 @@ final class ScheduleWiring: Sendable {
     /// The entries that are on.
     var on: Set<Int> { state.withLock { $0.on } }
 
+    /// Whether the display is to be off.
+    var isDark: Bool { state.withLock { $0.schedule.isDark } }
+
     /// Goes by another configuration from now on; returns the entries of that which are on.
     func setConfiguration(_ configuration: Configuration) -> Set<Int> {
         let now = clock()

@@ -91,14 +91,35 @@ import Testing
         #expect(power(unknown).attempt(isOn: false) == .again("its adapter does not know where it is plugged in"))
         unknown.state.withLock { $0.address = 0x1000 }
         #expect(power(unknown).attempt(isOn: false) == .done("in standby"))
+        // A television in standby may give no address. It is woken if the kernel says that the adapter is the display's.
+        unknown.state.withLock { ($0.address, $0.sent) = (0xffff, []) }
+        #expect(power(unknown).attempt(isOn: true) == .again("its adapter does not know where it is plugged in"))
+        #expect(unknown.state.withLock { $0.sent.isEmpty })
+        let asleep = Television(address: 0xffff, connector: Self.here.connector)
+        #expect(power(asleep).attempt(isOn: false) == .again("its adapter does not know where it is plugged in"))
+        #expect(power(asleep).attempt(isOn: true) == .again("its adapter does not know where it is plugged in; it is told to be on"))
+        #expect(asleep.state.withLock { $0.sent } == [[0xf0, 0x04]])
         let told = Television(address: 0xffff, takesAddress: true)
         #expect(power(told).attempt(isOn: false) == .done("in standby") && told.state.withLock { $0.address } == 0x1000)
-        let other = Television(address: 0x2000)
+        // Somebody puts the cable into another socket; then the adapter is out for a moment.
+        let moved = Mutex(Self.here)
+        let mover = TelevisionPower(place: { moved.withLock { $0 } }, pause: .milliseconds(1)) { [told] in [told] }
+        told.state.withLock { $0.address = 0xffff }
+        #expect(mover.attempt(isOn: false) == .done("in standby"))
+        moved.withLock { $0.address = 0x2000 }
+        #expect(mover.attempt(isOn: true) == .done("on") && told.state.withLock { $0.address } == 0x2000)
+        told.state.withLock { $0.address = 0xffff }
+        #expect(mover.attempt(isOn: true) == .done("on") && told.state.withLock { $0.address } == 0x2000)
+        let other = Television(address: 0x2000, takesAddress: true)
         guard case .refused(let text) = power(other).attempt(isOn: false) else {
             Issue.record("it is told")
             return
         }
         #expect(text.contains("2.0.0.0") && text.contains("1.0.0.0") && other.state.withLock { $0.sent.isEmpty })
+        let barred = TelevisionPower(place: { Self.here }, pause: .milliseconds(1)) { () throws(DeviceError) in
+            throw DeviceError("open /dev/cec0", code: EACCES)
+        }
+        #expect(barred.attempt(isOn: false) == .again("cannot open /dev/cec0: Permission denied"))
         #expect(power(other, nil).attempt(isOn: false) == .again("nobody knows which display there is"))
     }
 
@@ -111,6 +132,9 @@ import Testing
             TelevisionPower.choose(adapters, for: place) as? Television
         }
         #expect(chosen([a, b, c], Self.here) === b && chosen([a, c], Self.here) === c && chosen([c], Self.here) === c)
+        // Two televisions may give the same address. At 0.0.0.0 is an HDMI input.
+        #expect(chosen([c, Television(address: 0x1000)], Self.here) == nil && chosen([Television(address: 0), c], Self.here) === c)
+        #expect(chosen([Television(address: 0)], Self.here) == nil)
         // Known to be another connector's.
         #expect(chosen([a], Self.here) == nil && chosen([], Self.here) == nil)
         let unknown = CECPlace(connector: .init(card: 1, id: 5), address: nil)

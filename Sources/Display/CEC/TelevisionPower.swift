@@ -16,11 +16,14 @@ package final class TelevisionPower: Sendable {
         var orders = 0
         var isRunning = false
         var isStopping = false
+        /// The address that this has set last.
+        var told: UInt16 = 0xffff
     }
 
     private let state = Monitor(State())
     private let place: @Sendable () -> CECPlace?
-    private let open: @Sendable () -> [any CECBus]
+    /// Throws if there are adapters, and none of them can be used.
+    private let open: @Sendable () throws(DeviceError) -> [any CECBus]
     private let pause: MediaTime
 
     /// How long an order is tried.
@@ -28,13 +31,20 @@ package final class TelevisionPower: Sendable {
 
     /// The television that `place` says: nil while nobody knows which display there is.
     package convenience init(place: @escaping @Sendable () -> CECPlace?) {
-        self.init(place: place, pause: .seconds(1)) {
-            Folder.numbers(of: "cec", in: "/dev").compactMap { number in try? CECAdapter("/dev/cec\(number)") }
+        self.init(place: place, pause: .seconds(1)) { () throws(DeviceError) in
+            var adapters: [any CECBus] = [], failure: DeviceError?
+            for number in Folder.numbers(of: "cec", in: "/dev") {
+                do throws(DeviceError) { adapters.append(try CECAdapter("/dev/cec\(number)")) } catch { failure = failure ?? error }
+            }
+            if let failure, adapters.isEmpty { throw failure }
+            return adapters
         }
     }
 
     /// With other adapters, and another time between two tries.
-    init(place: @escaping @Sendable () -> CECPlace?, pause: MediaTime, open: @escaping @Sendable () -> [any CECBus]) {
+    init(
+        place: @escaping @Sendable () -> CECPlace?, pause: MediaTime, open: @escaping @Sendable () throws(DeviceError) -> [any CECBus]
+    ) {
         (self.place, self.open, self.pause) = (place, open, pause)
     }
 
@@ -96,19 +106,25 @@ package final class TelevisionPower: Sendable {
     /// One try.
     func attempt(isOn: Bool) -> Attempt {
         guard let place = place() else { return .again("nobody knows which display there is") }
-        let adapters = open()
-        guard let bus = Self.choose(adapters, for: place) else {
-            return .again(
-                adapters.isEmpty
-                    ? "there is no CEC adapter (/dev/cec*)" : "which of several CEC adapters is that of this display is not known")
-        }
         do throws(DeviceError) {
+            let adapters = try open()
+            guard let bus = Self.choose(adapters, for: place) else {
+                return .again(
+                    adapters.isEmpty
+                        ? "there is no CEC adapter (/dev/cec*)" : "which of several CEC adapters is that of this display is not known")
+            }
             var address = try bus.address()
-            if address == 0xffff, bus.takesAddress, let told = place.address {
+            // An adapter at USB keeps its address if somebody puts the cable into another socket of the television.
+            if bus.takesAddress, let told = place.address, address != told, [0xffff, state.withLock { $0.told }].contains(address) {
                 try bus.setAddress(told)
+                state.withLock { $0.told = told }
                 address = try bus.address()
             }
-            if address == 0xffff { return .again("its adapter does not know where it is plugged in") }
+            if address == 0xffff {
+                // Many televisions in standby look unplugged: the adapter has no address. The kernel sends this one message all the same.
+                let isTold = isOn && bus.connector == place.connector && wake(bus)
+                return .again("its adapter does not know where it is plugged in" + (isTold ? "; it is told to be on" : ""))
+            }
             if let told = place.address, told != address {
                 return .refused(
                     "its adapter is at \(Self.shown(address)), and this display at \(Self.shown(told)): it is another display's")
@@ -129,12 +145,25 @@ package final class TelevisionPower: Sendable {
         } catch { return .again("cannot \(error)") }
     }
 
+    /// Tells it to be on, from no address (15). Returns whether it has acknowledged that.
+    private func wake(_ bus: any CECBus) -> Bool {
+        // The kernel sends nothing until a program has asked for a logical address. It has none to give here, so this fails.
+        _ = try? bus.claim()
+        return (try? bus.send([0xf0, Self.imageViewOn], reply: nil)) != nil
+    }
+
     /// The adapter of a display: the one that the kernel says, else the one with the address that the display gives, else the only one there is.
+    ///
+    /// Two televisions give the same address to their first sockets: two adapters with that address are not chosen. An adapter at 0.0.0.0 is that of an HDMI input.
     static func choose(_ adapters: [any CECBus], for place: CECPlace) -> (any CECBus)? {
         if let known = adapters.first(where: { $0.connector == place.connector }) { return known }
-        let others = adapters.filter { $0.connector == nil }
-        if let address = place.address, let same = others.first(where: { (try? $0.address()) == address }) { return same }
-        return adapters.count == 1 ? others.first : nil
+        let outputs = adapters.filter { (try? $0.address()) != 0 }
+        let others = outputs.filter { $0.connector == nil }
+        if let address = place.address {
+            let same = others.filter { (try? $0.address()) == address }
+            if !same.isEmpty { return same.count == 1 ? same[0] : nil }
+        }
+        return outputs.count == 1 ? others.first : nil
     }
 
     private static func shown(_ address: UInt16) -> String {
