@@ -55,7 +55,7 @@ extension BedTests {
         /// - connector: the kernel says that the adapter belongs to the display.
         /// - USB: the adapter has no address until the player sets it.
         /// - unplugged: the television unplugs itself in standby.
-        /// - late: the adapter has no address for the first second of the order.
+        /// - late: the adapter has no address until the second order has been given for a second.
         /// - address: only its address tells that the adapter belongs to the display.
         /// - deaf: the television heeds the third order.
         /// - mute: it answers nothing.
@@ -74,7 +74,7 @@ extension BedTests {
                 heard: ["4 04", "4 82 10 00", "4 8f", "4 36", "unplugged", "f 04", "plugged", "4 04", "4 82 10 00", "4 8f"]),
             Case(
                 name: "late", television: "connector unread=5", said: ["in standby", "on"],
-                heard: ["4 36", "4 8f", "4 04", "4 82 10 00", "4 8f"]),
+                heard: ["f 04", "f 04", "4 36", "4 8f", "4 04", "4 82 10 00", "4 8f"]),
             Case(name: "address", television: ""),
             Case(
                 name: "deaf", television: "connector deaf=3",
@@ -117,7 +117,8 @@ extension BedTests {
                 name == "another"
                 ? "its adapter is at 1.1.0.0, and this display at 1.0.0.0: it is another display's"
                 : "cannot reach the television by /dev/cec1: Remote I/O error"
-            #expect(seen.said == [said])
+            // At the start and at 2 s; who is not there is tried for 20 s, and by then the other order has come.
+            #expect(seen.said == (name == "another" ? [said, said] : [said]))
         }
     }
 }

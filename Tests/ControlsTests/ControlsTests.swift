@@ -260,10 +260,13 @@ import Testing
         #expect(number() == nil)
         try choose("English")
         #expect(screen.until { number() == 2 })
-        #expect(try screen.until { try screen.picture() != bare })
-        let lines = try screen.settled()
-        let changed = bare.indices.filter { bare[$0] != lines[$0] }
-        #expect(!changed.isEmpty && changed.allSatisfy { $0 / 1280 > 360 }, "in the lower half: \(changed.count)")
+        // In the lower half, once the controls are gone.
+        let areSeen = try screen.until {
+            let lines = try screen.picture()
+            let changed = bare.indices.filter { bare[$0] != lines[$0] }
+            return !changed.isEmpty && changed.allSatisfy { $0 / 1280 > 360 }
+        }
+        #expect(areSeen)
         try choose("Off")
         #expect(screen.until { number() == nil })
         #expect(try screen.until { try screen.picture() == bare })
