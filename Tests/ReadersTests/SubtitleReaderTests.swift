@@ -38,6 +38,7 @@ import Testing
         Dialogue: 0,0:00:00.50,0:00:01.50,Default,,0,0,0,,Styled, in one line
         Dialogue: 0,0:00:01.00,0:00:02.00,Default,,0,0,0,,{\\an7\\pos(40,30)\\c&H0000FF&}A sign
         Dialogue: 0,0:00:02.20,0:00:03.40,Default,,0,0,0,,{\\move(100,300,500,100)}moving
+        Dialogue: 0,0:00:03.50,0:00:03.90,Default,,0,0,0,,{\\an5\\pos(320,180)\\fn@\(font)\\frz-90}upright →
 
         """
     private static let text = """
@@ -174,7 +175,7 @@ import Testing
         let (itsTimes, itsNews) = all(of: inside)
         compare(itsNews, itsTimes, reference)
         let said = itsNews.compactMap { item -> String? in if case .said(let cue) = item { cue.text } else { nil } }
-        #expect(said == ["Styled, in one line", "A sign", "moving"])
+        #expect(said == ["Styled, in one line", "A sign", "moving", "upright →"])
     }
 
     @Test(arguments: kinds) func textHasTheLookOfThePlayer(isolation: Readers.Isolation) throws {
