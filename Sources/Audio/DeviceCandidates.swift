@@ -143,9 +143,11 @@ extension AudioDevice {
         for candidate in candidates(route: route, cards: cards, displays: displays, session: session) {
             do throws(AudioError) {
                 var pcm = try PCM.open(candidate.name, rate: rate, buffer: buffer, wish: wish)
-                pcm.delay = .milliseconds(Int64(delays.extra(of: [pcm.device] + (pcm.hardware?.names(among: cards) ?? []))))
+                let extra = delays.extra(of: [pcm.device] + (pcm.hardware?.names(among: cards) ?? []))
+                pcm.delay = .milliseconds(Int64(extra))
+                let reason = candidate.reason + (delays.entries.isEmpty ? "" : ", delay \(delays.least + extra) ms")
                 let mixer = pcm.hardware.flatMap { Mixer($0, cards: cards) }
-                return OpenDevice(pcm: pcm, reason: candidate.reason, mixer: mixer)
+                return OpenDevice(pcm: pcm, reason: reason, mixer: mixer)
             } catch {
                 // "In use" and "no permission" can be put right; that some other name did not fit is a detail.
                 if first == nil || (!first!.isActionable && error.isActionable) { first = error }
@@ -284,7 +286,9 @@ extension Hardware {
     /// What the card and the device are called, as `kiosk devices` shows it.
     func names(among cards: [AudioCard]) -> [String] {
         guard let card = cards.first(where: { $0.index == card }) else { return [] }
-        return [card.id, card.name] + card.devices.filter { $0.number == device }.map(\.name)
+        let devices = card.devices.filter { $0.number == device }
+        let monitors = devices.compactMap { device in if case .display(let monitor?) = device.output { monitor.name } else { nil } }
+        return [card.id, card.name] + devices.map(\.name) + monitors
     }
 
     /// The PCM of the kernel behind an open `snd_pcm_t`; nil when there is none.

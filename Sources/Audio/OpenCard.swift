@@ -51,7 +51,10 @@ struct OpenCard: ~Copyable {
         self.wakeUp = wakeUp
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
         pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
-        line = DelayLine(frames: Int(pcm.delay.nanoseconds * Int64(pcm.sampleRate) / 1_000_000_000), channelCount: renderedCount)
+        // What a card has not played is in its buffer, in the one before that, and in what the hardware has of its own.
+        line = DelayLine(
+            frames: Int(pcm.delay.nanoseconds * Int64(pcm.sampleRate) / 1_000_000_000), takingBack: 4 * pcm.bufferSize + pcm.periodSize,
+            channelCount: renderedCount)
         self.pcm = pcm
     }
 
@@ -192,7 +195,7 @@ struct OpenCard: ~Copyable {
         _ = pcm.drop()
         unwritten = 0
         renderer.takeBack(frames: unheard)
-        line.clear()
+        line.takeBack(unheard)
         try begin()
     }
 
@@ -207,6 +210,7 @@ struct OpenCard: ~Copyable {
     /// Drops what is rendered and not written, and returns how many frames that is.
     mutating func discardUnwritten() -> Int {
         defer { unwritten = 0 }
+        line.takeBack(unwritten)
         return unwritten
     }
 

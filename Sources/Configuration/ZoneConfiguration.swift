@@ -24,7 +24,10 @@ extension Configuration {
     package func configuration(of zone: Zone) -> Configuration {
         var own = self
         (own.playlist, own.programs, own.timers, own.overlays, own.zones) = (zone.playlist, [], [], [], [])
-        if zone.volume == 0 { for index in own.playlist.indices { own.playlist[index].audioTrack = .off } }
+        if zone.volume == 0 {
+            for index in own.playlist.indices { own.playlist[index].audioTrack = .off }
+            own.audio.delays = AudioDelays()
+        }
         (own.display.region, own.display.gravity) = (zone.region, zone.gravity ?? display.gravity)
         own.display.background = zone.background ?? display.background
         (own.audio.volume, own.audio.isMuted) = (zone.volume, false)

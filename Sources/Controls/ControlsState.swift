@@ -38,6 +38,8 @@ package struct ControlsState: Sendable {
 
     /// How long the controls stay after the last touch.
     static let stay = MediaTime.seconds(3)
+    /// While a viewer reads the list of subtitles and sound.
+    static let selectionStay = MediaTime.seconds(15)
     /// How long it waits before a wheel says so.
     static let spinnerDelay = MediaTime.milliseconds(500)
     /// How long a level and a sign stay.
@@ -211,7 +213,7 @@ package struct ControlsState: Sendable {
     /// When the controls go by themselves; nil while they stay.
     var hideTime: HostTime? {
         guard isShown, now.status == .playing, !now.hasEnded else { return nil }
-        let quiet = max(lastTouch, playingSince ?? lastTouch) + Self.stay
+        let quiet = max(lastTouch, playingSince ?? lastTouch) + (isSelecting ? Self.selectionStay : Self.stay)
         return fingers.values.max().map { max(quiet, $0 + Self.ghostTimeout) } ?? quiet
     }
 

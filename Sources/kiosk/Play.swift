@@ -212,11 +212,10 @@ struct Play: ParsableCommand {
             if case .nothingPlayable = event { expansion.nothingCanBePlayed() }
         }
         interaction.start()
-        power.begin(isNight: schedule.isDark)
         schedule.start(
             .init(
                 setOn: { expansion.setOn($0, atOnce: $1) }, setDark: { power.setNight($0) },
-                perform: { interaction.perform($0, at: .now) }))
+                perform: { interaction.perform($0, at: .now) }, isSettled: { power.begin() }))
         reload.start(configuration) { [player, display] old, new, keyMap in
             if new.log.level != old.log.level { StandardErrorLog.level = Logger.Level(new.log.level) }
             stickCopy.setWanted(new.playback.usb == .copy)

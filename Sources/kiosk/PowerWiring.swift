@@ -54,9 +54,8 @@ final class PowerWiring: Sendable {
         self.state = Monitor(state)
     }
 
-    /// The player starts, at night or by day. By day a television that is still in standby, as after a power cut, is switched on.
-    func begin(isNight: Bool) {
-        setNight(isNight)
+    /// It is known whether the display is to be off. A television that is still in standby, as after a power cut, is switched on.
+    func begin() {
         state.signal { state in
             state.hasBegun = true
             tellTelevision(&state)
@@ -131,8 +130,9 @@ final class PowerWiring: Sendable {
     private func tellTelevision(_ state: inout State) {
         let isOn = !state.isDark
         guard state.usesCEC, state.hasBegun, state.toldOn != isOn else { return }
+        // At a start, which may be one after a crash, one that is on is left at the input that a viewer has chosen.
+        television.set(isOn: isOn, ifAsleep: state.toldOn == nil)
         state.toldOn = isOn
-        television.set(isOn: isOn)
     }
 
     private func startTimer() {

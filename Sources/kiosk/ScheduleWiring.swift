@@ -17,6 +17,8 @@ final class ScheduleWiring: Sendable {
         /// The display is to be off, or on.
         var setDark: @Sendable (Bool) -> Void
         var perform: @Sendable (Command) -> Void
+        /// It is known for the first time whether the display is to be off: the clock is right, or nothing depends on it.
+        var isSettled: @Sendable () -> Void = {}
     }
 
     private struct State {
@@ -73,9 +75,6 @@ final class ScheduleWiring: Sendable {
     /// The entries that are on.
     var on: Set<Int> { state.withLock { $0.on } }
 
-    /// Whether the display is to be off.
-    var isDark: Bool { state.withLock { $0.schedule.isDark } }
-
     /// Goes by another configuration from now on; returns the entries of that which are on.
     func setConfiguration(_ configuration: Configuration) -> Set<Int> {
         let now = clock()
@@ -94,12 +93,13 @@ final class ScheduleWiring: Sendable {
             var told = (revision: 0, on: on)
             // Who has taken over another configuration may do so after what changed a moment later.
             var isDoubtful = false
+            var isSettled = false
             while true {
                 if isDoubtful, state.withLock({ $0.revision }) == told.revision { effects.setOn(told.on, false) }
                 isDoubtful = false
-                let (events, configuration, revision, isConstant) = state.withLock { state in
+                let (events, configuration, revision, isConstant, isRight) = state.withLock { state in
                     defer { state.events = [] }
-                    return (state.events, state.configuration, state.revision, state.schedule.isConstant)
+                    return (state.events, state.configuration, state.revision, state.schedule.isConstant, state.looked.isRight)
                 }
                 for event in events {
                     switch event {
@@ -118,6 +118,10 @@ final class ScheduleWiring: Sendable {
                         effects.perform(timer.command)
                     case .waitsForClock: log.warning("the clock has not been set: what has hours, days or dates waits until it is")
                     }
+                }
+                if !isSettled, isConstant || isRight {
+                    isSettled = true
+                    effects.isSettled()
                 }
                 let deadline = isConstant ? nil : Self.nextSecond
                 let goesOn = state.wait(until: deadline) { state -> Bool? in

@@ -29,18 +29,27 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 7, 16]) func `a line gives silence, then what came in before`(frames: Int) {
-        var line = DelayLine(frames: frames, channelCount: 2)
-        var heard: [Float] = []
-        for period in 0..<6 {
-            var samples = (0..<10).map { Float(period * 10 + $0 + 1) }
+        var line = DelayLine(frames: frames, takingBack: 12, channelCount: 2)
+        func play(_ frames: Range<Int>) -> [Float] {
+            var samples = frames.flatMap { [Float($0 + 1), Float(-$0 - 1)] }
             samples.withUnsafeMutableBufferPointer { line.exchange($0) }
-            heard += samples
+            return samples
         }
-        #expect(heard == Array(([Float](repeating: 0, count: 2 * frames) + (1...60).map { Float($0) }).prefix(60)))
+        /// What is heard of the frames from `first` on, of those that came in from 0 on.
+        func heard(_ range: Range<Int>) -> [Float] {
+            range.flatMap { $0 < frames ? [0, 0] : [Float($0 - frames + 1), Float(frames - $0 - 1)] }
+        }
+        for period in 0..<6 { #expect(play(period * 5..<period * 5 + 5) == heard(period * 5..<period * 5 + 5)) }
+        // Twelve frames were not heard: they are rendered again, and none is lost.
+        line.takeBack(12)
+        #expect(play(18..<23) == heard(18..<23) && play(23..<31) == heard(23..<31))
+        line.takeBack(0)
+        #expect(play(31..<34) == heard(31..<34))
         line.clear()
-        var samples: [Float] = [5, 6]
-        samples.withUnsafeMutableBufferPointer { line.exchange($0) }
-        #expect(samples == (frames == 0 ? [5, 6] : [0, 0]))
+        #expect(play(0..<2) == heard(0..<2))
+        // More than it has had is all of it.
+        line.takeBack(1000)
+        #expect(play(0..<20) == heard(0..<20))
     }
 
     /// Counts up with each frame.

@@ -203,9 +203,9 @@ import Testing
         #expect(viewer.take() == [.player(.selectSubtitleTrack(.off))])
     }
 
-    @Test func `it goes with the controls, three seconds after the last touch`() {
+    @Test func `it goes with the controls, fifteen seconds after the last touch`() {
         var viewer = opened()
-        viewer.wait(.milliseconds(2600))
+        viewer.wait(.milliseconds(14_600))
         #expect(viewer.selection != nil)
         viewer.wait(.milliseconds(500))
         #expect(!viewer.state.isSelecting)

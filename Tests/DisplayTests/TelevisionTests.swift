@@ -65,6 +65,12 @@ import Testing
         television.state.withLock { $0.sent = [] }
         #expect(power.attempt(isOn: true) == .done("on"))
         #expect(television.state.withLock { $0.sent } == [[0x40, 0x04], [0x4f, 0x82, 0x10, 0x00], [0x40, 0x8f]])
+        // At a start one that is on is left alone, and one that sleeps is woken.
+        television.state.withLock { $0.sent = [] }
+        #expect(power.attempt(isOn: true, ifAsleep: true) == .done("on") && television.state.withLock { $0.sent } == [[0x40, 0x8f]])
+        television.state.withLock { ($0.sent, $0.power) = ([], 1) }
+        #expect(power.attempt(isOn: true, ifAsleep: true) == .done("on"))
+        #expect(television.state.withLock { $0.sent } == [[0x40, 0x8f], [0x40, 0x04], [0x4f, 0x82, 0x10, 0x00], [0x40, 0x8f]])
         // One that tells nothing of itself has been told.
         television.state.withLock { $0.answers = false }
         #expect(power.attempt(isOn: false) == .done("told to go to standby"))
@@ -121,6 +127,13 @@ import Testing
         }
         #expect(barred.attempt(isOn: false) == .again("cannot open /dev/cec0: Permission denied"))
         #expect(power(other, nil).attempt(isOn: false) == .again("nobody knows which display there is"))
+        // A television that sleeps may look as if it was not there. The only adapter wakes it.
+        let unseen = Television(address: 0xffff, connector: Self.here.connector)
+        let nowhere = TelevisionPower(place: { nil }, pause: .milliseconds(1)) { [unseen] in [unseen] }
+        #expect(nowhere.attempt(isOn: false) == .again("nobody knows which display there is"))
+        #expect(unseen.state.withLock { $0.sent.isEmpty })
+        #expect(nowhere.attempt(isOn: true) == .again("nobody knows which display there is"))
+        #expect(unseen.state.withLock { $0.sent } == [[0xf0, 0x04]])
     }
 
     @Test("Of several adapters that of the display") func several() {

@@ -98,6 +98,26 @@ import Testing
         #expect(again == full)
     }
 
+    /// Sound that is heard six pictures before its own: as much waits beyond these as otherwise in all.
+    @Test(arguments: [(12 << 20, 10, 9), (1 << 16, 18, 13)] as [(Int, Int, Int)])
+    func aSoundLeadIsHeldAsWell(bytes: Int, full: Int, short: Int) {
+        var pipeline = Pipeline(soundLead: .milliseconds(6 * 17))
+        var number: Int64 = 0
+        while pipeline.frames.hasRoom, number < 1000 {
+            let av = av_frame_alloc()!
+            (av.pointee.format, av.pointee.width, av.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 1024, Int32(bytes / 1024))
+            precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
+            var place = place(0)
+            (place.start, place.end) = (.milliseconds(number * 17), .milliseconds((number + 1) * 17))
+            pipeline.frames.append(EnqueuedFrame(VideoFrame(adopting: av), at: place))
+            number += 1
+        }
+        #expect(number == full)
+        while !pipeline.frames.hasRoom, pipeline.frames.popFirst() != nil {}
+        let left = pipeline.frames.count
+        #expect(left == short)
+    }
+
     /// A hardware decoder has few pictures: no more of those wait, however short they are.
     @Test(arguments: [1, 60]) func picturesOfAPoolAreFew(milliseconds: Int64) {
         var pipeline = pipeline(frames: 0)

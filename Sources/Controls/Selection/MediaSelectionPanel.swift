@@ -22,6 +22,9 @@ struct MediaSelectionPanel: Sendable {
     enum Line: Hashable, Sendable {
         case heading(String)
         case option(MediaSelectionGroup.Option, of: TrackKind, isSelected: Bool)
+
+        /// What a tap on it asks for, whether or not that is in use.
+        var choice: Outcome { if case .option(let option, let kind, _) = self { .choose(kind, option.choice) } else { .nothing } }
     }
 
     /// A finger on it.
@@ -88,13 +91,16 @@ struct MediaSelectionPanel: Sendable {
 
     /// The tracks, which of them are in use, or the screen may have changed. A finger holds on to its line only where there are the same ones.
     mutating func update(_ groups: [MediaSelectionGroup], over layout: ControlsLayout, at time: HostTime) {
-        let old = (lines.count, geometry)
+        let old = (lines.map(\.choice), geometry)
         lines = groups.flatMap { group in
             [.heading(group.title)]
                 + group.options.enumerated().map { .option($1, of: group.kind, isSelected: $0 == group.selected) }
         }
         geometry = layout.geometry
-        if old != (lines.count, geometry) { (touch, focus) = (nil, nil) }
+        if old != (lines.map(\.choice), geometry) {
+            _ = drop(at: time)
+            focus = nil
+        }
         let (width, height) = geometry.millimetres, margin = ControlsLayout.margin
         let across = min(max(Self.widths.lowerBound, width * Self.share), Self.widths.upperBound, width - 2 * margin)
         let barTop = height - Double(layout.bottomBar) / geometry.density

@@ -16,6 +16,8 @@ package final class TelevisionPower: Sendable {
         var orders = 0
         var isRunning = false
         var isStopping = false
+        /// Whether one that is on is left as it is, with the input that it shows.
+        var ifAsleep = false
         /// The address that this has set last.
         var told: UInt16 = 0xffff
     }
@@ -48,11 +50,11 @@ package final class TelevisionPower: Sendable {
         (self.place, self.open, self.pause) = (place, open, pause)
     }
 
-    /// Has it on or in standby. Returns at once; the log tells what has come of it.
-    package func set(isOn: Bool) {
+    /// Has it on or in standby. Returns at once; the log tells what has come of it. `ifAsleep`: one that is on goes on showing the input that it shows.
+    package func set(isOn: Bool, ifAsleep: Bool = false) {
         let starts = state.signal { state -> Bool in
             if state.isStopping || state.isOn == isOn && state.orders > 0 { return false }
-            (state.isOn, state.orders) = (isOn, state.orders + 1)
+            (state.isOn, state.ifAsleep, state.orders) = (isOn, ifAsleep, state.orders + 1)
             defer { state.isRunning = true }
             return !state.isRunning
         }
@@ -67,12 +69,14 @@ package final class TelevisionPower: Sendable {
 
     private func run() {
         while true {
-            let (isOn, orders) = state.withLock { ($0.isOn, $0.orders) }
-            let deadline = HostTime.now + Self.limit
+            let (isOn, ifAsleep, orders) = state.withLock { ($0.isOn, $0.ifAsleep, $0.orders) }
+            var deadline = HostTime.now + Self.limit
             var outcome = "there is no CEC adapter of this display (/dev/cec*)"
             var isDone = false
             while !isDone, HostTime.now < deadline {
-                switch attempt(isOn: isOn) {
+                // A display that has not come yet may be a television that is still asleep, or slow.
+                if isOn, place() == nil { deadline = .now + Self.limit }
+                switch attempt(isOn: isOn, ifAsleep: ifAsleep) {
                 case .done(let text): (outcome, isDone) = (text, true)
                 case .refused(let text): (outcome, isDone) = (text, true)
                 case .again(let text): outcome = text
@@ -104,10 +108,13 @@ package final class TelevisionPower: Sendable {
     private static let (askPower, tellPower): (UInt8, UInt8) = (0x8f, 0x90)
 
     /// One try.
-    func attempt(isOn: Bool) -> Attempt {
-        guard let place = place() else { return .again("nobody knows which display there is") }
+    func attempt(isOn: Bool, ifAsleep: Bool = false) -> Attempt {
         do throws(DeviceError) {
             let adapters = try open()
+            guard let place = place() else {
+                if isOn, adapters.count == 1, try adapters[0].address() == 0xffff { _ = wake(adapters[0]) }
+                return .again("nobody knows which display there is")
+            }
             guard let bus = Self.choose(adapters, for: place) else {
                 return .again(
                     adapters.isEmpty
@@ -130,6 +137,9 @@ package final class TelevisionPower: Sendable {
                     "its adapter is at \(Self.shown(address)), and this display at \(Self.shown(told)): it is another display's")
             }
             let own = try bus.claim() << 4
+            if isOn, ifAsleep, let power = try? bus.send([own, Self.askPower], reply: Self.tellPower), [0, 2].contains(power) {
+                return .done("on")
+            }
             if isOn {
                 _ = try bus.send([own, Self.imageViewOn], reply: nil)
                 _ = try bus.send([own | 15, Self.activeSource, UInt8(address >> 8), UInt8(address & 255)], reply: nil)

@@ -45,18 +45,18 @@ struct FrameQueue: ~Copyable {
     private var isFull: Bool {
         // A hardware decoder has few pictures, and fails where all are taken.
         pooledCount >= PicturePool.mostQueued
-            || count >= Self.fewest && (length >= Self.longest + soundLead || bytesBeyondLead >= Self.byteLimit)
+            || beyondLead(count) >= Self.fewest && (length >= Self.longest + soundLead || beyondLead(byteCount) >= Self.byteLimit)
     }
 
     private var isShort: Bool {
         pooledCount < PicturePool.mostQueued - 1
-            && (count < Self.fewest || length < Self.short + soundLead && bytesBeyondLead < Self.shortBytes)
+            && (beyondLead(count) < Self.fewest || length < Self.short + soundLead && beyondLead(byteCount) < Self.shortBytes)
     }
 
-    /// The bytes of what waits for more than ``soundLead``.
-    private var bytesBeyondLead: Int {
-        if soundLead == .zero { return byteCount }
-        return length > soundLead ? Int(Double(byteCount) * ((length - soundLead).seconds / length.seconds)) : 0
+    /// How much of it all is there for longer than ``soundLead``.
+    private func beyondLead(_ amount: Int) -> Int {
+        if soundLead == .zero { return amount }
+        return length > soundLead ? Int((Double(amount) * ((length - soundLead).seconds / length.seconds)).rounded()) : 0
     }
 
     mutating func append(_ frame: consuming EnqueuedFrame) {

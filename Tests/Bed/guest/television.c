@@ -10,6 +10,7 @@
 //   unread=S       it learns it after S seconds
 //   at=ADDRESS     it learns this address instead
 //   unplugs        the television unplugs itself in standby
+//   asleep         it is in standby at first
 //   deaf=N         it ignores the first N orders
 //   mute           it does not answer
 //   gone           there are only a cable and an EDID
@@ -186,6 +187,7 @@ int main(int count, char **arguments) {
         else if (!strcmp(word, "unread")) readAt = 1e9;
         else if (!strncmp(word, "unread=", 7)) readAt = seconds() + atof(value);
         else if (!strcmp(word, "unplugs")) unplugs = 1;
+        else if (!strcmp(word, "asleep")) power = CEC_OP_POWER_STATUS_STANDBY;
         else if (!strncmp(word, "deaf=", 5)) deaf = atoi(value);
         else if (!strcmp(word, "mute")) answers = 0;
         else if (!strcmp(word, "gone")) gone = 1;
