@@ -210,7 +210,6 @@ struct OpenCard: ~Copyable {
     /// Drops what is rendered and not written, and returns how many frames that is.
     mutating func discardUnwritten() -> Int {
         defer { unwritten = 0 }
-        line.takeBack(unwritten)
         return unwritten
     }
 

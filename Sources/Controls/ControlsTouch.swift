@@ -213,7 +213,7 @@ extension ControlsState {
         fades.selection.go(to: true, at: time)
     }
 
-    /// Closes it, where it is open. It is seen while it fades, and takes nothing any more.
+    /// Closes it, if it is open. It is seen while it fades, and takes nothing any more.
     mutating func closeSelection(at time: HostTime) {
         guard isSelecting else { return }
         dropSelectionTouch(at: time)
@@ -237,7 +237,7 @@ extension ControlsState {
         if let finger, selection?.touch == nil, fingers[finger] != nil { ignored.insert(finger) }
     }
 
-    /// What a finger does on the list; nil where that is not open, and of fingers that were down before.
+    /// Has the list take a finger's event. nil if the list is not open, or if the finger was down before.
     private mutating func select(_ event: ContactEvent, _ finger: Finger) -> [TimedCommand]? {
         guard isSelecting, event.phase == .down || selection?.touch?.finger == finger, let outcome = selection?.handle(event, finger) else {
             return nil
@@ -246,7 +246,7 @@ extension ControlsState {
         return carryOut(outcome, at: event.time)
     }
 
-    /// What a key does on the list; nil where that is not open, and of keys that mean nothing on it.
+    /// Has the list take a key. nil if the list is not open, or if the key means nothing on it.
     private mutating func select(_ key: KeyEvent) -> [TimedCommand]? {
         guard isSelecting, let outcome = selection?.handle(key) else { return nil }
         lastTouch = max(lastTouch, key.time)

@@ -111,8 +111,11 @@ struct Viewer {
 
     /// The middle of a control.
     func place(_ control: Control) -> (x: Double, y: Double) {
-        let box = state.layout!.target(of: control)!
-        return (
+        middle(of: state.layout!.target(of: control)!)
+    }
+
+    private func middle(of box: PixelRectangle) -> (x: Double, y: Double) {
+        (
             (Double(box.x) + Double(box.width) / 2) / Double(geometry.width),
             (Double(box.y) + Double(box.height) / 2) / Double(geometry.height)
         )
@@ -212,11 +215,7 @@ struct Viewer {
         let line = panel.lines.firstIndex {
             if case .option(let option, _, _) = $0 { option.displayName.hasPrefix(text) } else { $0 == .heading(text) }
         }
-        let box = panel.place(ofLine: line!, at: time)
-        return (
-            (Double(box.x) + Double(box.width) / 2) / Double(geometry.width),
-            (Double(box.y) + Double(box.height) / 2) / Double(geometry.height)
-        )
+        return middle(of: panel.place(ofLine: line!, at: time))
     }
 
     mutating func tapSelection(_ text: String) {

@@ -59,10 +59,8 @@ import Testing
         #expect(free(&pipeline) == [0, 1])
     }
 
-    /// Of short frames as many as are 14 MB, of long ones a fifth of a second, but four of any.
-    @Test(arguments: [(3 << 20, 1, 5), (1 << 10, 1, 200), (1 << 10, 60, 4), (20 << 20, 60, 4)] as [(Int, Int64, Int)])
-    func whatIsQueuedIsBounded(bytes: Int, milliseconds: Int64, count: Int) {
-        var pipeline = pipeline(frames: 0)
+    /// Enqueues frames of so many bytes, each so long, while there is room; returns how many.
+    private func fill(_ pipeline: inout Pipeline, bytes: Int, milliseconds: Int64) -> Int {
         var number: Int64 = 0
         while pipeline.frames.hasRoom, number < 1000 {
             let av = av_frame_alloc()!
@@ -73,7 +71,14 @@ import Testing
             pipeline.frames.append(EnqueuedFrame(VideoFrame(adopting: av), at: place))
             number += 1
         }
-        #expect(number == count)
+        return Int(number)
+    }
+
+    /// Of short frames as many as are 14 MB, of long ones a fifth of a second, but four of any.
+    @Test(arguments: [(3 << 20, 1, 5), (1 << 10, 1, 200), (1 << 10, 60, 4), (20 << 20, 60, 4)] as [(Int, Int64, Int)])
+    func whatIsQueuedIsBounded(bytes: Int, milliseconds: Int64, count: Int) {
+        var pipeline = pipeline(frames: 0)
+        #expect(fill(&pipeline, bytes: bytes, milliseconds: milliseconds) == count)
     }
 
     /// A queue that has been full has room again when it is short, and is filled up then: the feeder is woken for several frames at once.
@@ -102,17 +107,7 @@ import Testing
     @Test(arguments: [(12 << 20, 10, 9), (1 << 16, 18, 13)] as [(Int, Int, Int)])
     func aSoundLeadIsHeldAsWell(bytes: Int, full: Int, short: Int) {
         var pipeline = Pipeline(soundLead: .milliseconds(6 * 17))
-        var number: Int64 = 0
-        while pipeline.frames.hasRoom, number < 1000 {
-            let av = av_frame_alloc()!
-            (av.pointee.format, av.pointee.width, av.pointee.height) = (AV_PIX_FMT_GRAY8.rawValue, 1024, Int32(bytes / 1024))
-            precondition(av_frame_get_buffer(av, 0) == 0, "out of memory")
-            var place = place(0)
-            (place.start, place.end) = (.milliseconds(number * 17), .milliseconds((number + 1) * 17))
-            pipeline.frames.append(EnqueuedFrame(VideoFrame(adopting: av), at: place))
-            number += 1
-        }
-        #expect(number == full)
+        #expect(fill(&pipeline, bytes: bytes, milliseconds: 17) == full)
         while !pipeline.frames.hasRoom, pipeline.frames.popFirst() != nil {}
         let left = pipeline.frames.count
         #expect(left == short)

@@ -18,14 +18,14 @@ struct MediaSelectionGroup: Hashable, Sendable {
 }
 
 extension NowPlaying {
-    /// What a viewer chooses among: the subtitles, where there are some, and the sound tracks, where several can be heard.
+    /// The subtitles, if there are some, and the sound tracks, if a viewer can hear several.
     var selectionGroups: [MediaSelectionGroup] { [subtitleGroup, soundGroup].compactMap { $0 } }
 
     private func tracks(of kind: TrackKind) -> [AssetTrack] { tracks.filter { $0.kind == kind && TrackChoice.numbers ~= $0.number } }
 
     private var sound: AssetTrack? { tracks.first { $0.kind == .audio && $0.id == selectedTracks[.audio] } }
 
-    /// Automatic is one of the options where it shows something; else it is the same as none.
+    /// Automatic is one of the options if it shows something. Otherwise it is the same as none.
     var subtitleGroup: MediaSelectionGroup? {
         let tracks = tracks(of: .subtitle)
         if tracks.isEmpty { return nil }
