@@ -230,7 +230,7 @@ struct PlayServer: ~Copyable {
             waiting = nil
             pictures.restart()
             sound.restart()
-            subtitles?.restart(at: time)
+            subtitles?.restart(at: time, media)
         }
         tell()
         land(Landing(time, pictures: pictures.count, sound: sound.count), serial)

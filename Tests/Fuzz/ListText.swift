@@ -36,8 +36,11 @@ enum ListText {
         case "m3u8":
             text = "#EXTM3U\n"
             for _ in 0...random.below(8) {
-                switch random.below(9) {
-                case 0: text += "#EXT-X-STREAM-INF:BANDWIDTH=\(number()),RESOLUTION=\(number())x\(number())\n\(reference())\n"
+                switch random.below(10) {
+                case 0:
+                    text +=
+                        "#EXT-X-STREAM-INF:BANDWIDTH=\(number()),RESOLUTION=\(number())x\(number()),SUBTITLES=\"s\"\n\(reference())\n"
+                case 9: text += "#EXT-X-MEDIA:TYPE=SUBTITLES,GROUP-ID=\"s\",NAME=\"s\",URI=\"\(reference())\"\n"
                 case 1: text += "#EXT-X-MEDIA:TYPE=AUDIO,GROUP-ID=\"a\",NAME=\"a\",URI=\"\(reference())\"\n"
                 case 2:
                     text += "#EXT-X-KEY:METHOD=\(random.below(2) == 0 ? "AES-128" : "SAMPLE-AES"),URI=\"\(reference())\",IV=0x\(number())\n"

@@ -112,6 +112,11 @@ public final class ListTrial: @unchecked Sendable {
                     return "list \(number): \(source) shows what it may not: \(String(decoding: text, as: UTF8.self))"
                 }
                 for _ in 0..<10 where reader.nextFrame() == nil { break }
+                for track in reader.description.tracks where track.kind == .subtitle {
+                    let feed = reader.feed(track.id) { _ in }
+                    feed?.decoded(.zero, ticks: 0, atMost: .milliseconds(50))
+                    feed?.stop()
+                }
             } catch {
                 if error.description.isEmpty { return "list \(number): refused without a word" }
             }

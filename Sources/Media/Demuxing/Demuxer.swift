@@ -24,6 +24,8 @@ struct Demuxer: ~Copyable, Sendable {
     /// Whether it has still to be said which subtitles are wanted: the beginning of all is kept until then.
     private var keepsAllSubtitles: Bool
     private var rebaser = TimestampRebaser()
+    /// What has been added to the container's times of the picture that was read last.
+    var pictureOffset: MediaTime { rebaser.pictureOffset }
     /// Container time of the picture packet that was read last.
     private(set) var pictureReadTo: MediaTime?
     /// How far behind the pictures the sound in the file has been at most.

@@ -8,6 +8,9 @@ struct TimestampRebaser: Sendable {
     private var pictures = StreamClock(), sound = StreamClock()
     private var hasReportedJump = false
 
+    /// What is added to the times of pictures at present.
+    var pictureOffset: MediaTime { pictures.offset }
+
     /// At most so much is read ahead to see whether timestamps come back.
     private static let readAheadLimit = (packets: 4000, bytes: 8 << 20)
 

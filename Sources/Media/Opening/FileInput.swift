@@ -75,6 +75,8 @@ final class FileInput: @unchecked Sendable {
     var displaySize: (width: Int, height: Int)?
     /// The bits a second that the variant which is played takes, as its list tells; nil where none takes less.
     private(set) var variantBandwidth: Double?
+    /// Subtitles of a master list that have lists of their own (SubtitleFeed.swift).
+    private(set) var subtitles: [HLSVariants.Subtitles] = []
     /// Where the last part came from.
     private(set) var lastServer = ""
     /// Whether a part came from a server: so can those of a list in a folder.
@@ -206,7 +208,16 @@ final class FileInput: @unchecked Sendable {
         let choice = variants.choice(display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(address)) })
         let bandwidth = variants.variants[choice].bandwidth
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
+        subtitles = variants.subtitles(of: choice) { HTTPAddress.resolve($0, against: address) }
         return Array(variants.list(with: choice) { HTTPAddress.resolve($0, against: address) }.utf8)
+    }
+
+    /// libavformat's `protocol_whitelist`.
+    var protocols: String { reach.protocols }
+
+    /// Another one for the same source, which may name the same.
+    func another(_ interruption: Interruption) -> FileInput {
+        FileInput(interruption: interruption, settings: settings, source: source, reach: reach)
     }
 
     /// Has `context` open its files here; must outlive it.
@@ -287,6 +298,9 @@ final class FileInput: @unchecked Sendable {
             let fault = text.flatMap { HLSFault($0, isFirst: isFirst, mayBeEmpty: !isOpening) }
             if text == nil || fault != nil {
                 throw fault?.reason(isFirst: isFirst).map { .refused($0) } ?? (text == nil ? .system(EFBIG) : .isEmpty)
+            }
+            if isFirst, let text, let variants = HLSVariants(String(decoding: text, as: UTF8.self)) {
+                subtitles = variants.subtitles(of: nil) { SourceReach.resolve($0, against: path) }
             }
         }
         open[io] = stream

@@ -1,4 +1,5 @@
 import KioskPlatform
+import KioskVocabulary
 import Synchronization
 
 /// The variants of an HLS master list, and which of them is played. A pure value.
@@ -13,11 +14,25 @@ struct HLSVariants: Hashable, Sendable {
         var bandwidth: Double
         /// Pixels; nil where the list does not tell, and of sound alone.
         var width: Int?, height: Int?
+        /// The group of its subtitles; nil where it has none.
+        var subtitles: String?
         /// Lines of the list that are this variant's: its tag, and its address.
         fileprivate var lines: ClosedRange<Int>
     }
 
+    /// Subtitles that have a list of their own (`#EXT-X-MEDIA:TYPE=SUBTITLES`).
+    struct Subtitles: Hashable, Sendable {
+        /// The variants that name it have them.
+        var group: String
+        /// Where their list is.
+        var address: String
+        var language: LanguageCode?
+        var name: String?
+        var isDefault: Bool, isForced: Bool, isForHardOfHearing: Bool
+    }
+
     private(set) var variants: [Variant] = []
+    private var subtitles: [Subtitles] = []
     private let lines: [String]
 
     /// The share of what a line carries that a variant may take.
@@ -25,6 +40,7 @@ struct HLSVariants: Hashable, Sendable {
     /// Bits a second that a line is taken to carry before it has been measured.
     static let assumedThroughput = 6_000_000.0
     static let longestList = 8 << 20
+    private static let mostSubtitles = 64
 
     /// nil where `text` is no master list.
     init?(_ text: String) {
@@ -32,7 +48,9 @@ struct HLSVariants: Hashable, Sendable {
         guard lines.first?.hasPrefix("#EXTM3U") == true else { return nil }
         var tag: (index: Int, attributes: [String: String])?
         for (index, line) in lines.enumerated() {
-            if line.hasPrefix("#EXT-X-STREAM-INF:") {
+            if let media = Self.media(line), let found = Subtitles(media), subtitles.count < Self.mostSubtitles {
+                subtitles.append(found)
+            } else if line.hasPrefix("#EXT-X-STREAM-INF:") {
                 tag = (index, Self.attributes(line.dropFirst("#EXT-X-STREAM-INF:".count)))
             } else if let given = tag, !line.isEmpty, !line.hasPrefix("#") {
                 let size = given.attributes["RESOLUTION"]?.split(separator: "x").compactMap { Int($0).map(Self.pixels) } ?? []
@@ -40,7 +58,7 @@ struct HLSVariants: Hashable, Sendable {
                 variants.append(
                     Variant(
                         bandwidth: bandwidth.isFinite ? bandwidth : 0, width: size.count == 2 ? size[0] : nil,
-                        height: size.count == 2 ? size[1] : nil, lines: given.index...index))
+                        height: size.count == 2 ? size[1] : nil, subtitles: given.attributes["SUBTITLES"], lines: given.index...index))
                 tag = nil
             }
         }
@@ -51,7 +69,7 @@ struct HLSVariants: Hashable, Sendable {
     private static func pixels(_ said: Int) -> Int { min(max(0, said), 1 << 16) }
 
     /// `NAME=VALUE,NAME="VALUE"`; a comma in quotes separates nothing.
-    private static func attributes(_ text: Substring) -> [String: String] {
+    static func attributes(_ text: Substring) -> [String: String] {
         var result: [String: String] = [:]
         var (name, value, isQuoted, isName) = ("", "", false, true)
         for character in String(text) + "," {
@@ -98,13 +116,32 @@ struct HLSVariants: Hashable, Sendable {
             if let variant = variants.firstIndex(where: { $0.lines.contains(index) }) {
                 if variant != choice { continue }
                 result.append(line.hasPrefix("#") || line.isEmpty ? line : resolve(line))
-            } else if line.hasPrefix("#EXT-X-MEDIA:") {
-                result.append(Self.resolvingURI(line, resolve))
+            } else if let media = Self.media(line) {
+                // libavformat does not read those (SubtitleFeed.swift).
+                if media["TYPE"] != "SUBTITLES" { result.append(Self.resolvingURI(line, resolve)) }
             } else if !line.hasPrefix("#EXT-X-I-FRAME-STREAM-INF") {
                 result.append(line)
             }
         }
         return result.joined(separator: "\n") + "\n"
+    }
+
+    /// The attributes of an `#EXT-X-MEDIA`; nil of any other line.
+    private static func media(_ line: String) -> [String: String]? {
+        let tag = "#EXT-X-MEDIA:"
+        return line.hasPrefix(tag) ? attributes(line.dropFirst(tag.count)) : nil
+    }
+
+    /// The subtitles of a variant, or of all of them (nil), their addresses made whole by `resolve`.
+    func subtitles(of choice: Int?, _ resolve: (String) -> String) -> [Subtitles] {
+        let groups = Set((choice.map { [variants[$0]] } ?? variants).compactMap(\.subtitles))
+        var addresses: Set<String> = []
+        return subtitles.compactMap { found in
+            guard groups.contains(found.group), addresses.insert(found.address).inserted else { return nil }
+            var found = found
+            found.address = resolve(found.address)
+            return found
+        }
     }
 
     /// A list with all its addresses made whole by `resolve`.
@@ -117,6 +154,22 @@ struct HLSVariants: Hashable, Sendable {
     private static func resolvingURI(_ line: String, _ resolve: (String) -> String) -> String {
         guard let begin = line.firstRange(of: "URI=\""), let end = line[begin.upperBound...].firstIndex(of: "\"") else { return line }
         return line[..<begin.upperBound] + resolve(String(line[begin.upperBound..<end])) + line[end...]
+    }
+}
+
+extension HLSVariants.Subtitles {
+    /// Those of an `#EXT-X-MEDIA`; nil where it is none of subtitles. The names are those of RFC 8216, 4.3.4.1.
+    init?(_ attributes: [String: String]) {
+        guard attributes["TYPE"] == "SUBTITLES", let address = attributes["URI"], !address.isEmpty, let group = attributes["GROUP-ID"]
+        else { return nil }
+        let characteristics = attributes["CHARACTERISTICS"]?.split(separator: ",") ?? []
+        self.init(
+            group: group, address: address, language: attributes["LANGUAGE"].flatMap { LanguageCode($0) },
+            name: attributes["NAME"]?.asTitle,
+            isDefault: attributes["DEFAULT"] == "YES", isForced: attributes["FORCED"] == "YES",
+            isForHardOfHearing: characteristics.contains {
+                ["public.accessibility.transcribes-spoken-dialog", "public.accessibility.describes-music-and-sound"].contains($0)
+            })
     }
 }
 

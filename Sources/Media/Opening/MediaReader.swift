@@ -268,6 +268,7 @@ package struct MediaReader: ~Copyable, Sendable {
             }
             let hasVideo = streams.video >= 0 && !isCover
             var description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
+            if hasVideo { description.tracks += format.listedTracks(after: format.streams(of: .subtitle).count) }
             description.isLocal = !isStream(source) && !format.input.hasAskedServers
             var sound: SoundTrack?
             var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }

@@ -90,6 +90,12 @@ package struct SourceReach: Hashable, Sendable {
         }
     }
 
+    /// What a list at `base`, a path or a URL, names by `reference`.
+    static func resolve(_ reference: String, against base: String) -> String {
+        if isURL(base) || isURL(reference) || reference.hasPrefix("/") { return HTTPAddress.resolve(reference, against: base) }
+        return String(base[..<(base.lastIndex(of: "/").map { base.index(after: $0) } ?? base.startIndex)]) + reference
+    }
+
     /// The path that libavformat's `file:` names.
     static func path(of name: String) -> String {
         let path = name.hasPrefix("file:") ? name.dropFirst(5) : name[...]

@@ -7,9 +7,13 @@ import KioskVocabulary
 extension MediaReader {
     /// Reads the track of subtitles with this ``AssetTrack/id`` from here on, or none. Its first cue is the next one that the source has.
     ///
-    /// - Returns: what it is drawn by; nil of pictures, and where it cannot be decoded, which is a problem of the source then.
+    /// - Returns: what it is drawn by, also of one that has a list of its own (``feed(_:deliver:)``); nil of pictures, and where it cannot be decoded, which is a problem of the source then.
     package mutating func selectSubtitles(_ id: Int?) -> SubtitleScript? {
         subtitles = nil
+        if let id, id >= Self.firstListed {
+            demuxer.selectSubtitles(-1)
+            return SubtitleScript(header: nil)
+        }
         let index = id.flatMap(Int32.init(exactly:)) ?? -1
         guard index >= 0, let stream = demuxer.source.stream(index) else {
             demuxer.selectSubtitles(-1)
@@ -35,7 +39,8 @@ extension MediaReader {
 
     /// Whether a track of the source is text.
     package func isText(_ id: Int) -> Bool {
-        Int32(exactly: id).flatMap { demuxer.source.stream($0) }.map { SubtitleDecoder.isText($0.pointee.codecpar.pointee.codec_id) }
+        if id >= Self.firstListed { return true }
+        return Int32(exactly: id).flatMap { demuxer.source.stream($0) }.map { SubtitleDecoder.isText($0.pointee.codecpar.pointee.codec_id) }
             ?? false
     }
 
@@ -72,6 +77,14 @@ extension MediaReader {
 }
 
 extension SubtitleCue {
+    /// Whether it is of an item time.
+    func isSeen(at time: MediaTime) -> Bool {
+        switch self {
+        case .line(_, let start, let end): start <= time && time < end
+        case .pictures(_, _, let start, let end): start <= time && end.map { time < $0 } ?? true
+        }
+    }
+
     /// The same at other times.
     func moved(by span: MediaTime) -> SubtitleCue {
         switch self {

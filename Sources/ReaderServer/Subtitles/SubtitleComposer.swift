@@ -136,7 +136,7 @@ private struct SubtitleDrawing: ~Copyable {
     private var hasShown = false
     private var hasToldOfFonts = false
 
-    private static let mostTexts = 50_000, mostPictures = 64
+    private static let mostTexts = 50_000, mostPast = 1000, mostPictures = 64
 
     init(_ publisher: SubtitlePublisher, _ ask: @escaping @Sendable (FontWish) -> OpenedFile?) {
         (self.publisher, self.ask) = (publisher, ask)
@@ -259,6 +259,8 @@ private struct SubtitleDrawing: ~Copyable {
 
     /// Those of a track without a script, which is made anew for another screen.
     private var events: [(line: String, start: MediaTime, end: MediaTime)] = []
+    /// When they were last looked through for what is over.
+    private var looked = MediaTime.zero
 
     mutating func add(_ cues: [SubtitleCue]) {
         for cue in cues {
@@ -306,6 +308,7 @@ private struct SubtitleDrawing: ~Copyable {
     mutating func draw(at time: MediaTime, from first: MediaTime? = nil) {
         let always = first != nil
         tellTexts(at: time)
+        forgetEvents(before: time)
         guard let screen = order.screen else { return }
         if let renderer {
             let isChanged = kiosk_ass_render(renderer.raw, max(time.nanoseconds, 0) / 1_000_000)
@@ -318,6 +321,17 @@ private struct SubtitleDrawing: ~Copyable {
         guard always || isShown != hasShown || isShown && seen?.start != shownStart else { return }
         shownStart = seen?.start
         publish(isShown ? seen.map { placed($0.pictures, on: $0.canvas) } ?? [] : [], screen, at: first ?? time)
+    }
+
+    /// Forgets lines that are over, a thousand at a time: a live stream has ever more of them.
+    private mutating func forgetEvents(before time: MediaTime) {
+        guard let renderer, events.count > Self.mostPast, time < looked || time >= looked + .seconds(60) else { return }
+        looked = time
+        let rest = events.filter { $0.end >= time }
+        if events.count - rest.count <= Self.mostPast { return }
+        events = rest
+        kiosk_ass_flush(renderer.raw)
+        for event in rest { put(event) }
     }
 
     private mutating func tellTexts(at time: MediaTime) {

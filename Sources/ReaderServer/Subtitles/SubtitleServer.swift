@@ -46,6 +46,8 @@ struct SubtitleServer: ~Copyable {
     private let shape: SubtitleComposer.PictureShape
     /// All cues of a file beside the source.
     private var cues: [SubtitleCue] = []
+    /// Reads those that have a list of their own.
+    private var feed: SubtitleFeed?
     /// Whether each picture waits for its subtitles: nobody looks on meanwhile.
     private let isPatient: Bool
     /// The picture that has been decoded last, which is told of when the next one has been.
@@ -81,7 +83,10 @@ struct SubtitleServer: ~Copyable {
         select(&media)
     }
 
-    deinit { composer.stop() }
+    deinit {
+        feed?.stop()
+        composer.stop()
+    }
 
     /// Has those be seen that the order stands for.
     private mutating func select(_ media: inout MediaReader) {
@@ -92,7 +97,8 @@ struct SubtitleServer: ~Copyable {
             let have = tracks.filter { $0.kind == .subtitle }.map(\.summary).joined(separator: "; ")
             media.report("has no subtitles “\(order.choice)”: none are shown; there is \(have)")
         }
-        (selected, cues, last) = (track?.id, [], nil)
+        feed?.stop()
+        (selected, cues, feed, last) = (track?.id, [], nil, nil)
         guard let track else {
             _ = media.selectSubtitles(nil)
             return composer.order(.begin(nil, order, shape))
@@ -101,7 +107,13 @@ struct SubtitleServer: ~Copyable {
             _ = media.selectSubtitles(nil)
             read(track, &media)
         } else {
-            composer.order(.begin(media.selectSubtitles(track.id), order, shape))
+            let script = media.selectSubtitles(track.id)
+            composer.order(.begin(script, order, shape))
+            feed = media.feed(track.id) { [composer] news in
+                composer.order(.cues(news.cues))
+                if let (time, first) = news.again { composer.order(.state(at: time, from: first)) }
+                if let newest = news.newest { composer.order(.picture(newest)) }
+            }
         }
     }
 
@@ -131,6 +143,10 @@ struct SubtitleServer: ~Copyable {
         guard selected != nil else { return }
         let cues = media.takeCues()
         if !cues.isEmpty { composer.order(.cues(cues)) }
+        if let feed {
+            for problem in feed.takeProblems() { media.report(problem) }
+            feed.decoded(time, ticks: media.streamTicks(at: time), atMost: isPatient ? .seconds(30) : .zero)
+        }
         if let last { draw(last) }
         last = time
     }
@@ -150,14 +166,21 @@ struct SubtitleServer: ~Copyable {
 
     /// What comes next is elsewhere in the source, at an item time. What is seen there of a file beside it has been told when this returns: in a pause nobody
     /// looks again.
-    mutating func restart(at time: MediaTime) {
+    mutating func restart(at time: MediaTime, _ media: borrowing MediaReader) {
         last = nil
         composer.order(.restart)
-        if cues.isEmpty { return }
+        if cues.isEmpty, feed == nil { return }
         composer.order(.cues(cues))
+        show(at: time, media)
         // The picture there may have begun before.
         composer.order(.state(at: time, from: .zero))
         composer.wait(atMost: .milliseconds(200))
+    }
+
+    /// Has those of a list be there that belong to an item time.
+    private func show(at time: MediaTime, _ media: borrowing MediaReader) {
+        feed?.restart(at: time, ticks: media.streamTicks(at: time))
+        feed?.wait(for: time, atMost: isPatient ? .seconds(30) : .milliseconds(200))
     }
 
     /// Other ones are wanted, or for another screen; `time` is what is on it. What is seen there has been told when this returns.
@@ -168,6 +191,7 @@ struct SubtitleServer: ~Copyable {
         (order.folder, order.hasText) = (former.folder, former.hasText)
         if order.choice != former.choice || order.style.encoding != former.style.encoding {
             select(&media)
+            show(at: time, media)
         } else {
             composer.order(.look(order))
         }
