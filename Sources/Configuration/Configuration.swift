@@ -55,35 +55,46 @@ extension Configuration: TableRow {
         Key(table: "display", \.display)
         Key(table: "audio", \.audio)
         Key(table: "playback", \.playback)
-        "How URLs are fetched, and what is done when a stream stops. docs/streams.md"
+        "Keys for URLs, and for streams that stop. docs/streams.md"
         Key(table: "network", \.network, isWhole: true)
         Key(table: "input", \.input, needs: .viewers, isWhole: true)
         Key(table: "theme", \.theme, needs: .viewers, isWhole: true)
-        "A browser on the screen: viewers choose what is played, by touch, keys, a remote control or kiosk ctl shelf. docs/shelf.md"
+        """
+        The shelf is a browser on the screen. Viewers choose clips by touch, keys, a remote control or
+        kiosk ctl shelf. docs/shelf.md
+        """
         Key(table: "shelf", \.shelf, needs: .viewers, isWhole: true)
         Key(table: "idle", \.idle, needs: .viewers, isWhole: true)
-        "What is played: one [[playlist]] for each entry, in double brackets, in this order."
+        """
+        The playlist: write one [[playlist]] for each entry, in double brackets. kiosk plays them in this
+        order.
+        """
         Key(list: "playlist", \.playlist)
         """
-        A playlist of its own, which is played instead when its time has come: a change is a seam like any other (docs/schedule.md). kiosk schedule shows what is
-        played when.
+        A playlist that kiosk plays instead of [[playlist]] at its own times. The change is a seam like
+        any other (docs/schedule.md). kiosk schedule prints the times.
         """
         Key(list: "program", \.programs, isExample: true)
-        "What is done at a time of day: one [[at]] for each."
+        "Run a command at a time of day: write one [[at]] for each."
         Key(list: "at", \.timers, isExample: true)
-        "What stands over the picture: texts, clocks, pictures and QR codes, one [[overlay]] for each. docs/overlays.md"
+        """
+        Texts, clocks, pictures, QR codes and tickers over the picture: write one [[overlay]] for each.
+        docs/overlays.md
+        """
         Key(list: "overlay", \.overlays, isExample: true)
         """
-        A part of the display with a playlist of its own, beside or over the main one, which is in [display] region: one [[zone]] for each. docs/zones.md
+        A part of the display with a playlist of its own. It lies beside or over the main picture, which
+        is in [display] region. Write one [[zone]] for each. docs/zones.md
         """
         Key(list: "zone", \.zones, isExample: true)
         Key(table: "control", \.control)
         """
-        Films of visitors: what a camera sees and a microphone hears, when a key, a tap or a program says "record start" (docs/record.md).
+        Films of visitors, with a camera and a microphone. A key, a tap or a program begins one with
+        "record start" (docs/record.md).
         """
         Key(table: "record", \.record, isWhole: true)
         Key(table: "log", \.log)
-        "Where the display stands, for what is said of time."
+        "Place of the display, for the times of the schedule and of clocks."
         Key(table: "place", \.place)
     }
 

@@ -45,66 +45,86 @@ extension Configuration {
 extension Configuration.Display: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        "auto" is the first connector with a display on it, or /dev/fb0 where no card has connectors. A connector that cannot detect whether there is a
-        display (VGA, composite) is used until another one has one; a headset never. Or name one, as /sys/class/drm lists them:
-        "HDMI-A-1", and "card1:HDMI-A-1" where two cards have one of that name. "/dev/fb0" is for kernels that have nothing but a framebuffer,
-        "offscreen" shows nothing (for tests).
+        "auto" is the first connector with a display, or /dev/fb0 if no card has connectors. VGA and
+        composite outputs cannot detect a display: "auto" takes one only until another output has a
+        display. "auto" never takes a VR headset. Or name a connector as /sys/class/drm lists it:
+        "HDMI-A-1". Write "card1:HDMI-A-1" if two cards have a connector of that name. "/dev/fb0" is for
+        kernels with nothing but a framebuffer. "offscreen" shows nothing (for tests).
         """
         Key(
             "connector", \.connector,
             .text("\"auto\", a connector such as \"HDMI-A-1\" or \"card1:HDMI-A-1\", \"/dev/fb0\" or \"offscreen\""), needs: .restart)
         """
-        "preferred" is the mode the display asks for. Or a size, "1920x1080", with the refresh where it matters: "1920x1080@50" for clips of 25
-        or 50 frames a second, "1280x720@59.94". A refresh that is a multiple of the clips' frame rate makes motion even.
+        "preferred" is the display's own choice. Or write a size, "1920x1080". Add the refresh if it
+        matters: "1920x1080@50" for clips of 25 or 50 frames a second, or "1280x720@59.94". Motion is even
+        if the refresh is a multiple of the clips' frame rate.
         """
         Key(
             "mode", \.mode, .text("\"preferred\", \"1920x1080\" or \"1920x1080@50\"", pattern: "^(preferred|[0-9]+x[0-9]+(@[0-9.]+)?)$"),
             needs: .restart)
         """
-        How a picture of another shape is shown: "fit" shows all of it between bars, "fill" fills the screen and cuts off what is beyond it, "stretch"
-        distorts it.
+        Fit of a picture whose shape differs from the display's:
+          "fit"        shows all of the picture, between bars
+          "fill"       fills the screen, and cuts off the rest of the picture
+          "stretch"    distorts the picture
         """
         Key("gravity", \.gravity, .gravity, inItem: { $0.gravity = $1 })
         """
-        0, 90, 180 or 270: how far the picture is rotated clockwise, for a display that is mounted on its side or upside down. Touch is rotated with it.
-        A panel that the kernel knows to be built in rotated (connector property "panel orientation") is upright with 0.
+        Rotate the picture clockwise by 0, 90, 180 or 270 degrees, for a display on its side or upside
+        down. Touch rotates with it. Some panels are built in rotated. If the kernel knows that (connector
+        property "panel orientation"), the picture is upright with 0.
         """
         Key("rotation", \.rotation, .rotation)
-        ##"The colour of the bars, and of the screen when there is nothing to play: "#rrggbb"."##
+        ##"Colour of the bars, and of the screen while kiosk has nothing to play: "#rrggbb"."##
         Key("background", \.background, .color("#000000"))
         """
-        Where on the display the picture is: left, top, width and height in hundredths of it, as a viewer sees it. The background is seen beside it, and
-        touch goes on being that of the whole display. "kiosk ctl region" moves it while it plays.
+        Place of the picture on the display: left, top, width and height in hundredths, as a viewer sees
+        the display. The background fills the rest. Touch still covers the whole display.
+        "kiosk ctl region" moves the picture during playback.
         """
         Key("region", \.region, .region)
         """
-        What the display measures, width and height in millimetres, before any rotation. The controls have their sizes by it, so that a button is as large
-        as a finger on a small panel and on a large one. No default: the connector says it, and where it says nothing or nonsense a size is assumed.
+        Size of the display: width and height in millimetres, before any rotation. kiosk sizes the
+        controls by it, so a button is as large as a finger on every panel. No default: the connector
+        reports the size. If it reports nothing or nonsense, kiosk assumes a size.
         An example, a panel of 7 inches:
         """
         Key(
             "physical-size", \.physicalSize, .text("width and height in millimetres, such as \"154x86\"", pattern: "^[0-9.]+x[0-9.]+$"),
             needs: .restart, example: "\"154x86\"")
         """
-        How a decoded picture comes to the screen. "auto" takes the first way that the display hardware agrees to, for each size and format: "dmabuf" (a
-        hardware decoder's memory is shown as it is), "direct" (the processor decodes into memory of the display), "copy" (copied once, scaled and rotated by
-        the display), "scale" (scaled by the processor, colours by the display), "convert" (all by the processor, which works everywhere). A name allows that
-        way and those after it: "convert" is for displays whose colours or scaling are not right. On vkms, whose planes the processor composes, "auto" is
-        "convert". The log says what is taken, and why not another.
+        Way of a decoded picture to the screen. For each size and format, "auto" takes the first of these
+        ways that the display hardware accepts:
+          "dmabuf"     the display shows a hardware decoder's memory as it is
+          "direct"     the processor decodes into memory of the display
+          "copy"       kiosk copies the picture once; the display scales and rotates it
+          "scale"      the processor scales the picture; the display makes the colours
+          "convert"    the processor does everything; this way works everywhere
+        A name allows that way and the ways below it. Set "convert" if the display's colours or scaling
+        are wrong. With the driver vkms the processor composes the planes, so "auto" is "convert" there.
+        The log names the chosen way, and the reasons against the others.
         """
         Key("picture-path", \.picturePath, .word, needs: .restart)
-        "How many hundredths of it an [[overlay]] leaves free at each side, from 0 to 20: televisions may cut the edge off."
+        """
+        Free margin at each side of the display, in hundredths, from 0 to 20. No [[overlay]] lies in it:
+        televisions may cut the edge off. Subtitles without a look of their own keep the same distance
+        from the edges of region. Overlays follow a change at once. Subtitles follow it at the next start
+        of kiosk.
+        """
         Key("safe-area", \.safeArea, .number(in: 0...20))
         """
-        How the display is switched off, for a [[program]] with off = true, by "display off" (a key, [[at]]) or by kiosk ctl display off. dpms ends its signal:
-        it goes to sleep. cec tells a television to go to standby, and to be on, by the kernel's HDMI-CEC adapter (/dev/cec*). What is played stands
-        meanwhile, and nothing is decoded. docs/display-off.md
+        Ways to switch the display off. A [[program]] with off = true switches it off, and so does
+        "display off" (a key, [[at]], kiosk ctl display off). dpms ends the signal, and the display goes
+        to sleep. cec sends a television to standby, and wakes it, by the kernel's HDMI-CEC adapter
+        (/dev/cec*). Playback stands still meanwhile, and kiosk decodes nothing. docs/display-off.md
         """
         Key("dpms", \.dpms, .flag)
         Key("cec", \.cec, .flag)
         """
-        "touch" has a touch or a key switch it on, until nobody has touched anything for wake-time (seconds). Whatever is touched while it is off does nothing
-        else. "off" leaves it off until the schedule, or "display on", switches it on.
+        With "touch", a touch or a key switches the display on. kiosk switches it off again wake-time
+        (seconds) after the last touch or key. While the display is off, touches and keys do nothing else,
+        except keys with a "display" command. With "off", the display stays off until the schedule or the
+        command "display on" switches it on.
         """
         Key("wake", \.wakes, Kind<Wake>.word.map({ $0 == .touch }, back: { $0 ? .touch : .off }))
         Key("wake-time", \.wakeTime, .time)
@@ -119,47 +139,62 @@ extension Configuration.Display: TableRow {
 extension Configuration.Audio: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        "auto" is the system's default where one is set (/etc/asound.conf, a sound server); else the sound of the display that is used, where it takes
-        sound by HDMI or DisplayPort; else the first real card that can play. kiosk devices says which. It is chosen again when another card, or a
-        display with sound, has come and stayed for two seconds. Muted switches in its mixer that the sound passes through are turned on then; a volume
-        of 0 is raised only where it was muted as well, and otherwise logged. Or a device by its name in aplay -L, such as "hdmi:CARD=vc4hdmi0" or
-        "hw:1,0": its mixer is left as it is. "off" uses no sound card.
+        "auto" plays to the first of these:
+          - the system's default, if you have set one (/etc/asound.conf, a sound server)
+          - the sound of the current display, if it takes sound by HDMI or DisplayPort
+          - the first real card that can play
+        kiosk devices shows the choice. kiosk chooses again once another card, or a display with sound,
+        has been there for two seconds. Of the chosen card, kiosk turns on the muted mixer switches that
+        the sound passes through. It raises a volume of 0 only if the mixer was muted, too. Otherwise it
+        logs the volume. Or name a device as aplay -L does, such as "hdmi:CARD=vc4hdmi0" or "hw:1,0":
+        kiosk leaves its mixer alone. "off" uses no sound card.
         """
         Key("device", \.device, .text("\"auto\", an ALSA device such as \"hw:0,0\" or \"off\""), needs: .restart)
         """
-        How many channels the sound has. With "auto" kiosk asks the displays at the start, by HDMI or DisplayPort, and plays 2, 6 or 8 channels. Without
-        such a display it plays two. With "5.1" or "7.1" it asks every card for six or eight. If the card has fewer channels, kiosk mixes the sound down.
-        docs/audio-session.md
+        Number of channels. With "auto" kiosk asks the displays at the start, by HDMI or DisplayPort, and
+        plays 2, 6 or 8 channels. Without such a display it plays two. With "5.1" or "7.1" it asks every
+        card for six or eight, with "stereo" for two. If the card has fewer channels, kiosk mixes the
+        sound down. docs/audio-session.md
         """
         Key("channels", \.channels, .word, needs: .restart)
         "Loudness at the start, from 0 to 100. Keys change it until the next start."
         Key("volume", \.volume, .number(in: 0...100))
-        "true starts without sound, until the mute key is pressed."
+        "Set true to start without sound, until somebody presses the mute key."
         Key("muted", \.isMuted, .flag)
         """
-        By how many milliseconds the sound comes later than the picture, from -500 to 500: televisions take their time for pictures, and amplifiers for
+        Delay of the sound behind the picture in milliseconds, from -500 to 500. With a negative number
+        the sound comes before the picture. Televisions take some time for pictures, and amplifiers for
         sound. 0 is right for a display that shows a picture at once and plays the sound itself.
         """
         Key("delay", \.delays.usual, .delay, needs: .restart)
         """
-        The same for one sound card, if several can play: such as the television by HDMI and an amplifier by USB. A card is named by a part of its name,
-        of its output's name, or of the ALSA device; kiosk devices lists them. A card that is not listed has delay.
+        Delay of one sound card, if several can play: such as the television by HDMI and an amplifier by
+        USB. Name a card by a part of its name, of its output's name, or of the ALSA device. kiosk devices
+        lists the names. A card that you do not list has delay.
         An example: delays = { "HDMI" = 120, "USB Audio" = 0 }
         """
         Key("delays", \.delays.entries, .delays, needs: .restart)
         """
-        The following four are one thing, how the sound gets along with the rest of the machine: docs/audio-session.md.
-        true lets other programs be heard at the same time, by ALSA's software mixer (dmix). false takes the card alone, which pauses more exactly.
+        The next four keys decide how kiosk shares the sound with other programs. docs/audio-session.md
+        Set true to let other programs play at the same time, by ALSA's software mixer (dmix). With false
+        kiosk takes the card alone, and pauses more exactly.
         """
         Key("mix", \.session.mixesWithOthers, .flag, needs: .restart)
         """
-        With device = "auto", what is played to. "display": the sound of the display, and what is plugged in later. "port": what is plugged in, headphones or
-        a line first, then the display; what is pulled out is left for what is still there. "fixed": what was found at the start, for as long as it is there.
+        Output that kiosk follows, with device = "auto". With each of these, kiosk first tries the default
+        that you have set in ALSA (/etc/asound.conf, a sound server):
+          "display"    the sound of the display; later also a card or a display that you plug in
+          "port"       plugged headphones or a plugged line, then the display;
+                       if you pull the plug, an output that is still there
+          "fixed"      the output that kiosk found at the start, for as long as it is there
         """
         Key("follow", \.session.route, .word { "\($0)" }, needs: .restart)
         """
-        While another program asks for silence (kiosk ctl interruption begin), such as one for announcements: "duck" makes the sound quieter, to duck-volume,
-        "mute" turns it off, and the picture goes on; "pause" holds picture and sound, which go on afterwards.
+        Reaction while another program asks for silence (kiosk ctl interruption begin), such as one for
+        announcements:
+          "duck"       makes the sound quieter, to duck-volume (0 to 100); the picture goes on
+          "mute"       turns the sound off; the picture goes on
+          "pause"      holds picture and sound; both go on afterwards
         """
         Key("interruption", \.session.interruption, .word { "\($0)" }, needs: .restart)
         Key(

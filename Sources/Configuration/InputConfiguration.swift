@@ -91,69 +91,108 @@ package struct KeyBinding: Hashable, Sendable {
 extension Configuration.Input: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        What is drawn when the screen is touched. "full" shows the controls: play, the slider, the volume, the title. They hide three seconds after the
-        last touch while it plays, and stay while it is paused. "tap-only" shows a short play or pause sign and nothing else, "none" draws nothing.
+        Reaction of the screen to a touch. "full" shows the controls: play, the slider, the volume, the
+        title. During playback they hide three seconds after the last touch. While playback is paused,
+        they stay. "tap-only" shows a short play or pause sign and nothing else. "none" draws nothing.
         """
         Key("controls", \.controls, .word)
-        "false ignores touch screens and mice, for a screen within reach that is not meant to be touched."
+        """
+        Set false to ignore touch screens and mice, such as for a screen within reach that nobody should
+        touch.
+        """
         Key("touch", \.usesTouch, .flag)
-        "true lets playback go on while a finger holds the slider, false has it wait. Either way the picture follows the finger."
+        """
+        Set true to let playback go on while a finger holds the slider. With false playback waits. Either
+        way the picture follows the finger.
+        """
         Key("scrub-plays", \.scrubPlays, .flag)
-        #"true lets the keys bound to "quit" end the player. Leave it false where the public has a keyboard."#
+        """
+        Set true to let the keys bound to "quit" end the player. Leave it false if the public has a
+        keyboard.
+        """
         Key("allow-quit", \.allowsQuit, .flag)
-        "false lets keys and touches reach the rest of the machine too, such as a login prompt on the console behind the picture."
+        """
+        Set false to let keys and touches reach other programs too: such as a login prompt on the console
+        behind the picture.
+        """
         Key("grab", \.grabsDevices, .flag)
         """
-        true is for public places: only what "allow" lists acts, and nothing where it lists nothing. What a list can have: keys as in [input.keys], but
-        with their KEY_, and "hold KEY_POWER" where that is meant; gestures by their names in [input.gestures]; the parts of the controls by their names
-        in [theme]; and devices: where one is listed no other device acts. "device NAME" is for those whose name (as kiosk devices shows it) contains NAME.
-        A device chooses its name: where strangers can plug one in, "place usb-0000:00:14.0-2" names the socket, and "id 222a:0001" vendor and product
-        (kiosk devices shows both where locked is set).
-        An example: allow = ["tap", "play-button", "slider", "KEY_VOLUMEUP", "KEY_VOLUMEDOWN", "device ILITEK"]
+        Set locked = true in public places: only the entries of allow act, and nothing if allow is empty.
+        An entry is one of these:
+          "KEY_VOLUMEUP"               a key as in [input.keys], but with its KEY_;
+                                       write "hold KEY_POWER" if you mean that
+          "tap"                        a gesture, by its name in [input.gestures]
+          "slider"                     a part of the controls, by its name in [theme]
+          "device ILITEK"              devices whose name contains ILITEK
+          "place usb-0000:00:14.0-2"   the device in this socket
+          "id 222a:0001"               devices of this vendor and product
+        If you list a device, no other device acts. A device chooses its own name. If strangers can plug
+        one in, list its socket or its vendor and product instead. kiosk devices shows the names and, if
+        you set locked, the places and ids.
+        An example:
+          allow = ["tap", "play-button", "slider", "KEY_VOLUMEUP", "KEY_VOLUMEDOWN", "device ILITEK"]
         """
         Key("locked", \.isLocked, .flag)
         Key("allow", \.allowed, .lockEntries)
         """
-        Where there are several displays with touch screens: which touch screen lies on which display, by its connector. The touch screen is named by a
-        part of its name or, where two have the same, of its place; kiosk devices shows both. Touches on another display than the one that is used are
-        left out. A touch screen that is not listed belongs to the connector in its udev property WL_OUTPUT, and where it has none to whatever
-        display is used. An example: map = { "ILITEK" = "HDMI-A-1", "usb-0000:00:14.0-2" = "HDMI-A-2" }
-        A touch screen whose axes are swapped, turned or off is put right by its udev property LIBINPUT_CALIBRATION_MATRIX, which kiosk calibrate
-        finds and writes.
+        Display of each touch screen, by its connector, if several displays have touch screens. Name a
+        touch screen by a part of its name. If two have the same name, use a part of the place instead.
+        kiosk devices shows both. kiosk ignores touches on any display but its own. A touch screen that
+        you do not list belongs to the connector in its udev property WL_OUTPUT. Without that property the
+        touch screen belongs to the current display.
+        An example: map = { "ILITEK" = "HDMI-A-1", "usb-0000:00:14.0-2" = "HDMI-A-2" }
+        If the axes of a touch screen are swapped, turned or off, run kiosk calibrate. It finds and writes
+        the udev property that corrects them, LIBINPUT_CALIBRATION_MATRIX.
         """
         Key("map", \.map, .mappings)
         """
-        true turns the picture as the machine is turned, by its accelerometer (of the kernel's iio kind), half a second after it has come to rest.
+        Set true to turn the picture with the machine, by its accelerometer (one of the kernel's iio
+        devices). kiosk turns the picture once the machine has been at rest for half a second.
         """
         Key("accelerometer", \.usesAccelerometer, .flag)
         Key(table: "input.gestures", \.ownGestures)
         """
-        What each key, button or knob does. Keys have the names of <linux/input-event-codes.h>, which evtest shows: KEY_SPACE, or space for short,
-        BTN_0. Remote controls (infrared, HDMI-CEC) and GPIO buttons have such names, too. "dial-up" and "dial-down" are a notch of a knob or of a mouse's
-        wheel. How a key is pressed stands in quotes before it or between several:
-          "ctrl+alt+KEY_Q"                 with Ctrl and Alt held (also "shift" and "meta"), and no other of these four
-          "KEY_VOLUMEUP+KEY_VOLUMEDOWN"    together, in any order; each of them alone then acts a tenth of a second later
-          "hold KEY_POWER"                 held for a second; what KEY_POWER alone does is then done when it is released sooner
-          "repeat KEY_N"                   again and again while it is held; what goes by steps (seek, volume) does so anyway
-          "once KEY_RIGHT"                 not so
-        What it does is one of these:
+        Give each key, button or knob a command. Name keys as <linux/input-event-codes.h> does: KEY_SPACE,
+        or space for short, or BTN_0. evtest shows the names. Remote controls (infrared, HDMI-CEC) and
+        GPIO buttons have such names, too. "dial-up" and "dial-down" are a notch of a knob or of a mouse
+        wheel. Say in quotes how somebody presses the keys:
+          "ctrl+alt+KEY_Q"                 with Ctrl and Alt held (also "shift" and "meta"),
+                                           and no other of these four
+          "KEY_VOLUMEUP+KEY_VOLUMEDOWN"    together, in any order;
+                                           each of them alone then acts a tenth of a second later
+          "hold KEY_POWER"                 held for a second;
+                                           KEY_POWER alone then acts at the release, if that comes sooner
+          "repeat KEY_N"                   again and again while held;
+                                           commands that go by steps (seek, volume) do so anyway
+          "once KEY_RIGHT"                 once, even for such a command
+        A command is one of these:
           "toggle" (play or pause), "play", "pause"
-          "seek-forward", "seek-back" (by seek-step), "seek +30", "seek -30" (seconds), "seek 1:30" (to that time)
-          "next", "previous", "item 3" (the third of the playlist), "restart" (the item from its beginning), "restart-playlist" (the first item)
+          "seek-forward", "seek-back" (by seek-step)
+          "seek +30", "seek -30" (seconds), "seek 1:30" (to that time)
+          "next", "previous", "item 3" (the third of the playlist)
+          "restart" (the item from its beginning), "restart-playlist" (the first item)
           "go-on" (from an item that waits for a tap)
-          "play special.mp4" (that file or URL now, then the next item), "play special.mp4 then resume" (then on from where it was); a path that
-          does not begin with / is relative to the folder this file is in
-          "audio-track de", "audio-track 2", "audio-track off", "next-audio-track" (of a film with several languages)
-          "subtitle-track de", "subtitle-track 2", "subtitle-track off", "next-subtitle-track" (after the last none)
+          "play special.mp4" (that file or URL now, then the next item); a path that does not begin
+            with / is relative to this file's folder
+          "play special.mp4 then resume" (then on from the former position)
+          "audio-track de", "audio-track 2", "audio-track off"
+          "next-audio-track" (of a film with several languages)
+          "subtitle-track de", "subtitle-track 2", "subtitle-track off"
+          "next-subtitle-track" (after the last one none)
           "chapter 3", "next-chapter", "previous-chapter"
           "volume-up", "volume-down", "volume 40", "mute", "rate 1.5" (the speed, 0.5 to 2)
-          "record start", "record stop", "record toggle", "record pause", "record resume", "record preview" (the camera, with a button that starts),
-            "record keep", "record retake" and "record cancel", where [record] has a folder
           "rotate" (the picture by a quarter clockwise), "rotate 90" (as [display] rotation)
+          "display off", "display on" (until the schedule next switches the display)
+          "display auto" (as the schedule has it now)
+          "zone news next" (the next item of the [[zone]] called news)
+          "zone news previous", and likewise with play, pause, toggle and tap
+          "record start", "record stop", "record toggle", "record pause", "record resume",
+            "record preview" (the camera, with a start button),
+            "record keep", "record retake" and "record cancel", if [record] has a folder
           "show-controls", "hide-controls", "shelf" (opens the shelf, or closes it), "quit"
           "none", which removes a default
         An example: "KEY_F5" = "play /media/special.mp4 then resume"
-        Keys that are not bound here keep their defaults, which are these:
+        Keys that you do not bind here keep their defaults:
         """
         Key("keys", \.bindings, .bindings, isSame: { $0.elementsEqual($1) { ($0.trigger, $0.command) == ($1.trigger, $1.command) } })
     }
@@ -171,8 +210,8 @@ extension Configuration.Input: TableRow {
 extension Configuration.Gestures: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        What a gesture does: a command as in [input.keys]. With controls = "none" only the tap and the swipes have these defaults, the others
-        have "none".
+        Give each gesture a command as in [input.keys]. With controls = "none" only the tap and the swipes
+        have these defaults. The others then have "none".
         """
         gesture(.tap)
         "Two taps in the left or the right third of the screen."
@@ -180,12 +219,12 @@ extension Configuration.Gestures: TableRow {
         gesture(.doubleTapRight)
         "A finger that rests for 0.7 seconds."
         gesture(.longPress)
-        "A finger drawn sideways. Long swipes do what goes by steps several times."
+        "A finger drawn sideways. A long swipe repeats a command that goes by steps."
         gesture(.swipeLeft)
         gesture(.swipeRight)
         "Two fingers at once."
         gesture(.twoFingerTap)
-        "true changes the volume with a finger that is drawn up or down along the right edge."
+        "With true, a finger drawn up or down along the right edge changes the volume."
         Key(
             GestureName.volumeDrag.rawValue, \.commands[.volumeDrag],
             Kind<Bool>.flag.map({ $0 ? Configuration.Input.defaultGestures[.volumeDrag] : nil }, back: { $0 != nil }), shown: "true")
@@ -285,21 +324,33 @@ extension Kind where Value == [KeyBinding] {
 
 extension Theme: TableRow {
     static let keys: [Key<Self>] = keyList {
-        "How the controls look. The colour of what has been played of the slider:"
+        "Look of the controls. Colour of the played part of the slider:"
         Key("accent", \.accent, .color("#339eff"))
         """
-        The font, as fontconfig names it, or several with commas between; "fc-list : family" shows what there is. For characters that they lack
-        another font is taken, and where no font has one the log says so.
+        Font by fontconfig's name, or several names with commas between them; "fc-list : family" lists the
+        names. If a font lacks a character, kiosk takes another font. If no font has the character, the
+        log says so. Subtitles without a look of their own use this font, too. The controls follow a
+        change at once. Subtitles follow it at the next start of kiosk.
         """
         Key("font", \.font, .line("the name of a font family", longest: 200))
-        "The height of a line of subtitles, in per cent of the picture's: 2 to 20."
+        "Height of a line of subtitles, in per cent of the height of [display] region: 2 to 20."
         Key("subtitle-size", \.subtitleSize, .number(in: SubtitleStyle.sizes), needs: .restart)
-        "From 0 (nothing can be seen) to 1."
+        "Opacity of the controls, from 0 (invisible) to 1."
         Key("opacity", \.opacity, .fraction)
         """
-        false leaves a part out: the disc in the middle that plays and pauses; the title; previous and next; the slider; the times beside it; the
-        picture above a finger that holds the slider; the button that mutes; the volume; what turns while the player waits for data; what tells
-        the volume, or a seek, that a key or a gesture asked for; the button that opens the shelf; and the button for subtitles and sound tracks.
+        Set false to leave out a part:
+          play-button    the disc in the middle that plays and pauses
+          title          the title
+          skip-buttons   previous and next
+          slider         the slider
+          times          the times beside the slider
+          preview        the picture above a finger that holds the slider
+          mute           the button that mutes
+          volume         the volume
+          spinner        the wheel that turns while the player waits for data
+          toast          the sign for a volume or a seek by a key or a gesture
+          shelf          the button that opens the shelf
+          subtitles      the button for subtitles and sound tracks
         """
         for part in ControlsPart.allCases { Key(part.rawValue, \.[shows: part], .flag) }
     }

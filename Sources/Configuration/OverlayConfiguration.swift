@@ -38,63 +38,79 @@ extension Configuration.Overlay: TimedRow {
 
     static let keys: [Key<Self>] = keyList {
         """
-        What kiosk ctl overlay calls it: kiosk ctl overlay news "We close at six" has this one say something else, and kiosk ctl overlay news takes that
-        back.
+        Name for kiosk ctl overlay. Type kiosk ctl overlay news "We close at six" to replace the text, and
+        kiosk ctl overlay news to restore it.
         """
         Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
         """
-        "text" shows text, or what is in file. "clock" shows the time, as format says. "image" shows the picture in file. "qr" shows a QR code of text.
-        "ticker" has text, or the lines of file, run across region, one after another without end.
+        Kind of the overlay:
+          "text"       the text in text, or in file
+          "clock"      the time, in the form of format
+          "image"      the picture in file
+          "qr"         a QR code of text
+          "ticker"     text, or the lines of file, running across region in an endless loop
         """
         Key("kind", \.kind, .word)
-        "What it says, up to ten lines with \\n between them. No default. An example:"
+        """
+        Text, up to ten lines with \\n between them, and up to 1000 characters in all. No default.
+        An example:
+        """
         Key("text", \.text, .lines("a text", longest: 1000), example: "\"Open until six\"")
         """
-        The file that the text is read from, instead of text, or the picture. It is watched: what is written into it is shown as soon as it is complete. No
-        default. An example:
+        File with the text, instead of text, or with the picture. kiosk watches the file, and shows new
+        content once it is complete. No default. An example:
         """
         Key("file", \.file, .path("a path"), example: "\"/srv/news.txt\"")
         """
-        The address of a news feed, RSS or Atom, whose titles are the text, one a line, instead of file. It is asked for every five minutes as [network] says; where the server
-        does not answer, what it said last stays. No default. An example:
+        Address of a news feed, RSS or Atom, instead of file. The text is its titles, one a line. kiosk
+        fetches the feed every five minutes, with the keys of [network]. If the server does not answer,
+        kiosk keeps the last titles. No default. An example:
         """
         Key(
             "feed", \.feed, .line("an address such as \"https://example.org/news.rss\"", longest: 2000),
             example: "\"https://example.org/news.rss\"",
             objection: { HTTPAddress($0) == nil ? "expected an address of http or https" : nil })
         """
-        How a clock is written, as in date(1): "%H:%M:%S", "%A, %d %B %Y". It changes at the vblank at which its second begins. The names of days and
-        months are those of locale, which has to be installed (locale -a). No default: the language of the machine.
+        Form of a clock, as in date(1): "%H:%M:%S", "%A, %d %B %Y". The clock changes at the vblank at
+        which its second begins. locale decides the names of days and months, and has to be installed
+        (locale -a). locale has no default: kiosk uses the language of the machine.
         """
         Key("format", \.format, .lines("a format such as \"%H:%M\"", longest: 200))
         Key("locale", \.locale, .line("a locale such as \"de_DE.UTF-8\"", longest: 100), example: "\"de_DE.UTF-8\"")
-        "How fast a ticker runs: hundredths of the display's width a second. It moves by whole pixels, so the next best speed is taken."
+        """
+        Speed of a ticker, in hundredths of the display's width a second. A ticker moves by whole pixels,
+        so kiosk takes the nearest possible speed.
+        """
         Key("speed", \.speed, .number(in: 1...100))
         """
-        Where it is: anchor places it in region (left, top, width and height in hundredths of the display), within [display] safe-area. A text that is too wide
-        for it is broken into lines.
+        Place of the overlay. anchor is its place in region (left, top, width and height in hundredths of
+        the display), within [display] safe-area. kiosk breaks a text that is too wide for region into
+        lines.
         """
         Key("anchor", \.look.anchor, .word)
         Key("region", \.look.region, .region)
         """
-        How high a line of the text, the picture or the QR code is: in hundredths of the display's height, or in millimetres, as "12mm".
+        Height of a line of the text, of the picture or of the QR code. Write hundredths of the display's
+        height, or millimetres, such as "12mm".
         """
         Key("size", \.look.size, .text("a size such as \"5%\" or \"12mm\"", pattern: "^[0-9.]+(%|mm)$"))
         """
-        The font, as in [theme]; its colour; the colour of what is behind the text, and how much of that is seen, from 0 to 100; and the colour of the
-        letters' edge. "none" is no colour.
+        font is as in [theme], and color is the colour of the text. background is the colour behind the
+        text, and background-opacity its opacity, from 0 to 100. outline is the colour of the letters'
+        edge. For background and outline, "none" is no colour.
         """
         Key("font", \.look.font, .line("the name of a font family", longest: 200))
         Key("color", \.look.color, .color("#ffffff"))
         Key("background", \.look.background, .colorOrNone("#000000"), shown: "\"none\"")
         Key("background-opacity", \.look.backgroundOpacity, .number(in: 0...100))
         Key("outline", \.look.outline, .colorOrNone("#000000"))
-        "How much of all of it is seen, from 0 to 100."
+        "Opacity of the whole overlay, from 0 to 100."
         Key("opacity", \.look.opacity, .number(in: 0...100))
-        "Of two that lie over each other the one with the higher order is in front."
+        "If two overlays lie over each other, the one with the higher order is in front."
         Key("order", \.order, .priority)
         """
-        Over which items it lies: titles, names of files with * and ? in them, and paths of files and folders. All of them, if none is named. An example:
+        Items beneath the overlay: titles, file names with * and ? in them, and paths of files and
+        folders. No default: all items. An example:
         """
         Key("for", \.items, .texts("[\"offers/\", \"*.jpg\"]"), example: "[\"offers/\", \"*.jpg\"]")
         for key in timeKeys { key }

@@ -64,56 +64,75 @@ extension PlaylistEntry: TimedRow {
 
     static let keys: [Key<Self>] = keyList {
         """
-        A file; a folder, whose videos, sounds and images are played in the order of their names (2 before 10); names with * and ? in them, as in
-        "videos/*.mp4"; a list (.m3u, .m3u8); or a URL. A path that does not begin with / is relative to the folder this file is in. No default: every
-        entry needs one. file:///srv/media/a%20b.mp4 is the file /srv/media/a b.mp4. Folders of network storage such as @eaDir and #recycle are left out.
-        Files, folders and lists are watched while they are played (network shares are looked at every five seconds): files may come, change and go, and
-        USB sticks be plugged in later. Symbolic links on the way to them are watched, too: ln -sfn changes a whole release. A new file is played when it is
-        complete: closed by who wrote it, unchanged for two seconds, or last written a minute ago; and opened once to see whether it can be played. Until then
-        the file that it replaces is played. What is on the screen is shown to its end.
+        A source is one of these:
+          a file
+          a folder: kiosk plays its videos, sounds and images in the order of their names (2 before 10)
+          names with * and ? in them, as in "videos/*.mp4"
+          a list (.m3u, .m3u8)
+          a URL; file:///srv/media/a%20b.mp4 is the file /srv/media/a b.mp4
+        A path that does not begin with / is relative to this file's folder. No default: every entry needs
+        a source. kiosk leaves out folders of network storage such as @eaDir and #recycle. During playback
+        kiosk watches files, folders and lists. It looks at network shares every five seconds. So you can
+        add, replace and delete files, and plug in USB sticks later. kiosk also watches the symbolic links
+        on the way: ln -sfn changes a whole release. A new file is complete if one of these is true:
+          its writer has closed it
+          it has not changed for two seconds
+          its last change was a minute ago
+        kiosk then opens the file once to test it, and plays it. Until then kiosk plays the file that the
+        new one replaces. The current item stays on the screen to its end.
         """
         Key("source", \.source, .source("a path or a URL"), example: "\"demo/one.mp4\"", missing: "say what to play")
         """
-        true plays the files in the folders of a folder, too: first its own, then those of each of them. Folders
-        more than sixteen deep are left out, and the log says so.
+        Set true to play the files in subfolders, too: first those of the folder itself, then those of
+        each subfolder. kiosk leaves out folders more than sixteen deep, and the log says so.
         """
         Key("recursive", \.isRecursive, .flag, shown: "false")
-        "What the controls call it. No default: the title in the file, else its name. An example:"
+        "Title in the controls. No default: the title in the file, else the file's name. An example:"
         Key("title", \.title, .line("a line of text", longest: 500), example: "\"The making of\"")
-        "Loudness of this entry, from 0 to 100, on top of the one in [audio]."
+        "Loudness of this entry, from 0 to 100, on top of [audio] volume."
         Key("volume", \.volume, .number(in: 0...100), shown: "100")
-        "true leaves this entry's sound out."
+        "Set true to leave out this entry's sound."
         Key("muted", \.isMuted, .flag, shown: "false")
-        "How many times in a row it is played. For a folder or a list this and all keys below hold for each file in it."
+        """
+        Number of showings in a row. For a folder or a list, this key and all keys below hold for each
+        file in it.
+        """
         Key("repeat", \.repeatCount, .number(in: 1...1_000_000), shown: "1")
         for key in timeKeys { key }
         """
-        Of all entries whose time it is, those with the highest priority are played: one for the holidays with 1 takes the place of all others, which have 0.
+        Of all entries of this list that are on, kiosk plays those with the highest priority. An entry for
+        the holidays with 1 replaces all others, which have 0.
         """
         Key("priority", \.priority, .priority)
-        "How often each of its items comes in a round, spread over it: 3 is three times as often as the others."
+        "Showings of each item in a round, at even distances: 3 is three times as often as others."
         Key("weight", \.weight, .number(in: 1...100))
-        "Where to begin in the clip."
+        "Position in the clip to begin at."
         Key("start", \.start, .timeOrZero, shown: "0")
-        "Where to end in the clip, counted from its beginning. No default: it is played to its end. An example:"
+        """
+        Position in the clip to end at, counted from its beginning. No default: the end of the clip.
+        An example:
+        """
         Key("end", \.end, .time, example: "\"1:30\"")
         """
-        How long it stays on the screen: a longer clip is cut, a shorter one begins again. No default: a clip's own length, image-duration for
-        a still. `kiosk check` warns of each clip that is cut. An example:
+        Time on the screen: kiosk cuts a longer clip, and begins a shorter one again. No default: a clip's
+        own length, image-duration for a still. `kiosk check` warns of each clip that this key cuts.
+        An example:
         """
         Key("duration", \.duration, .time, example: "20")
         """
-        Which picture track is seen of a file that has several: its number, from 1, or a language; "off" plays its sound over the background.
+        Picture track of a file that has several: its number, from 1, or a language. "off" plays the sound
+        over the background.
         """
         Key("video-track", \.videoTrack, .track, shown: "\"auto\"")
         """
-        "end" goes on to the next item at its end, "tap" repeats it without a gap until the screen is tapped (or a key asks to "go-on"): an item that
-        attracts.
+        "end" goes on to the next item at the end of this one. "tap" repeats it without a gap until
+        somebody taps the screen, or a key sends "go-on": an item that attracts.
         """
         Key("wait-for", \.waitsForTap, Kind<WaitFor>.word.map({ $0 == .tap }, back: { $0 ? .tap : .end }), shown: "\"end\"")
         """
-        What a tap does while it is shown: a command as in [input.keys], where "play" returns to this item afterwards unless "then next" is said. So a touch
-        branches to another file and returns. No default: with wait-for = "tap" it goes on, else it does what [input.gestures] says. An example:
+        Command of a tap during this item, as in [input.keys]. "play" returns to this item afterwards,
+        unless you add "then next". So a touch can branch to another file and return. No default: with
+        wait-for = "tap" a tap goes on, else it does as [input.gestures] says. An example:
         """
         Key(
             "on-tap", \.onTap,

@@ -28,37 +28,49 @@ extension Configuration {
 extension Configuration.Record: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        Where films are kept, a folder that the player may write; the service may write to /var/lib/kiosk alone. Where [[playlist]] names it, too, they are
-        played. No default: nothing is recorded without. An example:
+        Folder for the films, with write permission for the player. The service may write only to
+        /var/lib/kiosk. Name the folder in a [[playlist]], too, to play the films. No default: without a
+        folder kiosk records nothing. An example:
         """
         Key("folder", \.folder, .path("the path of a folder"), example: "\"/var/lib/kiosk/films\"", objection: { objection(toFolder: $0) })
-        #""auto", "front", "rear", a device such as "/dev/video0", or a part of the camera's name: kiosk devices lists them."#
+        """
+        Camera: "auto" (the first), "front", "rear", a device such as "/dev/video0", or a part of the
+        camera's name. kiosk devices lists the cameras.
+        """
         Key("camera", \.camera, .text("\"auto\", \"front\", \"rear\", a device such as \"/dev/video0\" or a name"))
-        #""auto" (that of the camera, else the first), "off" or an ALSA device such as "hw:1"."#
+        #"Microphone: "auto" (that of the camera, else the first), "off" or an ALSA device such as "hw:1"."#
         Key("microphone", \.microphone, .text("\"auto\", \"off\" or an ALSA device such as \"hw:1\""))
-        "Pixels and pictures a second. No default: the largest up to 1280x720 that moves. An example:"
+        """
+        Pixels, and pictures a second. No default: kiosk takes the largest size up to 1280x720 with at
+        least 24 pictures a second. An example:
+        """
         Key("size", \.mode, .text("a size such as \"1280x720@30\""), example: "\"1280x720@30\"")
-        "The longest film."
+        "Maximum duration of a film."
         Key("duration", \.duration, .time)
-        "How the camera's picture has to be turned clockwise: 0, 90, 180 or 270."
+        "Rotate the camera's picture clockwise by 0, 90, 180 or 270 degrees."
         Key("rotation", \.rotation, .rotation)
-        "true shows the preview as a mirror does. The film is not mirrored."
+        "With true kiosk mirrors the preview. The film stays as the camera saw it."
         Key("mirror", \.mirrorsPreview, .flag)
         """
-        What encodes the film. "auto": the processor, by x264, whose films are the best for their size; hardware where FFmpeg has no such encoder. "hardware":
-        the device that [playback] decoder-device names, else the first of /dev/dri/renderD* that can (VAAPI), else V4L2, else the processor, which the log
-        says once. The processor is then free for the player. "software" never touches hardware.
+        Encoder of the film:
+          "auto"       the processor, by x264; hardware only if FFmpeg has no software encoder
+          "hardware"   VAAPI, else V4L2, else the processor; the log reports the processor once
+          "software"   the processor, never hardware
+        The films of x264 are the best for their size. Hardware leaves the processor to the player. VAAPI
+        uses [playback] decoder-device, else the first of /dev/dri/renderD* that can encode.
         """
         Key("encoder", \.encoder, .word)
         """
-        "keep" keeps what has been recorded at once. "review" plays it first, again and again, with buttons to keep it or to make another one; nobody who
-        touches anything for a minute means that it is not wanted, and so does a power cut before somebody has said to keep it.
+        "keep" keeps a film at once. "review" repeats it, with buttons to keep it or to make another one.
+        kiosk discards an unconfirmed film after a minute without input, and after a power cut.
         """
         Key("on-record", \.onRecord, .word)
         """
-        Films beyond these are thrown away when a new one is kept, the oldest first: so many, so old ("720:00:00" is 30 days), so large in all. For their age
-        they are looked at every ten minutes, too. Age counts from when the clock of the box is right: without one no film is too old. No default: none is
-        thrown away. Examples:
+        Limits for the kept films: their number, their age ("720:00:00" is 30 days), and their size in
+        all. When kiosk keeps a new film, it discards the oldest films beyond a limit. It also looks for
+        films beyond the age every ten minutes. If the clock of the box is wrong, age counts from the time
+        at which the clock becomes right. Until then no film is too old. No default: kiosk discards no
+        film. An example of each:
         """
         Key("keep-number", \.keptNumber, .number(in: 1...100_000), example: "100")
         Key("keep-age", \.keptAge, .time, example: "\"720:00:00\"")

@@ -46,14 +46,14 @@ extension TimedRow {
     static var dayKeys: [Key<Self>] {
         keyList {
             """
-            On which days of the week, as "mon-fri, sun". What goes on after midnight belongs to the day on which it has begun. No default: each day. An
-            example:
+            Days of the week, such as "mon-fri, sun". Hours after midnight belong to the day on which they
+            began. No default: each day. An example:
             """
             Key(
                 "days", \.time.days, .text("days of the week such as \"mon-fri, sun\""), example: "\"mon-fri\"")
             """
-            The first and the last day, as "2026-12-01" or, of every year, as "12-01"; the time may begin in one year and end in the next. No default: always.
-            An example:
+            First and last day, such as "2026-12-01", or "12-01" for every year. The time may begin in one
+            year and end in the next. No default: always. An example:
             """
             Key("from", \.time.from, .text("a day such as \"2026-12-01\" or \"12-01\", in quotes"), example: "\"12-01\"")
             Key("until", \.time.until, .text("a day such as \"2026-12-24\" or \"12-24\", in quotes"), example: "\"12-24\"")
@@ -66,9 +66,10 @@ extension TimedRow {
         keys.insert(
             contentsOf: keyList {
                 """
-                Within which hours of these days, one span or several: "09:00-18:00, 20:00-02:00". One that ends before it begins goes on after midnight; 24:00
-                is the end of a day. "sunrise" and "sunset" are times, too, and "sunset-30m" and "sunrise+1h": [place] says where. No default: all day long. An
-                example:
+                Hours of these days, one span or several: "09:00-18:00, 20:00-02:00". A span that ends before it
+                begins goes on after midnight; 24:00 is the end of a day. "sunrise" and "sunset" are times, too,
+                and so are "sunset-30m" and "sunrise+1h": set the place in [place]. No default: all day long.
+                An example:
                 """
                 Key(
                     "hours", \.time.hours, .text("spans of a day such as \"09:00-18:00\" or \"sunset-23:30\", with commas between them"),
@@ -86,15 +87,15 @@ extension TimedRow {
 extension Configuration.Place: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        The time zone that days and hours are meant in, by its name in the time zone database (timedatectl list-timezones lists them). No default: the
-        machine's own. An example:
+        Time zone of days and hours, by its name in the time zone database; timedatectl list-timezones
+        lists the names. No default: the time zone of the machine. An example:
         """
         Key(
             "time-zone", \.timeZone, .line("a time zone such as \"Europe/Berlin\"", longest: 100), example: "\"Europe/Berlin\"",
             objection: { TimeZoneRules(named: $0) == nil ? "there is no time zone “\($0)”; timedatectl list-timezones lists them" : nil })
         """
-        Where the display stands, in degrees, for sunrise and sunset: the south and the west are negative. No default: the sun rises at 06:00 and sets at 18:00.
-        An example:
+        Place of the display, in degrees, for sunrise and sunset: south and west are negative. No default:
+        the sun rises at 06:00 and sets at 18:00. An example:
         """
         Key("latitude", \.latitude, .degrees(90), example: "52.52")
         Key("longitude", \.longitude, .degrees(180), example: "13.40")
@@ -108,27 +109,37 @@ extension Configuration.Place: TableRow {
 
 extension Configuration.Program: TimedRow {
     static let keys: [Key<Self>] = keyList {
-        "What kiosk schedule and the log call it."
+        "Name of the program in kiosk schedule and in the log."
         Key("name", \.name, .line("a name", longest: 100), example: "\"evening\"", missing: "give it a name")
         for key in timeKeys { key }
         """
-        Of all programs whose time it is, those with the highest priority are played, one after the other if there are several. The playlist of [[playlist]]
-        has the priority 0. A program that has nothing to play gives way to the next one.
+        Of all programs that are on, kiosk plays the one with the highest priority. If several have that
+        priority, kiosk plays all of these, one after the other. The playlist of [[playlist]] has priority
+        0. If a program has nothing to play, kiosk plays the next one.
         """
         Key("priority", \.priority, .priority)
-        #""boundary" waits for the end of the item that is on the screen when it begins, or ends; "now" does not."#
+        """
+        "boundary" waits for the end of the current item when the program begins or ends. "now" does not
+        wait.
+        """
         Key("at", \.changesAtOnce, Kind<ChangeMoment>.word.map({ $0 == .now }, back: { $0 ? .now : .boundary }))
         """
-        How often one of its items is played between those of whatever else is on, instead of them: "10m", "2h" or "5 items". With at = "now" it does not
-        wait for the end of an item, which then goes on where it was. Its priority means nothing. No default. An example:
+        Interval at which kiosk plays one item of this program: "10m", "2h" or "5 items". The item comes
+        between those of the other programs or of the playlist, and does not replace them. With at = "now"
+        kiosk interrupts the current item, and resumes it afterwards. kiosk ignores the priority of such a
+        program. No default. An example:
         """
         Key("every", \.recurrence, .text("how often, such as \"10m\", \"2h\" or \"5 items\""), example: "\"10m\"")
         """
-        true switches the display off for its time, unless a program with a higher priority is on: nothing is played and nothing is heard until it ends.
-        Such a program has no playlist.
+        Set true to switch the display off for the time of the program. kiosk then shows and plays nothing
+        until the program ends, unless a program with a higher priority is on. Such a program has no
+        playlist.
         """
         Key("off", \.isNight, .flag)
-        "What it plays: [[program.playlist]] has the keys of [[playlist]], and belongs to the [[program]] above it."
+        """
+        Playlist of the program: [[program.playlist]] has the keys of [[playlist]], and belongs to the
+        [[program]] above it.
+        """
         Key(list: "program.playlist", \.playlist, explainedIn: "playlist")
     }
 
@@ -148,13 +159,14 @@ extension Configuration.Program: TimedRow {
 
 extension Configuration.Timer: TimedRow {
     static let keys: [Key<Self>] = keyList {
-        #"When: a time of day, or "sunset", "sunrise+30m" and so on."#
+        #"Time of day, or "sunset", "sunrise+30m" and so on."#
         Key(
             "time", \.moment, .text("a time such as \"04:00\" or \"sunset+30m\""), example: "\"04:00\"",
             missing: "say when", objection: { $0.anchor == .midnight && $0.minutes == 1440 ? "expected a time before 24:00" : nil })
         """
-        What: a command as in [input.keys], but "restart" ends the player and starts it anew. Where the player starts later than that it sets volume,
-        rate and rotation, and switches the display off or on, as the last one before would have.
+        A command as in [input.keys], but "restart" ends the player and starts it again. If the player
+        starts after this time, it catches up. It sets the last volume, rate and rotation, and switches
+        the display off or on as the last command did. It skips other commands.
         """
         Key(
             "do", \.command,

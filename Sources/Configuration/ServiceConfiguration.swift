@@ -40,21 +40,24 @@ extension Configuration {
 extension Configuration.Shelf: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        What is on it: the videos, sounds and images in these folders and in theirs. "usb" is what is on sticks that are plugged in. Folders are watched. A
-        path that does not begin with / is relative to the folder this file is in. Where there is none there is no shelf. An example:
-        folders = ["/srv/videos", "usb"]
+        Folders whose videos, sounds and images are on the shelf, with those of their subfolders. "usb"
+        stands for all plugged sticks. kiosk watches the folders. A path that does not begin with / is
+        relative to this file's folder. Without folders there is no shelf.
+        An example: folders = ["/srv/videos", "usb"]
         """
         Key("folders", \.folders, .folders)
-        "It closes when nobody has touched it for so long; 0 is never."
+        "Time after the last touch or key until the shelf closes; 0 is never."
         Key("close-after", \.closeAfter, .timeOrNever)
         """
-        How much of the disk the small pictures on it may take, in the folder of [playback] cache-folder or where that would be; "off" keeps none there.
+        Space on the disk for the small pictures on the shelf. kiosk keeps them in
+        [playback] cache-folder, or in the default place of that folder. "off" keeps none on the disk.
         """
         Key("cache", \.cache, .cacheSize("200 MB"))
         """
-        Where films go that are made of chosen clips: an absolute path, which the player may write to. It is made where it is missing, but not the folder
-        that it lies in. Clips are in a film as they are shown here: gravity, background, image-duration, transition and others hold (docs/shelf.md).
-        No default: none can be made. An example:
+        Folder for films that viewers make of chosen clips: an absolute path with write permission for the
+        player. If the folder is missing, kiosk makes it, but not its parent folder. A film shows the
+        clips as the player does: gravity, background, image-duration, transition and others apply
+        (docs/shelf.md). No default: viewers can make no films. An example:
         """
         Key("export-folder", \.exportFolder, .folder, example: "\"/srv/films\"")
     }
@@ -63,11 +66,12 @@ extension Configuration.Shelf: TableRow {
 extension Configuration.Idle: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        What to do when nobody has touched the screen or a key for a while, once until somebody does again: for a screen in a museum that goes back to
-        the item that attracts. Whoever is recorded, or looks at the film ([record]), is there. A time as in [playback]; 0 is never.
+        Run a command after this time without a touch or a key. In a museum, this takes the screen back to
+        the item that attracts. kiosk runs it once, and again only after the next touch or key. Recording
+        or reviewing a film ([record]) counts as activity. Write a time as in [playback]; 0 is never.
         """
         Key("after", \.after, .timeOrNever)
-        #"A command as in [input.keys], but "restart" is the playlist from its first item, playing."#
+        #"A command as in [input.keys], but "restart" plays the playlist from its first item."#
         Key(
             "do", \.command,
             .command(otherwise: "leave after out to do nothing") { CommandWords(folder: $0, restart: .player(.restartPlaylist)) },
@@ -78,15 +82,19 @@ extension Configuration.Idle: TableRow {
 extension Configuration.Control: TableRow {
     static let keys: [Key<Self>] = keyList {
         """
-        The socket by which programs on this machine ask the player that runs, such as kiosk screenshot. "auto" is control.sock in the folder "kiosk" of the
-        user's session ($XDG_RUNTIME_DIR), else in /run/kiosk, the service's, where the player may write there. Or a path, "/run/kiosk/control.sock".
-        The player's user and group may ask. "off" has none.
+        Socket by which programs on this machine, such as kiosk screenshot, send commands to the running
+        player. "auto" is control.sock in the folder "kiosk" of the user's session ($XDG_RUNTIME_DIR).
+        Without a session it is in /run/kiosk, the service's folder, if the player may write there. Or
+        write a path, "/run/kiosk/control.sock". The player's user and group may send commands. "off"
+        opens no socket.
         """
         Key("socket", \.socket, .text("\"auto\", \"off\" or an absolute path of at most 107 bytes", pattern: "^(auto|off|/.+)$"))
         """
-        Where Prometheus finds what the player counts: an IPv4 address of this machine and a port, "127.0.0.1:9870", under /metrics. Who can reach it can
-        read it, by the address, localhost or the name of this machine. Or a file, an absolute path that ends with .prom, written every 15 seconds for
-        node_exporter's textfile collector. "off" has none.
+        Address of the player's metrics for Prometheus: an IPv4 address of this machine and a port,
+        "127.0.0.1:9870". The path is /metrics. Anyone with access to the address can read the metrics. A
+        request has to name the host by the address, by localhost or by the machine's name. Or write a
+        file, an absolute path that ends with .prom. kiosk writes it every 15 seconds for node_exporter's
+        textfile collector. "off" has no metrics.
         """
         Key(
             "metrics", \.metrics,
@@ -98,11 +106,12 @@ extension Configuration.Control: TableRow {
 
 extension Configuration.Log: TableRow {
     static let keys: [Key<Self>] = keyList {
-        #"How much is logged: "trace", "debug", "info", "notice", "warning", "error" or "critical"."#
+        #"Lowest level to log: "trace", "debug", "info", "notice", "warning", "error" or "critical"."#
         Key("level", \.level, .word)
         """
-        A file, an absolute path, to which each showing of an item is written as a line of JSON: item, start, end, seconds, frames shown, complete or not.
-        At 16 MB it becomes FILE.1. The service writes to /var/lib/kiosk alone. "off" has none.
+        File for the proof of play, an absolute path. kiosk writes a line of JSON for each showing of an
+        item. A line has item, start, end, seconds, frames shown, complete or not. At 16 MB kiosk renames
+        the file to FILE.1. The service may write only to /var/lib/kiosk. "off" has no such file.
         """
         Key(
             "proof-of-play", \.proofOfPlay,

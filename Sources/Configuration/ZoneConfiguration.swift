@@ -40,27 +40,39 @@ extension Configuration.Zone: TableRow {
     static let identity: String? = "name"
 
     static let keys: [Key<Self>] = keyList {
-        "What the log and kiosk ctl zone call it."
+        "Name of the zone in the log and for kiosk ctl zone."
         Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
         """
-        Where on the display it is: left, top, width and height in hundredths, as a viewer sees it. It lies over what [display] region shows, and over the zones
-        that are named before it.
+        Place of the zone on the display: left, top, width and height in hundredths, as a viewer sees the
+        display. The zone lies over the picture in [display] region, and over the zones before it in this
+        file.
         """
         Key("region", \.region, .region, example: "\"75 0 25 100\"", missing: "say where it is")
-        "How its pictures are fitted, and what is beside them, or in its place while it has nothing to play. No default: as [display] says. An example:"
+        """
+        Fit of the zone's pictures, and colour beside them. While the zone has nothing to play, all of it
+        has this colour. No default: as in [display]. An example:
+        """
         Key("gravity", \.gravity, .gravity, example: "\"fill\"")
         Key("background", \.background, .color("#000000"), example: "\"#202020\"")
-        "How loud it is, from 0 to 100, on top of the loudness of all. The sound of a zone with 0 is not decoded."
+        """
+        Loudness of the zone, from 0 to 100, on top of the player's. With 0 kiosk does not decode the
+        zone's sound.
+        """
         Key("volume", \.volume, .number(in: 0...100))
         """
-        What a tap on it does: a command as in [input.keys], such as "zone news next" or "play demo/details.mp4", which the main playlist plays. So do on-tap
-        and wait-for of its items. No default: a tap on it is one like any other, unless its items say something of taps. An example:
+        Command of a tap on the zone, as in [input.keys]: such as "zone news next", or
+        "play demo/details.mp4". The main playlist plays that file. Items of the zone can have on-tap and
+        wait-for, too. No default: a tap on the zone is like any other tap, unless its items have one of
+        these keys. An example:
         """
         Key(
             "on-tap", \.onTap,
             .command(otherwise: "leave it out for what a tap does elsewhere") { CommandWords(folder: $0, resumesByDefault: true) },
             example: "\"zone news next\"")
-        "What it plays: [[zone.playlist]] has the keys of [[playlist]], and belongs to the [[zone]] above it."
+        """
+        Playlist of the zone: [[zone.playlist]] has the keys of [[playlist]], and belongs to the [[zone]]
+        above it.
+        """
         Key(list: "zone.playlist", \.playlist, explainedIn: "playlist")
     }
 

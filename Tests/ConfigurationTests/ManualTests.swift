@@ -12,11 +12,13 @@ struct Manual {
 
     /// What is written about the file, and its last entries; everything between them is the keys'.
     private static let head = """
-        # kiosk.conf: what to play, and where. It is also the manual.
+        # kiosk.conf: the playlist and the settings of kiosk. This file is also the manual.
         #
-        # The format is TOML: texts are quoted, a # begins a comment. Every key is here. One that is commented out shows its default, which
-        # holds until you remove the #; the few that have no default show an example and say so. Options on the command line override this file.
-        # Every mistake is reported with its line and column, and nothing is played until the file is right.
+        # The format is TOML: put texts in quotes, and begin a comment with #. Every key is here. A key that
+        # is commented out shows its default, which holds until you remove the #. The few keys without a
+        # default show an example, and say so. Options on the command line override this file. kiosk reports
+        # every mistake with its line and column, and starts only with a file without mistakes. If you save
+        # a mistake while kiosk runs, kiosk keeps the settings that it read before.
 
 
         """
@@ -57,8 +59,8 @@ struct Manual {
                 case nil: blocks.append(comment(key.paragraph) + line)
                 case let origin? where isFirst:
                     let isOne = values.count { $0.origin == origin } == 1
-                    let are = isOne ? "The default is" : "The defaults are"
-                    blocks.append("# As in [\(origin)], for this entry alone. \(are) what [\(origin)] says.\n\(line)")
+                    let are = isOne ? "The default is that" : "The defaults are those"
+                    blocks.append("# As in [\(origin)], for this entry alone. \(are) of [\(origin)].\n\(line)")
                 case _?: blocks[blocks.count - 1] += line
                 }
             }
