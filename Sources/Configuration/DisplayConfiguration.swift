@@ -108,8 +108,7 @@ extension Configuration.Display: TableRow {
         """
         Free margin at each side of the display, in hundredths, from 0 to 20. No [[overlay]] lies in it:
         televisions may cut the edge off. Subtitles without a look of their own keep the same distance
-        from the edges of region. Overlays follow a change at once. Subtitles follow it at the next start
-        of kiosk.
+        from the edges of region.
         """
         Key("safe-area", \.safeArea, .number(in: 0...20))
         """

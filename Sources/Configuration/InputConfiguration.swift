@@ -329,12 +329,11 @@ extension Theme: TableRow {
         """
         Font by fontconfig's name, or several names with commas between them; "fc-list : family" lists the
         names. If a font lacks a character, kiosk takes another font. If no font has the character, the
-        log says so. Subtitles without a look of their own use this font, too. The controls follow a
-        change at once. Subtitles follow it at the next start of kiosk.
+        log says so. Subtitles without a look of their own use this font, too.
         """
         Key("font", \.font, .line("the name of a font family", longest: 200))
         "Height of a line of subtitles, in per cent of the height of [display] region: 2 to 20."
-        Key("subtitle-size", \.subtitleSize, .number(in: SubtitleStyle.sizes), needs: .restart)
+        Key("subtitle-size", \.subtitleSize, .number(in: SubtitleStyle.sizes))
         "Opacity of the controls, from 0 (invisible) to 1."
         Key("opacity", \.opacity, .fraction)
         """

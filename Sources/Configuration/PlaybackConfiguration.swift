@@ -139,7 +139,7 @@ extension Configuration.Playback: TableRow {
         An example:
         """
         Key(
-            "subtitle-encoding", \.subtitleEncoding, .line("the name of a character set", longest: 40), needs: .restart,
+            "subtitle-encoding", \.subtitleEncoding, .line("the name of a character set", longest: 40),
             example: "\"CP1251\"")
         """
         Containers and codecs to play besides those of docs/formats.md, by FFmpeg's names

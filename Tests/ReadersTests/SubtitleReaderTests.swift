@@ -275,6 +275,28 @@ import Testing
         #expect(seen(news, at: times[0]).contains { $0 != 0 })
     }
 
+    /// Size, margin and font of text without a look of its own; a script has its own.
+    @Test(arguments: kinds, ["clip.srt", "clip.ass"]) func anotherLook(isolation: Readers.Isolation, name: String) throws {
+        let material = try Material()
+        _ = try material.write(name == "clip.srt" ? Self.text : Self.script, name)
+        let client = try ReaderClient(Self.order(material.clip, .number(1)), by: readers(isolation), Interruption())
+        var looks: [[UInt32]] = []
+        for style in [
+            SubtitleStyle(font: Self.font, size: 7, safeArea: 5), .init(font: Self.font, size: 14, safeArea: 5),
+            .init(font: Self.font, size: 14, safeArea: 20), .init(font: "DejaVu Serif", size: 14, safeArea: 20),
+            .init(font: Self.font, size: 7, safeArea: 5),
+        ] {
+            var order = try #require(Self.order(material.clip, .number(1)).subtitles)
+            order.style = style
+            client.draw(order, at: .seconds(1.2))
+            let news = client.takeSubtitles()
+            let look = seen(news, at: .seconds(1.2))
+            #expect(look.contains { $0 != 0 } && client.problems == [], "\(client.problems)")
+            looks.append(look)
+        }
+        #expect(Set(looks).count == (name == "clip.srt" ? 4 : 1) && looks.first == looks.last)
+    }
+
     /// What is none is said, and the clip plays without it.
     @Test(arguments: kinds) func whatCannotBeRead(isolation: Readers.Isolation) throws {
         let material = try Material()

@@ -28,6 +28,8 @@ package final class PlaybackEngine: Sendable {
     let regionMoves = Monitor(RegionMoves())
     /// Who looks whether the time of interruptions is over, while there are any (InterruptionState.swift).
     let interruptionWatch = Mutex<PlayerObserver?>(nil)
+    /// How subtitles look that are text.
+    let subtitleStyle: Monitor<SubtitleStyle>
     /// How subtitles are drawn now.
     private let subtitleOrder: @Sendable () -> SubtitleOrder
     private let opener: ItemOpener
@@ -69,7 +71,9 @@ package final class PlaybackEngine: Sendable {
         (sources.decoderThreads, sources.decoderDevice) = (options.decoderThreads, options.decoderDevice)
         (sources.displaySize, sources.files) = ({ video.mode.map { ($0.width, $0.height) } }, files)
         let moves = regionMoves
-        let subtitles: @Sendable () -> SubtitleOrder = { Self.subtitleOrder(options.subtitles, on: video, pipeline, moves) }
+        let style = Monitor(options.subtitles)
+        subtitleStyle = style
+        let subtitles: @Sendable () -> SubtitleOrder = { Self.subtitleOrder(style.withLock { $0 }, on: video, pipeline, moves) }
         sources.subtitles = subtitles
         subtitleOrder = subtitles
         (opener, lostOpener) = (

@@ -44,7 +44,7 @@ extension PlaybackEngine {
 
     /// Plays by other options from now on: what happens at the end, the order, and the lengths of stills, fades and seek steps, from the next
     /// item on; what the slider and commands for what is not on
-    /// the list do, at once; loudness and region where they are others than `former` said. The others hold
+    /// the list do, at once, and the look of subtitles; loudness and region where they are others than `former` said. The others hold
     /// from the start on.
     package func setOptions(_ new: Options, instead former: Options) {
         pipeline.signal { pipeline in
@@ -55,6 +55,7 @@ extension PlaybackEngine {
             pipeline.cursor.rules = rules
             pipeline.cursor.list.noteRules()
         }
+        subtitleStyle.withLock { $0 = new.subtitles }
         if new.volume != former.volume { volume = new.volume }
         if new.isMuted != former.isMuted { isMuted = new.isMuted }
         if new.region != former.region { setRegion(new.region) }

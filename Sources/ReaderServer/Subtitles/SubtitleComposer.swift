@@ -246,13 +246,11 @@ private struct SubtitleDrawing: ~Copyable {
         let former = self.order
         self.order = order
         guard former.screen != order.screen || former.style != order.style, renderer != nil else { return }
-        // Margins in a script of ours follow the shape of the window.
-        if script?.header == nil, !texts.isEmpty || !events.isEmpty {
-            setScript()
-            for event in events { put(event) }
-        } else {
-            setFrame()
-        }
+        // One with a look of its own names its fonts, and its margins are its own.
+        guard script?.header == nil else { return setFrame() }
+        if former.style.font != order.style.font, let other = Renderer(order.style.font, ask), !other.book.isEmpty { renderer = other }
+        setScript()
+        for event in events { put(event) }
     }
 
     // MARK: Cues
