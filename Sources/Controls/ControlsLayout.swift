@@ -20,8 +20,8 @@ package struct ControlsLayout: Hashable, Sendable {
         package var hasDuration = true
         /// Whether there is a shelf to open.
         package var hasShelf = false
-        /// Whether the item has subtitles.
-        package var hasSubtitles = false
+        /// Whether the item has subtitles, or several sound tracks.
+        package var hasSelection = false
         /// Characters of the longest time that is shown: 4 for 9:59, 7 for 1:00:00.
         package var timeLength = 4
 
@@ -109,7 +109,7 @@ package struct ControlsLayout: Hashable, Sendable {
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = geometry.box(0, height - bottomHeight, width, bottomHeight)
         var right = width - margin
-        for (control, isThere) in [(Control.shelf, content.hasShelf), (.subtitles, content.hasSubtitles)] where isThere {
+        for (control, isThere) in [(Control.shelf, content.hasShelf), (.subtitles, content.hasSelection)] where isThere {
             guard content.draws(control) else { continue }
             icons[control] = disc(right - 3, margin + 3, Self.iconSize)
             targets[control] = geometry.box(right - 9, margin - 3, 12, Self.topTarget)

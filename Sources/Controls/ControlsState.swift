@@ -168,7 +168,7 @@ package struct ControlsState: Sendable {
         if !now.isSeekable { allowed.subtract([.slider, .skipBack, .skipForward]) }
         return ControlsLayout.Content(
             parts: settings.theme.parts, allowed: allowed, hasQueue: now.count > 1, hasDuration: now.length != nil,
-            hasShelf: settings.shelf.isOffered, hasSubtitles: now.hasSubtitles, timeLength: max(longest, 4))
+            hasShelf: settings.shelf.isOffered, hasSelection: now.hasSelection, timeLength: max(longest, 4))
     }
 
     /// A picture for the slider has been decoded.

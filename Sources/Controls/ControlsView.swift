@@ -133,7 +133,7 @@ extension ControlsState {
         }
         let signs: [(Control, Icon)] = [
             (.previousItem, .previous), (.nextItem, .next), (.mute, speaker), (.shelf, .shelf),
-            (.subtitles, .subtitles(areSeen: now.selectedTracks[.subtitle] != nil)),
+            (.subtitles, now.hasSubtitles ? .subtitles(areSeen: now.selectedTracks[.subtitle] != nil) : .speech),
         ]
         for (control, icon) in signs {
             guard let place = layout.icons[control] else { continue }

@@ -47,6 +47,18 @@ extension Canvas {
             line((0.5, 0.02), (0.7, 0.02))
             line((-0.7, 0.45), (-0.5, 0.45))
             line((-0.15, 0.45), (0.7, 0.45))
+        case .speech:
+            // A bubble, with its tail.
+            rounded(x - r * 1.2, y - r * 0.95, r * 2.4, r * 1.6, r * 0.35, paint)
+            unsafe cairo_move_to(raw, x - r * 0.7, y + r * 0.5)
+            unsafe cairo_line_to(raw, x - r * 0.7, y + r * 1.15)
+            unsafe cairo_line_to(raw, x + r * 0.05, y + r * 0.5)
+            unsafe cairo_close_path(raw)
+            unsafe cairo_fill(raw)
+            set(.black(0.85))
+            unsafe cairo_set_line_width(raw, r * 0.22)
+            line((-0.7, -0.42), (0.7, -0.42))
+            line((-0.7, 0.1), (0.25, 0.1))
         case .speaker(let waves, let isMuted): speaker(x, y, r, isMuted ? 0 : waves, isCrossed: isMuted)
         case .search:
             unsafe cairo_arc(raw, x - r * 0.15, y - r * 0.15, r * 0.75, 0, 2 * .pi)

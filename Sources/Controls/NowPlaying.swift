@@ -63,7 +63,9 @@ package struct NowPlaying: Hashable, Sendable {
 
     private static func rounded(_ time: MediaTime) -> Int { Int((time + .milliseconds(500)).nanoseconds / 1_000_000_000) }
 
-    /// Whether it has subtitles.
+    /// Whether a viewer has something to choose: subtitles, or one of several sound tracks (``selectionGroups``).
+    var hasSelection: Bool { hasSubtitles || selectedTracks[.audio] != nil && tracks.count { $0.kind == .audio } > 1 }
+
     var hasSubtitles: Bool { tracks.contains { $0.kind == .subtitle } }
 
     /// Seconds as `0:41` or `1:02:03`.

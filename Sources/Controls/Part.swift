@@ -70,6 +70,8 @@ enum Icon: Hashable, Sendable {
     case shelf
     /// Lines in a frame, which is full where some are seen.
     case subtitles(areSeen: Bool)
+    /// What somebody says: languages of the sound.
+    case speech
     /// Signs on it.
     case search, cross, check, film, note, still, warning, portrait, sound, erase
 }

@@ -89,7 +89,7 @@ extension BedTests {
             }
             let layout = ControlsLayout(
                 geometry: ScreenGeometry(width: 1280, height: 720, physicalWidth: 320, physicalHeight: 180),
-                content: .init(hasQueue: false, hasSubtitles: true))
+                content: .init(hasQueue: false, hasSelection: true))
             let button = try #require(layout.icons[.subtitles])
             // Below the heading: "Off", "Deutsch", "English".
             let above = MediaSelectionPanel.top + MediaSelectionPanel.padding + 3 * MediaSelectionPanel.lineHeight

@@ -236,7 +236,7 @@ import Testing
         #expect(screen.until { screen.player.snapshot.status == .paused })
         let bare = try screen.settled()
         let geometry = ScreenGeometry(mode: try #require(screen.display.mode), rotation: .none)
-        let layout = ControlsLayout(geometry: geometry, content: .init(hasSubtitles: true))
+        let layout = ControlsLayout(geometry: geometry, content: .init(hasSelection: true))
         func tap(_ box: PixelRectangle) {
             screen.tap(
                 (Double(box.x) + Double(box.width) / 2) / Double(geometry.width),

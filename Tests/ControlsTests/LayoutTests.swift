@@ -54,7 +54,7 @@ import Testing
     /// What can be shown: with times of every length, alone and in a list, live.
     private static let contents: [ControlsLayout.Content] = [4, 5, 7, 8].flatMap { length in
         [true, false].flatMap { queue in
-            [true, false].map { ControlsLayout.Content(hasQueue: queue, hasDuration: $0, hasSubtitles: queue, timeLength: length) }
+            [true, false].map { ControlsLayout.Content(hasQueue: queue, hasDuration: $0, hasSelection: queue, timeLength: length) }
         }
     }
 
@@ -138,7 +138,7 @@ import Testing
         for part in ControlsPart.allCases {
             let parts = Set(ControlsPart.allCases).subtracting([part])
             let layout = ControlsLayout(
-                geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts, hasShelf: true, hasSubtitles: true))
+                geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts, hasShelf: true, hasSelection: true))
             #expect(layout.controls == Set(Control.allCases.filter { $0.part != part }))
             #expect((layout.title == nil) == (part == .title))
             #expect((layout.elapsed == nil) == (part == .times))

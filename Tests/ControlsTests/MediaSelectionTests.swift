@@ -112,7 +112,7 @@ import Testing
 
     @Test func `the button is there where there are subtitles, and tells whether some are seen`() {
         #expect(viewer([]).state.layout?.target(of: .subtitles) == nil)
-        #expect(viewer([.made(.audio, "de"), .made(.audio, "en")]).state.layout?.target(of: .subtitles) == nil)
+        #expect(viewer([.made(.audio, "de")]).state.layout?.target(of: .subtitles) == nil)
         var viewer = opened()
         func signs() -> [Icon] {
             viewer.parts.compactMap {
@@ -123,6 +123,19 @@ import Testing
         viewer.tapSelection("English (SDH)")
         viewer.settle()
         #expect(signs() == [.subtitles(areSeen: true)])
+    }
+
+    @Test func `a clip of several sound tracks has it without subtitles, with another sign`() {
+        var viewer = opened([.made(.audio, "de"), .made(.audio, "en")])
+        func isThere() -> Bool {
+            viewer.parts.contains { if case .icon(.speech, _, _, _) = $0.part { true } else { false } }
+        }
+        #expect(isThere() && lines(viewer) == ["# Sound", "* Deutsch", "  English"])
+        viewer.tapSelection("English")
+        #expect(viewer.take() == [.player(.selectAudioTrack(.number(2)))])
+        viewer.now.selectedTracks[.audio] = nil
+        viewer.settle()
+        #expect(!isThere() && viewer.state.layout?.target(of: .subtitles) == nil)
     }
 
     @Test func `a part that is left out or does not act opens nothing`() {
