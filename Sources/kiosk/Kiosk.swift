@@ -22,7 +22,7 @@ import Remote
         subcommands: [
             Play.self, Check.self, ScheduleCommand.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self,
             Calibrate.self,
-            ExportCommand.self, RecordCommand.self, SchemaCommand.self, WantsSticks.self,
+            ExportCommand.self, RecordCommand.self, ImportCommand.self, SchemaCommand.self, WantsSticks.self,
         ],
         defaultSubcommand: Play.self)
 

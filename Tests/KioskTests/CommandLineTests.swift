@@ -7,7 +7,8 @@ import Testing
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
     @Test(arguments: [
-        "", "play", "check", "schedule", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record", "schema",
+        "", "play", "check", "schedule", "devices", "doctor", "screenshot", "ctl", "status", "calibrate", "export", "record", "import",
+        "schema",
     ])
     func help(_ subcommand: String) throws {
         let kiosk = try KioskProcess(subcommand.isEmpty ? ["--help"] : [subcommand, "--help"])
@@ -106,7 +107,7 @@ import Testing
             (["help", "statsu"], "there is no subcommand “statsu”; did you mean “status”?"),
             (
                 ["help", "foo"],
-                "there is no subcommand “foo”; there are play, check, schedule, devices, doctor, screenshot, ctl, status, calibrate, export, record, schema, help"
+                "there is no subcommand “foo”; there are play, check, schedule, devices, doctor, screenshot, ctl, status, calibrate, export, record, import, schema, help"
             ),
             (["devices", "x"], "files are for --test"),
             (
