@@ -193,6 +193,8 @@ install:
 	install -D -m 644 -t $(AT)/share/kiosk/demo $(CLIPS)
 	install -D -m 644 -t $(AT)/share/man/man1 .build/manual/kiosk.1
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
+	install -D -m 644 -t $(AT)/share/doc/kiosk README.md CHANGELOG.md SECURITY.md THIRD-PARTY.md
+	install -D -m 644 -t $(AT)/share/doc/kiosk/docs $(filter-out docs/testing%,$(wildcard docs/*.md docs/*.jpg))
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
 	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
@@ -221,7 +223,7 @@ uninstall:
 	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
 	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path systemd/system/kiosk-usb@.service sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS) man/man1/kiosk.1 man/man5/kiosk.conf.5)
-	rm -rf $(AT)/share/kiosk $(AT)/lib/kiosk
+	rm -rf $(AT)/share/kiosk $(AT)/share/doc/kiosk $(AT)/lib/kiosk
 	@$(RELOAD)
 
 # .build/kiosk_VERSION_ARCHITECTURE.deb; FFMPEG=lean for one with an FFmpeg of its own, .build/kiosk_VERSION+lean_ARCHITECTURE.deb: docs/install.md

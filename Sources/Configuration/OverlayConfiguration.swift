@@ -39,7 +39,7 @@ extension Configuration.Overlay: TimedRow {
     static let keys: [Key<Self>] = keyList {
         """
         Name for kiosk ctl overlay. Type kiosk ctl overlay news "We close at six" to replace the text, and
-        kiosk ctl overlay news to restore it.
+        kiosk ctl overlay news to restore it. Every overlay needs a name.
         """
         Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
         """

@@ -109,7 +109,7 @@ extension Configuration.Place: TableRow {
 
 extension Configuration.Program: TimedRow {
     static let keys: [Key<Self>] = keyList {
-        "Name of the program in kiosk schedule and in the log."
+        "Name of the program in kiosk schedule and in the log. Every program needs one."
         Key("name", \.name, .line("a name", longest: 100), example: "\"evening\"", missing: "give it a name")
         for key in timeKeys { key }
         """

@@ -40,7 +40,7 @@ extension Configuration.Zone: TableRow {
     static let identity: String? = "name"
 
     static let keys: [Key<Self>] = keyList {
-        "Name of the zone in the log and for kiosk ctl zone."
+        "Name of the zone in the log and for kiosk ctl zone. Every zone needs one."
         Key("name", \.name, .line("a name", longest: 100), example: "\"news\"", missing: "give it a name")
         """
         Place of the zone on the display: left, top, width and height in hundredths, as a viewer sees the

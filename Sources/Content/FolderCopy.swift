@@ -1,6 +1,7 @@
 import CKioskPlatform
 import Glibc
 import KioskPlatform
+import KioskVocabulary
 
 /// Why files could not be copied: what was being done, to what, why that failed, and what to do.
 package struct FolderCopyError: Error, CustomStringConvertible {
@@ -24,6 +25,11 @@ package struct FolderCopy: Hashable, Sendable {
         package var size: Int64
         /// In nanoseconds since 1970.
         package var modified: Int64
+
+        /// Whether it lies beside what is played, and is not played itself.
+        var isSubtitles: Bool {
+            path.lastIndex(of: ".").map { FileExtensions.subtitles.contains(path[path.index(after: $0)...].lowercased()) } ?? false
+        }
     }
 
     /// The folder, absolute.
@@ -98,13 +104,14 @@ package struct FolderCopy: Hashable, Sendable {
                     if percent > told { told = min(percent, 100) } else { return progress(told) }
                     return progress(told)
                 }
-                if let problem = check(target) {
+                if !file.isSubtitles, let problem = check(target) {
                     unsafe unlink(target)
                     leftOut.append(LeftOut(file: file, problem: problem))
                 }
             }
-            if let first = leftOut.first, leftOut.count == files.count {
-                throw FolderCopyError(description: "none of its \(files.count) files can be played: \(first.file.path): \(first.problem)")
+            let clips = files.count { !$0.isSubtitles }
+            if let first = leftOut.first, leftOut.count == clips {
+                throw FolderCopyError(description: "none of its \(clips) files can be played: \(first.file.path): \(first.problem)")
             }
             try note(leftOut, in: staging)
             try replace(folder, by: staging)

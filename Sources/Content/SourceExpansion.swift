@@ -223,9 +223,9 @@ extension PlaylistSource {
     /// order. Blocks for as long as the file system does.
     package static func filesLeftOut(of folders: [String]) -> [String] {
         let files = folders.flatMap { folder in
-            Folder.entries(in: folder).filter { $0.status.isFile && !isHidden($0.name) && !isMedia($0.name) }.map {
-                FilePath(folder).appending($0.name).string
-            }
+            let files = Folder.entries(in: folder).filter { $0.status.isFile && !isHidden($0.name) }.map(\.name)
+            let subtitles = FileExtensions.subtitles(in: files, beside: files.filter { isMedia($0) })
+            return files.filter { !isMedia($0) && !subtitles.contains($0) }.map { FilePath(folder).appending($0).string }
         }
         return files.sorted(by: naturallyPrecedes)
     }

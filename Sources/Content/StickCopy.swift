@@ -117,16 +117,35 @@ extension FolderCopy {
         PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true, followsLinks: false)
     }
 
-    /// What a listing has found.
+    /// What a listing has found, and the subtitles beside that.
     init(of root: String, _ found: SourceExpansion? = nil) {
-        self.init(
-            root: root,
-            files: (found ?? Self.listing(of: root)).sources.compactMap { file in
-                guard let version = file.version, file.path.lies(beneath: Path(root)) else { return nil }
-                return File(
-                    path: String(decoding: file.source.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self), size: version.size,
-                    modified: version.modified)
-            })
+        let files = (found ?? Self.listing(of: root)).sources.compactMap { file -> File? in
+            guard let version = file.version, file.path.lies(beneath: Path(root)) else { return nil }
+            return File(
+                path: String(decoding: file.source.utf8.dropFirst(root.utf8.count + 1), as: UTF8.self), size: version.size,
+                modified: version.modified)
+        }
+        self.init(root: root, files: files + Self.subtitles(of: files, in: root))
+    }
+
+    private static func subtitles(of clips: [File], in root: String) -> [File] {
+        // By their folders, which end with a slash; that of the root is empty.
+        let clips = Dictionary(grouping: clips.map(\.path)) { path in
+            path[..<(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)]
+        }
+        var files: [File] = []
+        for (folder, clips) in clips.sorted(by: { $0.key < $1.key }) {
+            // Links lead elsewhere.
+            guard let open = Folder(root + "/" + folder, followsLinks: false) else { continue }
+            let names = open.read().compactMap(\.name).filter { !PlaylistSource.isHidden($0) }
+            let beside = FileExtensions.subtitles(in: names, beside: clips.map { $0.dropFirst(folder.count) })
+            for name in beside.sorted() {
+                guard let status = open.status(name, followsLinks: false), status.isFile else { continue }
+                let version = FileVersion(status)
+                files.append(File(path: folder + name, size: version.size, modified: version.modified))
+            }
+        }
+        return files
     }
 
     /// Whether `folder` holds the same files, or has left them out. FAT's times are of two seconds.

@@ -35,6 +35,9 @@ package enum DisplayModeChoice: WordedChoice {
     /// A size in pixels, as scanned out; with a refresh in Hz where the file gives one.
     case size(width: Int, height: Int, refresh: Double?)
 
+    /// In Hz; nil where none is given.
+    package var refresh: Double? { if case .size(_, _, let refresh) = self { refresh } else { nil } }
+
     package static let words: KeyValuePairs<String, Self> = ["preferred": .preferred]
     package static func other(_ text: String) -> Self? {
         guard let match = text.wholeMatch(of: /([0-9]{1,5})x([0-9]{1,5})(?:@([0-9]{1,3}(?:\.[0-9]{1,6})?))?/), let width = Int(match.1),

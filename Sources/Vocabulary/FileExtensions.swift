@@ -13,4 +13,16 @@ package enum FileExtensions {
         "tiff", "webp",
     ]
     package static let all = video.union(sound).union(image)
+    /// Of subtitles beside a clip.
+    package static let subtitles: Set<String> = ["ass", "srt", "ssa", "vtt"]
+
+    /// Picks of names in a folder the subtitles that lie beside its clips: `film.de.srt` of `film.mp4`.
+    package static func subtitles<Name: StringProtocol>(in names: [Name], beside clips: [some StringProtocol]) -> Set<String> {
+        let stems = Set(clips.compactMap { clip in clip.lastIndex(of: ".").map { String(clip[..<$0]) } })
+        let found = names.filter { name in
+            guard let dot = name.lastIndex(of: "."), subtitles.contains(name[name.index(after: dot)...].lowercased()) else { return false }
+            return name.indices.contains { name[$0] == "." && stems.contains(String(name[..<$0])) }
+        }
+        return Set(found.map { String($0) })
+    }
 }

@@ -25,7 +25,8 @@ struct Check: ParsableCommand {
     @OptionGroup var settings: Settings
 
     @Option(
-        "Judge frame rates for this refresh, in Hz.", value: "hz", discussion: "Default: that of the display and mode in use, else 60.",
+        "Judge frame rates for this refresh, in Hz.", value: "hz",
+        discussion: "Default: that of the display and mode in use, else that of [display] mode, else 60.",
         .number("a number from 1 to 1000", in: 1...1000))
     var refresh: Double?
 
@@ -58,7 +59,8 @@ struct Check: ParsableCommand {
             playlist
             + asked.map { configuration.item(of: $0) }
         for problem in problems { printError(problem.printable) }
-        let rate = refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? 60
+        let rate =
+            refresh ?? DisplayDevices.survey(DisplaySettings(configuration)).chosenRefreshRate ?? configuration.display.mode.refresh ?? 60
 
         var table = TextTable(["", "item", "kind", "codec", "size", "rate", "duration", "sound"])
         var (failures, warnings) = (0, 0)

@@ -19,6 +19,8 @@ struct Manual {
         # default show an example, and say so. Options on the command line override this file. kiosk reports
         # every mistake with its line and column, and starts only with a file without mistakes. If you save
         # a mistake while kiosk runs, kiosk keeps the settings that it read before.
+        #
+        # Pages such as docs/streams.md are in /usr/share/doc/kiosk if you installed the Debian package.
 
 
         """

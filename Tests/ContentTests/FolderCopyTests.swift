@@ -78,6 +78,22 @@ import Testing
     }
 
     /// What cannot be opened is left out, and the copy knows it; where nothing is left the old one stays.
+    /// Subtitles come along with their clip, and are not tried as one.
+    @Test func subtitlesComeAlong() throws {
+        let clips = try [write("a.mp4", 1), write("b/c.mkv", 2)]
+        let beside = try [write("a.de.srt", 3), write("a.VTT", 4), write("b/c.ass", 5)]
+        for other in ["d.srt", "c.srt", "a.txt", "amp4.srt", ".a.srt", "b/a.srt"] { _ = try write(other, 1) }
+        try FileManager.default.createSymbolicLink(atPath: stick + "/a.en.srt", withDestinationPath: "/etc/passwd")
+        let plan = FolderCopy(of: stick)
+        #expect(Set(plan.files) == Set(clips + beside) && !plan.isAlready(in: box))
+        let error = #expect(throws: FolderCopyError.self) {
+            try plan.copy(to: box, reserve: 0, check: { _ in "it is damaged" }) { _ in true }
+        }
+        #expect(error?.description == "none of its 2 files can be played: a.mp4: it is damaged")
+        try plan.copy(to: box, reserve: 0, check: { $0.hasSuffix(".mp4") || $0.hasSuffix(".mkv") ? nil : "it was tried" }) { _ in true }
+        #expect(tree(box) == ["a.VTT", "a.de.srt", "a.mp4", "b", "b/c.ass", "b/c.mkv"] && plan.isAlready(in: box))
+    }
+
     @Test func whatIsOfNoUseIsLeftOut() throws {
         try FolderCopy(root: stick, files: [write("old.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
         let files = try [write("a.mp4", 1), write("b/bad\n1.mp4", 2), write("c.mp4", 3)]

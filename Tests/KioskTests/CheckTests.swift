@@ -24,6 +24,12 @@ import Testing
         #expect(kiosk.errors == "")
     }
 
+    /// At a desk without the display.
+    @Test func theModeOfTheFileTellsTheRefresh() throws {
+        let kiosk = try KioskProcess(["check", "--mode", "1280x720@50", "--display", "offscreen", Clips.named("faststart.mp4")])
+        #expect(kiosk.status() == 0 && kiosk.output.hasSuffix("frame rates judged for 50 Hz\n"), "\(kiosk.output)")
+    }
+
     @Test func goodClipsAreStatusZero() throws {
         let good = try Clips.named("faststart.mp4")
         let kiosk = try KioskProcess(["check", "--refresh", "50", "--display", "offscreen", good])
