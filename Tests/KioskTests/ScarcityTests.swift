@@ -1,10 +1,12 @@
+import CTestSupport
 import Foundation
 import Glibc
 import TestSupport
 import Testing
 
 /// A box that has run out of something: nothing ends, and what is missing is said.
-@Suite(.blocking) struct ScarcityTests {
+@Suite(.blocking, .needs("a build without sanitizers, which need threads and descriptors themselves", !test_is_sanitized()))
+struct ScarcityTests {
     @Test("Without threads to spare it waits, says so and ends in order", .needs("root, to be another user", geteuid() == 0))
     func withoutThreads() throws {
         // Of a user who has nothing else: root has no limit.

@@ -163,6 +163,21 @@ import Testing
         #expect(shown(news, [first]) == [first])
     }
 
+    /// Who makes a film of it waits, longer than a decoder may take.
+    @Test(arguments: kinds) func aSlowServerIsWaitedForWhereNobodyLooksOn(isolation: Readers.Isolation) throws {
+        let folder = try Self.folder(clock: 10)
+        let texts = Self.subtitles(clock: 10)
+        let server = try FileServer(
+            .init(files: { path in
+                if path == "/en2.vtt" { usleep(5_000_000) }
+                return texts[path].map { Array($0.utf8) } ?? FileManager.default.contents(atPath: folder + path).map { [UInt8]($0) }
+            }))
+        let client = try ReaderClient(Self.order(server.url("master.m3u8")), by: readers(isolation), Interruption())
+        let (times, news) = all(of: client)
+        #expect(times.count == 200 && client.problems == [], "\(times.count) \(client.problems)")
+        #expect(shown(news, times) == Self.spoken, "\(shown(news, times).map(\.seconds))")
+    }
+
     // MARK: Live
 
     /// A part more each second, of which the list has the last six.

@@ -12,11 +12,15 @@ package final class SubtitleFeed: Sendable {
     private struct State {
         var subtitles = ListedSubtitles()
         var place: ListedSubtitles.Place?
+        /// The item time at which the thread last looked for parts to fetch, and whether it is to look again.
+        var looked = MediaTime(nanoseconds: .min)
+        var isToLook = false
         /// Where decoding began, and the first picture from there: both may be on the screen already.
         var landing: MediaTime?
         var firstTime: MediaTime?
         var decoded = 0
         var problems: [String] = []
+        var complaints = 0
         /// Whether the list cannot be read, and will not be.
         var hasFailed = false
         /// Whether somebody has waited in vain: nobody does again before something has come.
@@ -57,15 +61,18 @@ package final class SubtitleFeed: Sendable {
 
     /// A picture of an item time has been decoded, at which the stream's clock shows so many ticks (of 90 kHz). Cues that are due then are delivered before this
     /// returns; it waits for them, so long at most.
-    package func decoded(_ time: MediaTime, ticks: Int64, atMost limit: MediaTime = .zero) {
+    package func decoded(_ time: MediaTime, ticks: Int64, atMost limit: MediaTime = .zero, whileWaiting: () -> Void = {}) {
         let place = ListedSubtitles.Place(time: time, ticks: StreamTicks(ticks))
         if limit > .zero {
             state.signal { $0.place = place }
-            wait(for: time, atMost: limit)
+            wait(for: time, atMost: limit, whileWaiting)
         }
-        state.signal { state in
+        // The thread is not woken for each picture.
+        state.signal({ $0.isToLook ? .all : [] }) { state in
             state.place = place
             state.decoded += 1
+            state.isToLook = time < state.looked || time >= state.looked + .seconds(1)
+            if state.isToLook { state.looked = time }
             if state.firstTime == nil { (state.firstTime, state.landing) = (time, state.landing ?? time) }
             let cues = state.subtitles.due(at: place)
             if !cues.isEmpty { deliver(News(cues: cues)) }
@@ -84,12 +91,17 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    /// Waits until all is there that belongs to an item time, so long at most.
-    package func wait(for time: MediaTime, atMost limit: MediaTime) {
-        let isThere = state.wait(until: .now + limit) { state in
-            state.isStopping || state.hasFailed || state.isLate || state.subtitles.isComplete(at: time) ? true : nil
+    /// Waits until all is there that belongs to an item time, so long at most; calls `whileWaiting` every fifth of a second.
+    package func wait(for time: MediaTime, atMost limit: MediaTime, _ whileWaiting: () -> Void = {}) {
+        let deadline = HostTime.now + limit
+        while HostTime.now < deadline {
+            let isThere = state.wait(until: min(deadline, .now + .milliseconds(200))) { state in
+                state.isStopping || state.hasFailed || state.isLate || state.subtitles.isComplete(at: time) ? true : nil
+            }
+            if isThere == true { return }
+            whileWaiting()
         }
-        if isThere == nil { state.withLock { $0.isLate = true } }
+        state.withLock { $0.isLate = true }
     }
 
     /// What has gone wrong since this was last asked, in words.
@@ -129,7 +141,7 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    private static let mostAttempts = 3, longestPause = 60.0
+    private static let mostAttempts = 3, mostComplaints = 10, longestPause = 60.0
 
     /// Reads the list; when it is to be read again, nil for never.
     private func readList(_ fetcher: PartFetcher, _ failures: inout Int) -> HostTime? {
@@ -200,7 +212,13 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    private func complain(_ problem: String) { state.withLock { $0.problems.append(problem) } }
+    /// A hostile list has as many reasons to complain as it likes.
+    private func complain(_ problem: String) {
+        state.withLock { state in
+            state.complaints += 1
+            if state.complaints <= Self.mostComplaints { state.problems.append(problem) }
+        }
+    }
 
     private var name: String {
         String((subtitles.name ?? subtitles.language?.description ?? subtitles.address).prefix(Self.longestTitle))

@@ -41,6 +41,7 @@ struct SubtitleServer: ~Copyable {
     private let means: Means
     private var order: SubtitleOrder
     private let channel: ReaderChannel
+    private let page: ControlPage
     private let composer: SubtitleComposer
     private let publisher: SubtitlePublisher
     private let shape: SubtitleComposer.PictureShape
@@ -64,7 +65,7 @@ struct SubtitleServer: ~Copyable {
             _ = media.selectSubtitles(nil)
             return nil
         }
-        (self.means, self.order, self.channel, isPatient) = (means, means.order, channel, order.takesTime)
+        (self.means, self.order, self.channel, self.page, isPatient) = (means, means.order, channel, page, order.takesTime)
         beside = means.names.enumerated().compactMap { index, name in
             guard var track = SubtitleFile.track(of: name, stem: means.stem) else { return nil }
             (track.id, track.number, track.isBeside) = (Self.firstBeside + index, inside + index + 1, true)
@@ -145,7 +146,8 @@ struct SubtitleServer: ~Copyable {
         if !cues.isEmpty { composer.order(.cues(cues)) }
         if let feed {
             for problem in feed.takeProblems() { media.report(problem) }
-            feed.decoded(time, ticks: media.streamTicks(at: time), atMost: isPatient ? .seconds(30) : .zero)
+            // A server that is slow is no decoder that hangs.
+            feed.decoded(time, ticks: media.streamTicks(at: time), atMost: isPatient ? .seconds(30) : .zero) { page.advance() }
         }
         if let last { draw(last) }
         last = time
@@ -180,7 +182,7 @@ struct SubtitleServer: ~Copyable {
     /// Has those of a list be there that belong to an item time.
     private func show(at time: MediaTime, _ media: borrowing MediaReader) {
         feed?.restart(at: time, ticks: media.streamTicks(at: time))
-        feed?.wait(for: time, atMost: isPatient ? .seconds(30) : .milliseconds(200))
+        feed?.wait(for: time, atMost: isPatient ? .seconds(30) : .milliseconds(200)) { page.advance() }
     }
 
     /// Other ones are wanted, or for another screen; `time` is what is on it. What is seen there has been told when this returns.
