@@ -222,7 +222,8 @@ let package = Package(
             name: "V4L2Driver", dependencies: ["CKioskFFmpeg", "CFFmpegLibraries"], path: "Tests/V4L2Driver",
             cSettings: [.treatAllWarnings(as: .error)]),
         .testTarget(
-            name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport", "CTestSupport"], exclude: ["Expected"], swiftSettings: upcoming),
+            name: "KioskTests", dependencies: ["kiosk", "KioskPlatform", "TestSupport", "CTestSupport"], exclude: ["Expected"],
+            swiftSettings: upcoming),
         .testTarget(
             name: "ConfigurationTests",
             dependencies: ["Commands", "Configuration", "Schedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
