@@ -2,9 +2,9 @@ import Glibc
 import KioskPlatform
 
 /// Runs a program of the system, and ends it where it does not end by itself.
-enum BoundedCommand {
+package enum BoundedCommand {
     /// How it went.
-    enum Outcome: Hashable {
+    package enum Outcome: Hashable {
         /// It has ended with this status; the beginning of what it wrote.
         case ended(Int32, output: String)
         /// It was killed, by us after the limit or by somebody else.
@@ -15,7 +15,7 @@ enum BoundedCommand {
 
     /// Runs `words[0]`, looked for in the folders of the system, with the others as its arguments, and waits for it. Its standard output and
     /// error are kept, up to 64 KB. The corresponding C functions are `posix_spawnp` and `waitpid`.
-    static func run(_ words: [String], limit: MediaTime) -> Outcome {
+    package static func run(_ words: [String], limit: MediaTime) -> Outcome {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return .refused(errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

@@ -15,13 +15,13 @@ struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Check the box, and say what is wrong with it and what to type.",
-        usage: "kiosk doctor [<options>] [--fix] [--json]",
+        usage: "kiosk doctor [<options>] [--fix] [--json] [--report <file> [<clip> ...]]",
         discussion: """
             Looks at permissions, displays, who else has them, console blanking, the kernel's command line, the service, sound, decoders, the \
-            clock, storage and temperature. It changes nothing and disturbs no player; each check takes three seconds at most. Who is not root \
-            does not see what other users' programs hold. As root it reads /etc/kiosk/kiosk.conf, or the file named with --config, and opens no \
+            clock, storage and temperature. It changes nothing and disturbs no player; each check takes three seconds at most. Run it as root to see \
+            what other users' programs hold. As root it reads /etc/kiosk/kiosk.conf, or the file named with --config, and opens no \
             clip: it measures how fast bytes come. The exit status is 0 when there is no error (warnings are none), 1 when there is \
-            one, 64 when the command line is wrong.
+            one, 64 when the command line is wrong, or --fix is not root's.
             """)
 
     @OptionGroup var settings: Settings
@@ -36,12 +36,27 @@ struct DoctorCommand: ParsableCommand {
     @Flag(help: "Print one line of JSON.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Write all of this, the devices, a minute of the player's figures and the kernel's log into a new file, to send with an issue.",
+            discussion: "Names, addresses, titles and paths are taken out. As root there is more in it.", valueName: "file"))
+    var report: String?
+
+    @Argument(
+        help: ArgumentHelp(
+            "With --report: videos to try the display and the decoders with, as kiosk devices --test does.", valueName: "clip"),
+        completion: .file())
+    var clips: [String] = []
+
     func validate() throws {
+        if report == nil, !clips.isEmpty { throw ValidationError("clips are for --report") }
+        if report != nil, fix || json { throw ValidationError("--report goes with neither --fix nor --json") }
         if fix, geteuid() != 0 { throw ValidationError("--fix is for root: sudo kiosk doctor --fix") }
     }
 
     func run() throws {
         startLog(.critical)
+        if let report { return try writeReport(to: report) }
         let (question, mistakes) = question()
         var findings = mistakes + BoxCheck.diagnose(.read(question: question))
         var deeds: [Repair.Deed] = []
@@ -52,6 +67,23 @@ struct DoctorCommand: ParsableCommand {
         }
         if json { Swift.print(line(findings, deeds)) } else { show(findings, deeds) }
         if findings.contains(where: { $0.severity == .error }) { throw ExitCode(1) }
+    }
+
+    private func writeReport(to path: String) throws {
+        // Nobody else reads it before its owner has.
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        if descriptor < 0 {
+            let error = SystemError()
+            throw ValidationError(
+                "\(path) cannot be written: \(error.code == EEXIST ? "it is there already; name another file" : "\(error)")")
+        }
+        let file = Descriptor(descriptor)
+        let items = (try? settings.load(orDefaults: true))?.expandPlaylist(limit: .seconds(3)).items ?? []
+        let text = BoxReport(clips: clips, config: settings.config, sources: items).text { printError("kiosk \($0) …") }
+        guard Array(text.utf8).withUnsafeBytes({ file.write($0) }) else {
+            throw ValidationError("\(path) cannot be written: \(SystemError())")
+        }
+        print("\(path.printable): read it, then send it with your issue")
     }
 
     /// What kiosk.conf says of the box; a finding where it cannot be used.

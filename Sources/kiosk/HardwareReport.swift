@@ -14,8 +14,10 @@ struct HardwareReport {
     /// The only decoder to be tried; nil is all of them.
     let device: String?
 
-    /// The machine: what else a reader has to know of it.
-    func printMachine() {
+    /// The machine: its model, the system, the kernel, FFmpeg.
+    func printMachine() { print("Machine\n\(Self.machine)\n") }
+
+    static var machine: String {
         var name = utsname()
         uname(&name)
         let release = withUnsafeBytes(of: &name.release) { $0.text }
@@ -25,8 +27,7 @@ struct HardwareReport {
         let systems = SmallFile.text("/etc/os-release")?.split(separator: "\n").compactMap { line in
             line.hasPrefix("PRETTY_NAME=") ? String(line.dropFirst(12).filter { $0 != "\"" }) : nil
         }
-        print("Machine\n  \(model.printable), \(machine)")
-        print("  \(systems?.first ?? "unknown system"), Linux \(release), FFmpeg \(ffmpegVersion)\n")
+        return "  \(model.printable), \(machine)\n  \(systems?.first ?? "unknown system"), Linux \(release), FFmpeg \(ffmpegVersion)"
     }
 
     /// Shows test pictures by every way, half a minute to a minute; false where there is no display.
