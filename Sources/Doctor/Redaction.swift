@@ -1,3 +1,4 @@
+import Glibc
 import KioskPlatform
 
 /// Takes out of a text what says whose box it is about: names, addresses, titles, paths, serial numbers. A pure value.
@@ -18,7 +19,12 @@ package struct Redaction: Sendable {
     /// The text without them.
     package func applied(to text: String) -> String {
         var text = text
-        for name in names { text = Self.replacing(name, in: text) }
+        // A playlist has thousands of names, of which few are in the text.
+        var searched = Self.searchable(text)
+        for name in names where strstr(searched, name.lowercased()) != nil {
+            text = Self.replacing(name, in: text)
+            searched = Self.searchable(text)
+        }
         text = text.replacing(/[A-Za-z][A-Za-z0-9+.\-]*:\/\/[^\s"'“”]+/, with: "URL")
         text = text.replacing(/[^\s@<>"]+@[^\s@<>"]+\.[A-Za-z]{2,}/, with: "MAIL")
         text = text.replacing(/\b[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\b/, with: "UUID")
@@ -33,6 +39,11 @@ package struct Redaction: Sendable {
             return "PATH" + (ending.count < 6 && path.contains(".") ? ".\(ending)" : "")
         }
         return text.printableLines
+    }
+
+    /// In small letters, as a text of C, which a zero would end.
+    private static func searchable(_ text: String) -> [CChar] {
+        text.lowercased().utf8.map { $0 == 0 ? CChar(UInt8(ascii: " ")) : CChar(bitPattern: $0) } + [0]
     }
 
     /// A name that is no part of a longer word, in capitals or not.

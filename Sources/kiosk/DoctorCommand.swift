@@ -71,18 +71,10 @@ struct DoctorCommand: ParsableCommand {
 
     private func writeReport(to path: String) throws {
         // Nobody else reads it before its owner has.
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        if descriptor < 0 {
-            let error = SystemError()
-            throw ValidationError(
-                "\(path) cannot be written: \(error.code == EEXIST ? "it is there already; name another file" : "\(error)")")
-        }
-        let file = Descriptor(descriptor)
+        let file = try NewFile(path, mode: 0o600)
         let items = (try? settings.load(orDefaults: true))?.expandPlaylist(limit: .seconds(3)).items ?? []
         let text = BoxReport(clips: clips, config: settings.config, sources: items).text { printError("kiosk \($0) …") }
-        guard Array(text.utf8).withUnsafeBytes({ file.write($0) }) else {
-            throw ValidationError("\(path) cannot be written: \(SystemError())")
-        }
+        try file.write(text)
         print("\(path.printable): read it, then send it with your issue")
     }
 

@@ -21,4 +21,11 @@ import Testing
         ("/etc/kiosk/kiosk.conf line 3", "/etc/kiosk/kiosk.conf line 3"), ("a\u{1b}[31mb", "a\u{fffd}[31mb"), ("", ""),
     ])
     func whatGoes(text: String, redacted: String) { #expect(redaction.applied(to: text) == redacted) }
+
+    /// A playlist of thousands, in a log of some hundred KB.
+    @Test func manyNames() {
+        let names = (0..<6000).map { "holiday-\($0).mp4" }
+        let log = String(repeating: "[ 1.000000] drm: a line of the kernel's log that has no name in it\n", count: 4000)
+        #expect(Redaction(names: names).applied(to: log + "plays HOLIDAY-17.mp4 now") == log + "plays NAME now")
+    }
 }

@@ -29,7 +29,11 @@ import Testing
         for heading in ["== Machine", "== Doctor", "== Player", "== Devices", "== Kernel", "No player answers.", "Displays", "Sound"] {
             #expect(text.contains(heading), "\(heading)")
         }
-        for secret in ["wedding", "Ann says", folder.path, ProcessInfo.processInfo.hostName] {
+        // A host may have a name that says nothing of anybody, and that is in every report.
+        let host = ProcessInfo.processInfo.hostName
+        let saysNothing = ["kiosk", "localhost", "video", "audio", "render", "input", "root", "raspberrypi", "debian"].contains(
+            host.lowercased())
+        for secret in ["wedding", "Ann says", folder.path] + (saysNothing || host.count < 3 ? [] : [host]) {
             #expect(!text.localizedCaseInsensitiveContains(secret), "\(secret)")
         }
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int

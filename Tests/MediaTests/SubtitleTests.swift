@@ -29,6 +29,11 @@ import Testing
         #expect(track.isForced == isForced && track.isForHardOfHearing == isForHardOfHearing)
     }
 
+    /// What comes along from a stick is what is read beside a clip.
+    @Test func endings() {
+        for ending in FileExtensions.subtitles { #expect(SubtitleFile.track(of: "clip.\(ending)", stem: "clip") != nil, "\(ending)") }
+    }
+
     /// What only looks like one: another clip's, another kind, a word that means nothing.
     @Test(arguments: [
         "clip2.srt", "clip.txt", "clip.mp4", "clip", "clip.", "clip..srt", "clip.part one.srt", "other.srt", "clip.de.fr.srt",

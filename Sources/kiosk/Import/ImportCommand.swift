@@ -42,7 +42,7 @@ struct ImportCommand: ParsableCommand {
         draft.finish()
         let text = draft.text(from: file == "-" ? "standard input" : file.split(separator: "/").last.map(String.init) ?? file)
         guard let output else { return Swift.print(text, terminator: "") }
-        try Self.write(text, to: output)
+        try NewFile(output, mode: 0o644).write(text)
     }
 
     /// Reads settings; false where the text has none.
@@ -59,23 +59,5 @@ struct ImportCommand: ParsableCommand {
             return false
         }
         return true
-    }
-
-    /// A file that is there stays as it is.
-    private static func write(_ text: String, to path: String) throws {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o644)
-        if descriptor < 0 {
-            let error = SystemError()
-            throw ValidationError(
-                "\(path) cannot be written: \(error.code == EEXIST ? "it is there already; name another file" : "\(error)")")
-        }
-        defer { close(descriptor) }
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            if count <= 0 { throw ValidationError("\(path) cannot be written: \(SystemError())") }
-            rest = rest.dropFirst(count)
-        }
     }
 }

@@ -1,0 +1,28 @@
+import ArgumentParser
+import Glibc
+import KioskPlatform
+
+/// A file that a command writes for a person: one that is there already stays as it is.
+struct NewFile: ~Copyable {
+    private let file: Descriptor
+    private let path: String
+
+    /// Creates it.
+    ///
+    /// - Throws: ValidationError, where it cannot be created.
+    init(_ path: String, mode: mode_t) throws {
+        guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL, mode: mode) else {
+            let error = SystemError()
+            throw ValidationError(
+                "\(path) cannot be written: \(error.code == EEXIST ? "it is there already; name another file" : "\(error)")")
+        }
+        self.file = file
+        self.path = path
+    }
+
+    func write(_ text: String) throws {
+        guard Array(text.utf8).withUnsafeBytes({ file.write($0) }) else {
+            throw ValidationError("\(path) cannot be written: \(SystemError())")
+        }
+    }
+}
