@@ -52,6 +52,7 @@ package final class SubtitleFeed: Sendable {
         Thread("listed") { [self] in run(fetcher) }.detach()
     }
 
+    /// Nothing is delivered any more once this returns.
     package func stop() {
         interruption.cancel()
         state.signal { $0.isStopping = true }
@@ -200,7 +201,8 @@ package final class SubtitleFeed: Sendable {
         state.signal { state in
             change(&state)
             state.isLate = false
-            guard let place = state.place else { return }
+            // Another track may be drawn by now.
+            guard !state.isStopping, let place = state.place else { return }
             let cues = state.subtitles.due(at: place)
             if cues.isEmpty { return }
             var news = News(cues: cues)
