@@ -1,17 +1,20 @@
 // Memory that a reader's pictures lie in, and that its player sees, too. The player makes it and maps it read-only; the reader gives it to its allocator, so that libavcodec and
 // libavformat draw where the player looks, wherever they allocate, and no picture is copied. Which parts of it are taken stands beside it, in memory of the reader's alone.
 //
-// It is found first-fit in whole pages. A reader has some hundred blocks at most: what is smaller is ordinary memory.
+// It is found first-fit in whole units. A unit is no page: the kernel's pages have 4, 16 or 64 KiB (a Raspberry Pi 5 has 16), and several blocks may lie in one. Only madvise(2) is
+// asked for pages, and for whole ones. A reader has some hundred blocks at most: what is smaller is ordinary memory.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "cplatform.h"
 
-enum { UNIT = 4096, MOST_BLOCKS = 4096, POPULATE_WRITE = 23 };
+// A unit has 4 KiB: no page is smaller, and each is a multiple of it.
+enum { UNIT = 4 << 10, MOST_BLOCKS = 4096, POPULATE_WRITE = 23 };
 
 // In the order of their places, without gaps.
 struct block {
@@ -22,7 +25,9 @@ struct block {
 static struct {
     unsigned char *base;
     size_t size;
-    // Up to where its pages have been found.
+    // Bytes of a page of this kernel.
+    size_t page;
+    // Up to where its pages have been found: the beginning of one.
     size_t touched;
     size_t count;
     struct block blocks[MOST_BLOCKS];
@@ -30,7 +35,8 @@ static struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 bool kiosk_arena_attach(void *base, size_t size) {
-    if (arena.base || (uintptr_t)base % UNIT != 0 || size / UNIT == 0 || size / UNIT > UINT32_MAX) return false;
+    arena.page = (size_t)sysconf(_SC_PAGESIZE);
+    if (arena.base || (uintptr_t)base % arena.page != 0 || size / UNIT == 0 || size / UNIT > UINT32_MAX) return false;
     arena.blocks[0] = (struct block){(uint32_t)(size / UNIT), false};
     arena.count = 1;
     arena.size = size / UNIT * UNIT;
@@ -75,11 +81,11 @@ void *kiosk_arena_take(size_t alignment, size_t size) {
         found = arena.base + place;
         size_t end = place + (size_t)units * UNIT;
         if (end > arena.touched) {
-            size_t begin = place > arena.touched ? place : arena.touched;
+            size_t begin = place > arena.touched ? place - place % arena.page : arena.touched;
             int saved = errno;
             (void)madvise(arena.base + begin, end - begin, POPULATE_WRITE);
             errno = saved;
-            arena.touched = end;
+            arena.touched = (end + arena.page - 1) / arena.page * arena.page;
         }
         break;
     }

@@ -59,7 +59,11 @@ void kiosk_populate_without_files(void *base, size_t count) {
     }
 }
 
-void kiosk_populate_read(const void *base, size_t count) { (void)madvise((void *)base, count, POPULATE_READ); }
+void kiosk_populate_read(const void *place, size_t count) {
+    // From the beginning of a page on, or the kernel refuses; to the end of the last one it goes by itself.
+    size_t before = (uintptr_t)place % (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)madvise((char *)(uintptr_t)place - before, before + count, POPULATE_READ);
+}
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)

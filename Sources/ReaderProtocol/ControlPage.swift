@@ -45,7 +45,7 @@ package struct ControlLayout: Hashable, Sendable {
         if self.byteCount != byteCount { return nil }
     }
 
-    /// Bytes in all: whole pages.
+    /// Bytes in all. Both sides map them from the first on, so no place in them has to be the beginning of a page.
     package var byteCount: Int { Self.sound + Self.soundFrames * channelCount * MemoryLayout<Float>.size }
 }
 

@@ -13,6 +13,7 @@ import Synchronization
 
     /// Readers with devices at a time. Others do without.
     package static let mostReaders = 32
+    /// More than all words; the kernel makes a whole page of it, however large its pages are.
     private static let byteCount = 4096
     /// Behind it, one for each reader.
     private static let releases = 0, uses = 16

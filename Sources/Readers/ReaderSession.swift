@@ -241,6 +241,7 @@ final class SharedResults: @unchecked Sendable {
 
     /// Memory for so many bytes; nil with `errno`. The corresponding C functions are `memfd_create` and `mmap`.
     init?(capacity: Int) {
+        // A mapping has to have something in it; the kernel makes whole pages of that.
         let count = max(capacity, 4096)
         guard let file = Descriptor(adopting: kiosk_shared_file("kiosk-results", count)) else { return nil }
         guard let base = mmap(nil, count, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.raw, 0), base != MAP_FAILED else { return nil }
@@ -255,9 +256,8 @@ final class SharedResults: @unchecked Sendable {
     func find(_ range: Range<Int>) {
         let known = found.load(ordering: .relaxed)
         guard range.upperBound > known, let base = bytes.baseAddress else { return }
-        let range = range.clamped(to: known & ~4095..<bytes.count)
-        let begin = range.lowerBound & ~4095
-        kiosk_populate_read(base + begin, range.upperBound - begin)
+        let range = range.clamped(to: known..<bytes.count)
+        kiosk_populate_read(base + range.lowerBound, range.count)
         found.max(range.upperBound, ordering: .relaxed)
     }
 }

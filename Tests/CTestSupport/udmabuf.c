@@ -7,6 +7,9 @@
 #include <unistd.h>
 
 int test_udmabuf(size_t size) {
+    // The kernel wants whole pages.
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size = (size + page - 1) / page * page;
     int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), memory = memfd_create("surface", MFD_ALLOW_SEALING | MFD_CLOEXEC), result = -1;
     if (device >= 0 && memory >= 0 && !ftruncate(memory, (off_t)size) && !fcntl(memory, F_ADD_SEALS, F_SEAL_SHRINK)) {
         struct udmabuf_create create = {.memfd = (unsigned)memory, .flags = UDMABUF_FLAGS_CLOEXEC, .size = size};

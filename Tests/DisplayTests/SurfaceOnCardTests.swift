@@ -20,7 +20,7 @@ struct SurfaceOnCardTests {
 
         init() throws {
             let size = 1280 * 1080
-            fd = test_udmabuf((size + 4095) & ~4095)
+            fd = test_udmabuf(size)
             guard fd >= 0, let base = mmap(nil, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), base != MAP_FAILED else {
                 throw OverlayOnCardTests.Unexpected()
             }

@@ -316,7 +316,8 @@ static int request(struct device *d, struct v4l2_requestbuffers *r) {
     for (unsigned i = 0; i < r->count; i++) {
         struct buffer *b = &q->buffers[i];
         b->offset = d->end;
-        d->end += (q->length + 4095) & ~4095u;
+        unsigned page = (unsigned)sysconf(_SC_PAGESIZE);
+        d->end += (q->length + page - 1) / page * page;
         if (ftruncate(d->fd, d->end)) return -1;
         b->memory = mmap(NULL, q->length, PROT_READ | PROT_WRITE, MAP_SHARED, d->fd, b->offset);
         if (b->memory == MAP_FAILED) return -1;

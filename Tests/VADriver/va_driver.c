@@ -273,7 +273,8 @@ static VAStatus query_surface(VADriverContextP driver, VAConfigID id, VASurfaceA
 
 static int allocate(struct surface *s, unsigned width, unsigned height) {
     *s = (struct surface){.width = width, .height = height, .pitch = (width + 63) & ~63u, .rows = (height + 31) & ~31u};
-    s->size = ((size_t)s->pitch * s->rows * 3 / 2 + 4095) & ~(size_t)4095;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    s->size = ((size_t)s->pitch * s->rows * 3 / 2 + page - 1) / page * page;
     s->fd = memfd_create("va_driver", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (s->fd < 0 || ftruncate(s->fd, (off_t)s->size) || fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK)) return -1;
     s->memory = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);

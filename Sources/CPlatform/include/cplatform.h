@@ -44,8 +44,8 @@ bool kiosk_is_sanitized(void);
 void kiosk_populate(void *_Nonnull base, size_t count);
 /// The same where no file may be opened: what is in memory of devices is then random.
 void kiosk_populate_without_files(void *_Nonnull base, size_t count);
-/// Finds the pages of memory that is to be read, and that somebody else has written; nothing before Linux 5.14. `base` is the beginning of a page.
-void kiosk_populate_read(const void *_Nonnull base, size_t count);
+/// Finds the pages of memory that is to be read, and that somebody else has written; nothing before Linux 5.14. `place` may be anywhere in a page.
+void kiosk_populate_read(const void *_Nonnull place, size_t count);
 
 /// Has large blocks be taken from `size` bytes at `base` from now on, and makes them the memory of the functions below; once in a process, before it has a second thread. False
 /// where there is one already, or `base` is no page. arena.c explains it.

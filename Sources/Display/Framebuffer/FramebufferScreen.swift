@@ -15,7 +15,7 @@ struct FramebufferDevice: ~Copyable {
     let pages: Int
     let base: UnsafeMutableRawPointer
     private let descriptor: Descriptor
-    private let mappedBytes: Int
+    private let mapped: UnsafeMutableRawBufferPointer
     private var information: fb_var_screeninfo
 
     /// Opens and maps the device; `enlarging` makes room for panning where the driver has the memory.
@@ -33,7 +33,10 @@ struct FramebufferDevice: ~Copyable {
         guard width > 0, height > 0, stride >= width * format.bytesPerPixel, bytes >= stride * height else {
             throw DeviceError("use \(path), which describes no picture", code: EINVAL)
         }
-        guard let base = mmap(nil, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.raw, 0), base != MAP_FAILED else {
+        // The kernel maps whole pages, and the memory may begin in the middle of the first: firmware may align it to 4 KiB, and pages can have 16
+        // or 64.
+        let margin = Int(fixed.smem_start % UInt(getpagesize()))
+        guard let start = mmap(nil, margin + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.raw, 0), start != MAP_FAILED else {
             throw DeviceError("map \(path)")
         }
         if enlarging, fixed.ypanstep > 0, bytes / stride >= 2 * height, Int(screen.yres_virtual) < 2 * height {
@@ -45,11 +48,12 @@ struct FramebufferDevice: ~Copyable {
         }
         let pages = fixed.ypanstep > 0 ? max(min(Int(screen.yres_virtual), bytes / stride) / height, 1) : 1
         return FramebufferDevice(
-            path: path, width: width, height: height, refresh: refresh(screen), format: format, stride: stride, pages: pages, base: base,
-            descriptor: descriptor, mappedBytes: bytes, information: screen)
+            path: path, width: width, height: height, refresh: refresh(screen), format: format, stride: stride, pages: pages,
+            base: start + margin, descriptor: descriptor, mapped: UnsafeMutableRawBufferPointer(start: start, count: margin + bytes),
+            information: screen)
     }
 
-    deinit { munmap(base, mappedBytes) }
+    deinit { munmap(mapped.baseAddress, mapped.count) }
 
     /// First visible row.
     var offset: Int { Int(information.yoffset) }

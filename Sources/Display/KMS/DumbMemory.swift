@@ -30,7 +30,7 @@ struct DumbMemory: ~Copyable {
         }
         // A child would keep the card, and its master, alive.
         madvise(base, Int(size), MADV_DONTFORK)
-        // One call instead of a page fault for every 4 KiB, which would make the first frames late.
+        // One call instead of a page fault for every page, which would make the first frames late.
         kiosk_populate(base, Int(size))
         return DumbMemory(card: card, handle: GEMHandle(rawValue: handle), pitch: Int(pitch), base: base, byteCount: Int(size))
     }
