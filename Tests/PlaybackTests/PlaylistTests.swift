@@ -60,6 +60,30 @@ import Testing
         #expect(numbers(list) == [3, 0, 1, 2])
     }
 
+    /// A stick is pulled out and put in again: the file that is played by its name already, and is found then, is no other item, which would follow itself.
+    @Test func aMissingFileThatHasComeStaysTheItem() {
+        func items(_ version: FileVersion?) -> [PlaylistItem] {
+            ["/a", "/b"].map { source in
+                var item = PlaylistItem(source: source)
+                item.version = source == "/b" ? version : nil
+                return item
+            }
+        }
+        let first = FileVersion(device: 1, inode: 2, size: 3, modified: 4), second = FileVersion(device: 1, inode: 3, size: 3, modified: 5)
+        var cursor = PlaylistCursor(items(first), loop: .playlist)
+        let isChosen = cursor.list.select(.number(2), of: .audio, in: .init(1))
+        #expect(isChosen)
+        _ = cursor.list.replace(with: items(nil))
+        #expect(numbers(cursor.list) == [0, 2])
+        _ = cursor.list.replace(with: items(first))
+        #expect(numbers(cursor.list) == [0, 2] && cursor.list.items[1].entry.version == first)
+        #expect(cursor.following(.init(item: 2))?.item == 0)
+        #expect(cursor.list[.init(2)]?.audioTrack == .number(2))
+        // A file that is there and changes is another item, as before.
+        _ = cursor.list.replace(with: items(second))
+        #expect(numbers(cursor.list) == [0, 3])
+    }
+
     @Test func whatHasLeftIsNotRepeated() {
         let repeated = PlaylistItem(source: "/r", repeatCount: 5)
         for loop in [LoopMode.playlist, .item] {

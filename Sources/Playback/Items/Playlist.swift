@@ -98,7 +98,8 @@ struct Playlist: Hashable, Sendable {
     }
 
     /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list. How pictures are fitted
-    /// makes no entry another.
+    /// makes no entry another. A file that was missing and has come stays the item that was listed without it: that may be on the screen already, opened by
+    /// its name before the folder was looked into, and would be played twice in a row else. It takes over the tracks that were chosen of the file before.
     ///
     /// - Returns: the identities that mean nothing any more; nil where the lists are equal and nothing was done.
     mutating func replace(with entries: [PlaylistItem]) -> [QueueItem.ID]? {
@@ -112,7 +113,20 @@ struct Playlist: Hashable, Sendable {
         }
         var known: [PlaylistItem: [QueueItem.ID]] = [:]
         for id in leavers + items.reversed().map(\.id) { known[key(entry(id)!), default: []].append(id) }
-        return set(entries.map { entry in QueueItem(id: known[key(entry)]?.popLast() ?? newID(), entry) })
+        return set(
+            entries.map { entry in
+                let key = key(entry)
+                guard key.version != nil else { return QueueItem(id: known[key]?.popLast() ?? newID(), entry) }
+                var missing = key
+                missing.version = nil
+                let former = known[key]?.popLast()
+                guard former.map({ places[$0] == nil }) ?? true, let listed = known[missing]?.last, places[listed] != nil else {
+                    return QueueItem(id: former ?? newID(), entry)
+                }
+                known[missing]?.removeLast()
+                selections[listed] = selections[listed] ?? former.flatMap { selections[$0] }
+                return QueueItem(id: listed, entry)
+            })
     }
 
     /// Replaces the list by items in any order: those that are on it, or have been not long ago, keep their identity and take over what
