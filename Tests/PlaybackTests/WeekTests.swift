@@ -1,3 +1,4 @@
+import Glibc
 import KioskPlatform
 import TestSupport
 import Testing
@@ -51,7 +52,12 @@ private struct LongRun {
         var quietFrom = 3.0  // the card's clock has to settle once
         let vblanks = Int(days * 86_400 / period)
         scheduler.flipped(at: host(vblank))
-        for _ in 0..<vblanks {
+        for turn in 0..<vblanks {
+            // The runner takes a test for hanging that says nothing for long
+            if turn % max(1, vblanks / 50) == 0 {
+                print("\(Int(now / 3600)) hours of \(Int(24 * days))")
+                fflush(nil)
+            }
             let next = vblank + period
             let instant = vblank + 0.25 * period
             let rate = 1 + (card + warmth * triangle(instant / 86_400)) * 1e-6

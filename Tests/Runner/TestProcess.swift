@@ -3,13 +3,16 @@ import Glibc
 import Synchronization
 
 /// One process of the test program: begun with the tests that it is to run, watched through Swift Testing's event stream, and ended when nothing
-/// has been heard of it for too long. What it writes goes into a file.
+/// has been heard of it for too long. What it writes goes into a file, and counts as heard, too, for ``mostPatience`` times as long: a test may take an hour, if
+/// it says every few minutes how far it is.
 struct TestProcess {
     var program: String, tests: [String], environment: [String: String]
     /// What it needs of files: its events come through a FIFO there, and it writes into `output`.
     var folder: String, output: String
     /// How long one test may say nothing.
     var patience: Duration
+
+    private static let mostPatience = 12
 
     private static let running = Mutex(Set<pid_t>())
 
@@ -68,13 +71,16 @@ struct TestProcess {
         Self.running.withLock { _ = $0.insert(process) }
         defer { Self.running.withLock { _ = $0.remove(process) } }
         var (value, unread) = (TestEvents(), Data())
-        var heard = ContinuousClock.now
+        var (event, heard) = (ContinuousClock.now, ContinuousClock.now)
+        var written = Self.size(of: output)
         var status: Int32?
         while true {
             var waited = pollfd(fd: events, events: Int16(POLLIN), revents: 0)
             poll(&waited, 1, status == nil ? (value.isComplete ? 2 : 100) : 0)
             let spent = Self.spent(by: process)
-            if read(events, into: &unread) { heard = .now }
+            if read(events, into: &unread) { (event, heard) = (.now, .now) }
+            let size = Self.size(of: output)
+            if size != written { (written, heard) = (size, .now) }
             while let end = unread.firstIndex(of: UInt8(ascii: "\n")) {
                 value.take(unread[unread.startIndex..<end], at: spent)
                 unread.removeSubrange(unread.startIndex...end)
@@ -83,7 +89,7 @@ struct TestProcess {
                 if status != 0 { value.processEnded(Self.description(status), at: spent) }
                 return value
             }
-            if ContinuousClock.now - heard > patience {
+            if ContinuousClock.now - heard > patience || ContinuousClock.now - event > patience * Self.mostPatience {
                 Self.end(process)
                 waitpid(process, nil, 0)
                 value.processEnded("nothing was heard of it for \(patience): it hangs", at: spent)
@@ -92,6 +98,10 @@ struct TestProcess {
             var ended: Int32 = 0
             if waitpid(process, &ended, WNOHANG) == process { status = ended }
         }
+    }
+
+    private static func size(of path: String) -> Int {
+        (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int ?? 0
     }
 
     /// In a group of its own, so that what it has started ends with it.
