@@ -16,8 +16,8 @@ SOURCES := Sources Tests Examples Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test test-all unit library docs documentation bed-test stream-test machine-test bed kernel package sanitize sanitize-address \
-	sanitize-thread fuzz fresh stress bench lint format setup prepare demo manual install uninstall deb clean help build-tests runner proofs proofs-unit proofs-bed \
+.PHONY: build run test test-all unit library docs documentation site bed-test stream-test machine-test bed kernel package sanitize sanitize-address \
+	sanitize-thread fuzz arm64 fresh stress bench lint format setup prepare demo manual install uninstall deb release clean help build-tests runner proofs proofs-unit proofs-bed \
 	proofs-machine proofs-streams
 .DELETE_ON_ERROR:
 # Parts follow one another in the order in which they are named
@@ -68,6 +68,11 @@ library: build demo
 docs: build-tests documentation
 documentation:
 	SWIFT='$(SWIFT)' Tools/documentation .build/documentation
+
+# README, docs and kiosk.conf as a website, by mkdocs, into .build/site; with the libraries' documentation if make docs has made it
+site:
+	@Tools/setup mkdocs:-mkdocs mkdocs-material:/usr/share/doc/mkdocs-material/copyright
+	Tools/site
 
 bed-test: build library build-tests kernel proofs-bed
 
@@ -164,6 +169,12 @@ setup:
 prepare: setup demo
 	@Tools/setup shellcheck:-shellcheck lintian:-lintian python3:-python3 libqrencode4:libqrencode.so.4 libass9:libass.so.9
 
+# C on an emulated arm64, with the pages of 16 KiB that a Raspberry Pi 5 has: docs/testing.md
+arm64: setup
+	@Tools/setup gcc:-gcc g++-aarch64-linux-gnu:-aarch64-linux-gnu-g++ gcc-aarch64-linux-gnu:-aarch64-linux-gnu-gcc \
+		qemu-user-static:-qemu-aarch64-static qemu-system-arm:-qemu-system-aarch64 cpio:-cpio
+	SWIFT='$(SWIFT)' Tests/arm64 || [ $$? = 69 ]
+
 # FRESH='-s trixie' for another Debian
 fresh:
 	Tests/fresh $(FRESH)
@@ -233,6 +244,10 @@ deb: build demo manual
 	$(if $(filter lean,$(FFMPEG)),deploy/lean-ffmpeg .build/deb)
 	deploy/deb .build/deb .build
 
+# .build/release-VERSION, of a clean checkout of the tag vVERSION; KEY=FINGERPRINT signs it, ADD=FOLDER takes packages of other machines in: docs/releasing.md
+release:
+	@deploy/release $(addprefix --add ,$(ADD)) '$(VERSION)'
+
 clean:
 	rm -rf .build demo
 
@@ -241,12 +256,15 @@ help:
 	@echo 'make test       set up, build, and prove every promise: minutes        make unit bed-test machine-test library: parts of it'
 	@echo 'make test-all   all there is: real time, streams, sanitizers, damaged files, a fresh Debian; FROM=PHASE goes on from there'
 	@echo 'make library    the client and the examples of the libraries; make docs their documentation, in .build/documentation'
+	@echo 'make site       README, docs and kiosk.conf as a website, in .build/site'
 	@echo 'make sanitize   the unit tests under AddressSanitizer and ThreadSanitizer        make stress    beside busy loops'
+	@echo 'make arm64      compiles the C for arm64 and tries it on an emulated one, with pages of 4, 16 and 64 KiB'
 	@echo 'make fuzz       tries damaged files, lines for the control socket and hostile lists, under AddressSanitizer, 20000 of them; FILES= SEED='
 	@echo 'make bench      measures kiosk beside mpv, on the test bed; make bed builds that'
 	@echo 'make build      the release binary, .build/release/kiosk'
 	@echo 'make install    as root, after make build demo manual: binary, units, udev rule, user, completions; PREFIX=/usr/local DESTDIR='
 	@echo 'make uninstall  all of that away again, but for /etc/kiosk and the user'
 	@echo 'make deb        a Debian package of it all, in .build; FFMPEG=lean gives it an FFmpeg of its own, which starts sooner'
+	@echo 'make release    VERSION=1.0.0: packages for Debian 12 and 13, sources and a repository for apt, of the tag v1.0.0; KEY=FINGERPRINT signs them'
 	@echo 'make format     formats the Swift sources        make lint    says what that would change, and what shellcheck finds'
 	@echo 'make demo       draws the clips of kiosk.conf    make clean   removes .build and demo'

@@ -40,7 +40,7 @@ extension AudioError: CustomStringConvertible {
         case .cannotOpen(let device, EACCES, _), .cannotOpen(let device, EPERM, _):
             "no permission to open \(device); add the user to the group audio"
         case .cannotOpen(let device, ENOENT, _), .cannotOpen(let device, ENODEV, _), .cannotOpen(let device, ENXIO, _):
-            "there is no device \(device); `kiosk devices` lists those there are"
+            "there is no device \(device); `kiosk devices` lists the devices"
         case .cannotOpen(let device, let error, _):
             "cannot open \(device): \(reason(error))"
         case .cannotConfigure(let device, let step, let error):

@@ -145,7 +145,7 @@ package final class AssetCache: Sendable {
         withExtendedLifetime(lock) {
             scan()
             if Transfer.isAvailable { return fetch(wanted) }
-            tell(.problem("nothing new is kept of what comes over the network: libcurl is not installed (apt install libcurl3-gnutls)"))
+            tell(.problem("the cache keeps no new files: libcurl is not installed (apt install libcurl3-gnutls)"))
             _ = state.wait { $0.isStopping ? true : nil }
         }
     }
@@ -166,7 +166,7 @@ package final class AssetCache: Sendable {
             if isNews {
                 tell(
                     .problem(
-                        "cache: another process uses \(folder): what comes over the network is played without it until that has ended; give each "
+                        "cache: another process uses \(folder): kiosk plays network files without the cache until that process ends; give each "
                             + "a folder of its own, [playback] cache-folder"))
             }
             if state.wait(until: .now + Self.lockInterval, { $0.isStopping ? true : nil }) == true { return nil }

@@ -82,7 +82,7 @@ final class CacheFetch {
         if verdict == nil {
             verdict = plan.verdict(head)
             if case .begin = verdict, ResponseHead.isStreamList(bytes) {
-                verdict = .refused("it is the list of a stream, which is not kept", isLasting: true)
+                verdict = .refused("it is the list of a stream, which the cache does not keep", isLasting: true)
             }
             guard begin(head) else { return false }
         }
@@ -216,7 +216,7 @@ final class CacheFetch {
             return state.problems[source] == nil || isLasting && state.problems[source] != reason
         }
         let consequence =
-            plan.kept != nil ? "what is kept of it is played" : hasAnswer ? "it is played over the network" : "it is not kept"
+            plan.kept != nil ? "kiosk plays the kept copy" : hasAnswer ? "kiosk plays it over the network" : "the cache does not keep it"
         if isNews { cache.tell(.problem("cache: \(source.string.withoutCredentials): \(reason); \(consequence)")) }
         return end(.failed(isLasting: isLasting))
     }

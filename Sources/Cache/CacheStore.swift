@@ -14,7 +14,7 @@ struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
         let advice =
             switch errno {
             case ENOSPC, EDQUOT: ": free some space, or make [playback] cache smaller"
-            case EROFS, EACCES, EPERM: ": let the user that kiosk runs as write there; what is kept is played nevertheless"
+            case EROFS, EACCES, EPERM: ": let the user that kiosk runs as write there; kiosk plays the kept files nevertheless"
             default: ""
             }
         return "cannot \(action) \(path): \(SystemError(errno))\(advice)"

@@ -59,7 +59,7 @@ struct Transfer {
             guard let location = outcome.head.location, let server else { return outcome }
             guard let next = server.redirected(to: location) else {
                 let there = HTTPAddress.resolve(location, against: server.url).withoutCredentials
-                return Outcome(head: ResponseHead(), problem: "the server redirects to \(there), which is not followed")
+                return Outcome(head: ResponseHead(), problem: "the server redirects to \(there), which kiosk does not follow")
             }
             address = next.url
         }

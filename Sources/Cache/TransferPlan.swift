@@ -96,7 +96,7 @@ struct TransferPlan: Hashable, Sendable {
             return .resume
         case 416: return .restart
         case 200:
-            if head.isStreamList { return .refused("it is the list of a stream, which is not kept", isLasting: true) }
+            if head.isStreamList { return .refused("it is the list of a stream, which the cache does not keep", isLasting: true) }
             guard let length = head.length else { return .refused("the server does not say how long it is", isLasting: true) }
             if length == 0 { return .refused("it is empty", isLasting: false) }
             if head.headers["content-encoding"].map({ $0.lowercased() != "identity" }) ?? false {

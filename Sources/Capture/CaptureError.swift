@@ -44,12 +44,12 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .noCamera: "there is no camera: plug one in; `kiosk devices` lists what there is"
+        case .noCamera: "there is no camera: plug one in; `kiosk devices` lists the cameras"
         case .noSuchCamera(let name, let available): "there is no camera \(name); there are \(available.joined(separator: ", "))"
         case .notACamera(let path, let available):
             "\(path) is not a camera"
                 + (available.isEmpty
-                    ? ": plug one in; `kiosk devices` lists what there is" : "; there are \(available.joined(separator: ", "))")
+                    ? ": plug one in; `kiosk devices` lists the cameras" : "; there are \(available.joined(separator: ", "))")
         case .cannotOpenCamera(let path, EACCES, _), .cannotOpenCamera(let path, EPERM, _):
             "no permission to open \(path): add the user to the group video"
         case .cannotOpenCamera(let path, EBUSY, let holders):
@@ -69,12 +69,12 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
             "\(name) is in use by \(holder ?? "another process"): end it, or choose another microphone"
         case .cannotOpenMicrophone(let name, ENOENT, _), .cannotOpenMicrophone(let name, ENODEV, _),
             .cannotOpenMicrophone(let name, ENXIO, _):
-            "there is no microphone \(name); `kiosk devices` lists those there are"
+            "there is no microphone \(name); `kiosk devices` lists the microphones"
         case .cannotOpenMicrophone(let name, let error, _): "cannot open \(name): \(Self.text(error))"
         case .cannotConfigureMicrophone(let name, let step, let error): "\(name) refuses \(step): \(Self.text(error))"
         case .noSpace(let path, let needed, let free):
-            "\(path): about \(needed) would be needed and \(free) are free on its disk: "
-                + "delete what is not needed there, record for a shorter time, or write to another disk"
+            "\(path): the film needs about \(needed), and its disk has \(free) free: "
+                + "delete files there, record for a shorter time, or write to another disk"
         case .diskFull(let path): "\(path): its disk is full; the recording ends here"
         case .outputExists(let path): "\(path): is there already: name another file, or replace it with --force"
         case .film(let error): error.description

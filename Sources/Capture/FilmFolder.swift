@@ -126,10 +126,10 @@ package struct FilmFolder: Sendable {
     private func throwAway(_ names: [String]) {
         for name in names {
             if unlink("\(path)/\(name)") == 0 {
-                log.notice("\(path)/\(name): thrown away by [record] keep-number, keep-age or keep-space")
+                log.notice("\(path)/\(name): discarded by [record] keep-number, keep-age or keep-space")
             } else {
                 let error = SystemError()
-                log.warning("\(path)/\(name) could not be thrown away: \(error)")
+                log.warning("\(path)/\(name) could not be discarded: \(error)")
             }
         }
         if !names.isEmpty { syncFolder(of: "\(path)/") }

@@ -64,7 +64,7 @@ struct Recorder: ~Copyable {
         recording?.note(Self.silence(error))
     }
 
-    private static func silence(_ error: CaptureError) -> String { "there is silence from where the microphone was lost: \(error)" }
+    private static func silence(_ error: CaptureError) -> String { "the film is silent from the loss of the microphone on: \(error)" }
 
     /// The camera has gone; the film ends.
     mutating func fail(_ error: CaptureError) {

@@ -72,9 +72,9 @@ package struct AnswerMember: Sendable {
     package let text: String
 
     static let place = [
-        AnswerMember(name: "item", text: "what is on the screen: `id`, `place`, `title` and `source`; null where nothing is"),
-        AnswerMember(name: "time", text: "seconds of it"),
-        AnswerMember(name: "shown", text: "false where there is no display to show it"),
+        AnswerMember(name: "item", text: "the item on the screen: `id`, `place`, `title` and `source`; null if there is none"),
+        AnswerMember(name: "time", text: "the position in the item, in seconds"),
+        AnswerMember(name: "shown", text: "false if there is no display"),
     ]
 }
 

@@ -74,11 +74,11 @@ package struct CommandTable: Sendable {
     private mutating func addPlaying() {
         enum Afterwards: String, CaseIterable { case resume, next }
         add(
-            "play", "Plays on; or goes to an item and plays it; or plays a source that need not be on the playlist.",
+            "play", "Continue playback; or go to an item and play it; or play a source that need not be on the playlist.",
             .optional("item", .item, "The item to go to.", .place),
             .optional("source", .text, "A file (an absolute path) or a URL to play now, instead of an item."),
             .optional(
-                "then", .word(Afterwards.allCases), "After the source: where the player was (the default), or the item after that."),
+                "then", .word(Afterwards.allCases), "After the source: back to the former position (the default), or on to the next item."),
             effect: "when it plays, with the first frame of the item on the screen", answer: .place,
             bound: [
                 .plain(.player(.play), keys: ["PLAY", "PLAYCD"]),
@@ -89,38 +89,39 @@ package struct CommandTable: Sendable {
             return item.map { .item($0, plays: true) } ?? .command(.player(.play))
         }
         add(
-            "pause", "Holds the picture and the sound.", .player(.pause), keys: ["PAUSE", "PAUSECD", "STOP", "STOPCD"],
+            "pause", "Hold the picture and the sound.", .player(.pause), keys: ["PAUSE", "PAUSECD", "STOP", "STOPCD"],
             effect: "when the picture stands", answer: .place)
         add(
-            "toggle", "Pauses when playing, plays when paused.", .player(.togglePlayback),
-            keys: ["SPACE", "PLAYPAUSE", "ENTER", "KPENTER", "OK", "SELECT"], gestures: [.tap], effect: "as of pause and play",
+            "toggle", "Pause if playing, play if paused.", .player(.togglePlayback),
+            keys: ["SPACE", "PLAYPAUSE", "ENTER", "KPENTER", "OK", "SELECT"], gestures: [.tap], effect: "like pause or play",
             answer: .place)
         add(
-            "seek", "Moves within the item.", .optional("to", .time, "The time in the item to go to.", .place),
-            .optional("by", .span, "How far to move from here.", .signed), oneOf: ["to", "by"], needs: .seekableItem, effect: Self.frame,
+            "seek", "Seek within the item.", .optional("to", .time, "The position to seek to.", .place),
+            .optional("by", .span, "The distance from the current position.", .signed), oneOf: ["to", "by"], needs: .seekableItem,
+            effect: Self.frame,
             orElse: "there is nothing to seek in", answer: .place,
             bound: [.argument("a time, as in \"seek 1:30\", or \"seek +30\" and \"seek -30\"", Self.seek)]
         ) { to, by in .command(.player(to.map(PlayerCommand.seekTo) ?? .seekBy(by ?? .zero))) }
         add(
-            "next", "Goes to the next item.", .player(.nextItem), keys: ["N", "PAGEDOWN", "NEXTSONG", "NEXT", "CHANNELUP"],
+            "next", "Go to the next item.", .player(.nextItem), keys: ["N", "PAGEDOWN", "NEXTSONG", "NEXT", "CHANNELUP"],
             effect: Self.firstFrame, orElse: "there is no next item: the playlist ends here", answer: .place)
         add(
-            "previous", "Goes to the item before.", .player(.previousItem),
-            keys: ["P", "PAGEUP", "PREVIOUSSONG", "PREVIOUS", "CHANNELDOWN"], effect: Self.firstFrame, orElse: "there is no item before",
+            "previous", "Go to the previous item.", .player(.previousItem),
+            keys: ["P", "PAGEUP", "PREVIOUSSONG", "PREVIOUS", "CHANNELDOWN"], effect: Self.firstFrame, orElse: "there is no previous item",
             answer: .place)
         add(
-            "item", "Goes to an item, playing or paused as it is.", Self.item, effect: Self.firstFrame, answer: .place,
+            "item", "Go to an item. Playback stays playing or paused.", Self.item, effect: Self.firstFrame, answer: .place,
             bound: [.number("the place of an item, 1 to 10000, as in \"item 3\"", in: 1...10_000, PlayerCommand.selectItem)]
         ) { .item($0, plays: false) }
         add(
-            "restart", "Begins the item again.", .player(.restartItem), keys: ["HOME", "RESTART"], effect: Self.firstFrame,
+            "restart", "Begin the item again.", .player(.restartItem), keys: ["HOME", "RESTART"], effect: Self.firstFrame,
             orElse: "there is nothing on the screen", answer: .place)
         add(
-            "restart-playlist", "Plays the playlist from its first item.", .player(.restartPlaylist), effect: Self.firstFrame,
+            "restart-playlist", "Play the playlist from its first item.", .player(.restartPlaylist), effect: Self.firstFrame,
             orElse: "the playlist is empty", answer: .place)
         add(
-            "go-on", "Goes on from an item that waits for a tap.", .player(.waitEnded), effect: Self.firstFrame,
-            orElse: "what is on the screen waits for no tap", answer: .place)
+            "go-on", "Go on from an item that waits for a tap.", .player(.waitEnded), effect: Self.firstFrame,
+            orElse: "the item on the screen waits for no tap", answer: .place)
     }
 
     /// A time, or a span with its sign.
@@ -137,36 +138,38 @@ package struct CommandTable: Sendable {
     private mutating func addSoundAndPicture() {
         let volume: CommandAnswer = ["volume": "0 to 100"]
         add(
-            "volume", "Sets or changes the loudness.", .optional("to", .integer(0...100), "The loudness, in hundredths.", .place),
-            .optional("by", .integer(-100...100), "How much louder; the result is clamped.", .signed), oneOf: ["to", "by"], answer: volume,
+            "volume", "Set or change the loudness.", .optional("to", .integer(0...100), "The loudness, in hundredths.", .place),
+            .optional("by", .integer(-100...100), "The change, in hundredths; kiosk clamps the result.", .signed), oneOf: ["to", "by"],
+            answer: volume,
             bound: [.number("a whole number from 0 to 100, as in \"volume 40\"", in: 0...100, PlayerCommand.setVolume)]
         ) { to, by in .command(.player(to.map(PlayerCommand.setVolume) ?? .changeVolume(by: by ?? 0))) }
         add(
-            "volume-up", "Makes it louder by 5.", .player(.changeVolume(by: Self.volumeStep)), keys: ["UP", "VOLUMEUP", KeyTrigger.dialUp],
+            "volume-up", "Raise the loudness by 5.", .player(.changeVolume(by: Self.volumeStep)),
+            keys: ["UP", "VOLUMEUP", KeyTrigger.dialUp],
             answer: volume)
         add(
-            "volume-down", "Makes it quieter by 5.", .player(.changeVolume(by: -Self.volumeStep)),
+            "volume-down", "Lower the loudness by 5.", .player(.changeVolume(by: -Self.volumeStep)),
             keys: ["DOWN", "VOLUMEDOWN", KeyTrigger.dialDown], answer: volume)
         add(
-            "mute", "Switches the sound off or on.",
-            .optional("on", .flag, "Whether it is to be off; else the other way than now.", .place),
-            answer: ["muted": "whether the sound is off"],
+            "mute", "Switch the sound off or on.",
+            .optional("on", .flag, "true mutes, false unmutes; without a value mute toggles.", .place),
+            answer: ["muted": "true if the sound is off"],
             bound: [.plain(.player(.toggleMute), keys: ["M", "MUTE"], gestures: [.twoFingerTap])]
         ) { .command(.player($0.map(PlayerCommand.setMuted) ?? .toggleMute)) }
         add(
             "interruption begin",
-            "Has the sound give way to another program's, as [audio] interruption says, until the end or for some time.",
-            .optional("for", .seconds(0.1...3600), "Seconds after which it ends by itself; else an hour."),
-            .optional("by", .text, "A name of the program: with several the sound comes back when all have ended."),
+            "Interrupt the sound for another program, as [audio] interruption says, until the end or for some time.",
+            .optional("for", .seconds(0.1...3600), "Seconds until the interruption ends by itself; the default is an hour."),
+            .optional("by", .text, "Name of the program. If several programs interrupt, the sound returns after the last one."),
             answer: ["interrupted": "true"]
         ) { time, name in .command(.player(.beginInterruption(name ?? "", for: time ?? .seconds(3600)))) }
         add(
-            "interruption end", "Ends the interruption that was begun under the same name.",
-            .optional("by", .text, "The name that was given at its beginning."),
-            answer: ["interrupted": "whether another program still interrupts"]
+            "interruption end", "End the interruption of the same name.",
+            .optional("by", .text, "The name given to interruption begin."),
+            answer: ["interrupted": "true if another program still interrupts"]
         ) { .command(.player(.endInterruption($0 ?? ""))) }
         add(
-            "rate", "Sets the speed, the pitch kept; heard and seen within half a second.",
+            "rate", "Set the speed and keep the pitch; the change takes half a second at most.",
             .required("to", .number(0.5...2), "The speed."), answer: ["rate": "the speed"],
             bound: [
                 .argument("a number from 0.5 to 2, as in \"rate 1.5\"") {
@@ -175,7 +178,7 @@ package struct CommandTable: Sendable {
             ]
         ) { .command(.player(.setRate($0))) }
         add(
-            "rotate", "Rotates the picture.", .optional("to", .degrees, "Clockwise; else a quarter further than now.", .place),
+            "rotate", "Rotate the picture.", .optional("to", .degrees, "Clockwise; without a value a quarter further than now.", .place),
             effect: "when the rotated picture is on the screen",
             answer: ["rotation": "the rotation, 0, 90, 180 or 270"],
             bound: [
@@ -184,30 +187,30 @@ package struct CommandTable: Sendable {
             ]
         ) { .command(.rotate($0)) }
         add(
-            "gravity", "Fits pictures of another shape in another way, the one on the screen, too, until reload.",
-            .required("to", .word(VideoGravity.allCases, as: \.word), "How."), answer: ["gravity": "how"]
+            "gravity", "Fit pictures of another shape in another way until reload, the current one, too.",
+            .required("to", .word(VideoGravity.allCases, as: \.word), "The fit."), answer: ["gravity": "the fit"]
         ) { .gravity($0) }
         add(
-            "region", "Has the picture be in a rectangle of the display, playing on; `0 0 100 100` is all of it.",
-            .required("x", .number(0...99), "From the left edge, in hundredths of the display's width."),
-            .required("y", .number(0...99), "From the top edge, in hundredths of its height."),
-            .required("width", .number(1...100), "Across; what is beyond the edge is cut off."),
-            .required("height", .number(1...100), "Down, likewise."),
-            .optional("within", .seconds(0...60), "For how many seconds it is on its way there; else at once."),
+            "region", "Move the picture to a rectangle of the display during playback; `0 0 100 100` is the whole display.",
+            .required("x", .number(0...99), "Distance from the left edge, in hundredths of the display's width."),
+            .required("y", .number(0...99), "Distance from the top edge, in hundredths of its height."),
+            .required("width", .number(1...100), "The width; the display's edge cuts off the rest."),
+            .required("height", .number(1...100), "The height, likewise."),
+            .optional("within", .seconds(0...60), "Seconds of the movement; without a value kiosk moves the picture at once."),
             answer: ["region": "`x`, `y`, `width` and `height`, in hundredths"]
         ) { x, y, width, height, time in
             .region(Region(x: x / 100, y: y / 100, width: width / 100, height: height / 100), within: time ?? .zero)
         }
         add(
-            "seek-forward", "Moves forward by [playback] seek-step.", .player(.seekSteps(1)), keys: ["RIGHT", "FASTFORWARD"],
+            "seek-forward", "Seek forward by [playback] seek-step.", .player(.seekSteps(1)), keys: ["RIGHT", "FASTFORWARD"],
             gestures: [.doubleTapRight, .swipeRight], needs: .seekableItem, effect: Self.frame, orElse: "there is nothing to seek in",
             answer: .place)
         add(
-            "seek-back", "Moves back by [playback] seek-step.", .player(.seekSteps(-1)), keys: ["LEFT", "REWIND"],
+            "seek-back", "Seek back by [playback] seek-step.", .player(.seekSteps(-1)), keys: ["LEFT", "REWIND"],
             gestures: [.doubleTapLeft, .swipeLeft], needs: .seekableItem, effect: Self.frame, orElse: "there is nothing to seek in",
             answer: .place)
-        add("show-controls", "Shows the controls as a touch does.", .showControls)
-        add("hide-controls", "Hides the controls.", .hideControls)
+        add("show-controls", "Show the controls, as a touch does.", .showControls)
+        add("hide-controls", "Hide the controls.", .hideControls)
         bind("shelf", .plain(.toggleShelf, keys: ["MENU", "LIST"]))
     }
 
@@ -216,28 +219,28 @@ package struct CommandTable: Sendable {
     private mutating func addRecording() {
         let recording: CommandAnswer = [
             "state":
-                "\"idle\", \"opening\", \"framing\", \"recording\", \"paused\", \"finishing\" or \"reviewing\"; after something that has just been asked for how "
-                + "it was before, or \"opening\"",
-            "elapsed": "seconds of the film", "remaining": "seconds it can go on; null where nobody knows",
-            "dropped": "pictures that are missing in it", "level": "the loudest of late, 0 to 1",
-            "film": "what was kept last; null where nothing was", "failure": "what went wrong last, or null",
+                "\"idle\", \"opening\", \"framing\", \"recording\", \"paused\", \"finishing\" or \"reviewing\"; "
+                + "right after a command the former state, or \"opening\"",
+            "elapsed": "seconds of the film", "remaining": "seconds left; null if unknown",
+            "dropped": "pictures missing in the film", "level": "the recent peak of the sound, 0 to 1",
+            "film": "the film kept last, or null", "failure": "the last error, or null",
         ]
         for order in RecordingOrder.allCases {
             let summary =
                 switch order {
-                case .preview: "Shows what the camera sees, with a button that starts."
-                case .start: "Records what camera and microphone have, or goes on after a pause."
-                case .stop: "Ends the film; it is kept or reviewed, as [record] on-record says."
-                case .pause: "Leaves out of the film what is seen and heard from now on."
-                case .resume: "Goes on in the same film."
-                case .toggle: "Starts, or stops."
-                case .keep: "Keeps the film that is reviewed."
-                case .retake: "Throws the film away and shows the camera again."
-                case .cancel: "Throws the film away and goes back to the playlist."
+                case .preview: "Show the camera's picture, with a start button."
+                case .start: "Record camera and microphone, or resume after a pause."
+                case .stop: "End the film; kiosk keeps or reviews it, as [record] on-record says."
+                case .pause: "Pause the film: leave out picture and sound from now on."
+                case .resume: "Resume the same film."
+                case .toggle: "Start or stop the film."
+                case .keep: "Keep the reviewed film."
+                case .retake: "Discard the film and show the camera again."
+                case .cancel: "Discard the film and go back to the playlist."
                 }
             add("record \(order.rawValue)", summary, needs: .recorder, answer: recording) { .command(.program(.record(order))) }
         }
-        add("record status", "Tells how the recording is.", needs: .recorder, answer: recording) { .recording }
+        add("record status", "Report the state of the recording.", needs: .recorder, answer: recording) { .recording }
         let orders = RecordingOrder.allCases.map(\.rawValue)
         bind(
             "record",
@@ -249,98 +252,98 @@ package struct CommandTable: Sendable {
     // MARK: Status
 
     private static let latency =
-        "seconds between what has been received of a live stream and what is heard of it; null of anything else"
+        "seconds between receiving and hearing a live stream; null for any other item"
     private static let frames: CommandAnswer = [
         "framesShown": "frames that reached the screen",
-        "framesLate": "of those, how many came a vblank or more after their time",
-        "framesDropped": "frames that were left out", "seams": "joints of one showing and the next",
+        "framesLate": "of those, frames that came a vblank or more after their time",
+        "framesDropped": "frames that kiosk dropped", "seams": "changes from one showing to the next",
     ]
 
     private mutating func addStatus() {
         let player: CommandAnswer = [
             "state": "\"playing\", \"paused\" or \"waiting\"",
-            "ended": "whether a playlist that does not loop has ended",
-            "stateAge": "seconds since `state` and `ended` have been so",
+            "ended": "true if a playlist without a loop has ended",
+            "stateAge": "seconds since `state` or `ended` last changed",
             "duration": "seconds; null for a live stream",
-            "itemStatus": "\"unknown\", \"ready\" or \"failed\"; null where nothing is on the screen",
-            "live": "whether nobody knows how long the item lasts, as of a live stream",
+            "itemStatus": "\"unknown\", \"ready\" or \"failed\"; null if nothing is on the screen",
+            "live": "true if the duration is unknown, as of a live stream",
             "presentationSize": "`width` and `height` of the picture at its own size; null without one",
-            "loaded": "ranges of the item, `from` and `to` in seconds, that are there without waiting for its source",
-            "seekable": "ranges of the item that one can seek to",
-            "likelyToKeepUp": "whether it is likely to play to its end without waiting for its source", "latency": Self.latency,
-            "count": "how many items the playlist has", "volume": "0 to 100",
-            "muted": "whether the sound is off", "interrupted": "whether a program has the sound give way",
+            "loaded": "ranges of the item, `from` and `to` in seconds, that play without waiting for its source",
+            "seekable": "ranges of the item that a seek can reach",
+            "likelyToKeepUp": "true if the item is likely to play to its end without waiting for its source", "latency": Self.latency,
+            "count": "number of items on the playlist", "volume": "0 to 100",
+            "muted": "true if the sound is off", "interrupted": "true if a program interrupts the sound",
             "rate": "the speed", "rotation": "0, 90, 180 or 270",
-            "display": "`name`, `width`, `height` and `refresh` of the display; null where there is none",
-            "audio": "the sound device, or why there is none",
+            "display": "`name`, `width`, `height` and `refresh` of the display; null if there is none",
+            "audio": "the sound device, or the reason if there is none",
         ]
         let program: CommandAnswer = [
-            "failure": "the last thing that went wrong, and `age` in seconds; null where nothing has",
-            "uptime": "seconds since the player was started", "version": "of the program",
-            "pid": "its process",
+            "failure": "the last error, and its `age` in seconds; null if there was none",
+            "uptime": "seconds since the start of the player", "version": "version of kiosk",
+            "pid": "process id of the player",
         ]
         add(
-            "status", "Tells what the player does.",
+            "status", "Report the state of the player.",
             answer: .members(AnswerMember.place.dropLast() + player.members + Self.frames.members + program.members)
         ) { .status }
         let counts: CommandAnswer = [
             "worstSeamLateness": "the most vblanks that a seam's first frame was late",
-            "flipsLost": "page flips that were never reported",
+            "flipsLost": "page flips that the driver never reported",
             "stalls": "how often picture and sound stood still because nothing was ready",
-            "stalledTime": "seconds of that in all",
+            "stalledTime": "seconds of these stalls in all",
             "soundRatio": "samples that are played in the time of one", "latency": Self.latency,
             "synchrony": "`half` and `most` of the frames were this close to their sound, in seconds",
-            "inputLatency": "`half` and `most` of what was asked for was on the screen after so many seconds",
-            "queuedFrames": "decoded frames that lie ready",
-            "queuedSound": "seconds of sound that lie ready",
+            "inputLatency": "`half` and `most` of the commands were on the screen after so many seconds",
+            "queuedFrames": "decoded frames in the queue",
+            "queuedSound": "seconds of sound in the queue",
             "items": "the same counts of frames and seams for each item: `item` and these",
         ]
         add(
-            "statistics", "Counts, since the player was started.",
+            "statistics", "Report counts since the start of the player.",
             answer: .members(Self.frames.members + counts.members)
         ) { .statistics }
     }
 
     // MARK: The playlist
 
-    private static let item = Parameter.required("item", .item, "Which item.")
+    private static let item = Parameter.required("item", .item, "The item.")
 
     private mutating func addPlaylist() {
         enum Boundary: String, CaseIterable { case boundary, now }
-        let count = "how many items the playlist has now"
+        let count = "number of items on the playlist now"
         let list: CommandAnswer = ["count": count]
         let sources = Parameter.required("sources", .texts, "Files (absolute paths), folders, lists and URLs.", .rest)
         let boundary = Parameter.optional(
-            "at", .word(Boundary.allCases), "When what is on the screen and has left the list gives way: at its end (the default), or now.")
+            "at", .word(Boundary.allCases), "If the current item leaves the list: play it to its end (the default), or leave it now.")
         add(
-            "playlist list", "Lists the playlist, as `playlist` alone does.",
+            "playlist list", "List the playlist, as `playlist` alone does.",
             answer: ["count": count, "items": "each with `id`, `place`, `title` and `source`"]
         ) { .playlist(.list) }
         add(
-            "playlist set", "Plays other items from now on. What was set holds until reload.", sources, boundary, answer: list
+            "playlist set", "Play other items from now on, until reload.", sources, boundary, answer: list
         ) { .playlist(.set($0, atOnce: $1 == .now)) }
-        add("playlist append", "Puts items at the end of the playlist.", sources, answer: list) { .playlist(.append($0)) }
+        add("playlist append", "Append items to the playlist.", sources, answer: list) { .playlist(.append($0)) }
         add(
-            "playlist insert", "Puts items into the playlist.",
-            .required("before", .integer(1...1_000_000), "The place of the first of them; beyond the end is the end."), sources,
+            "playlist insert", "Insert items into the playlist.",
+            .required("before", .integer(1...1_000_000), "The place of the first new item; a place beyond the end is the end."), sources,
             answer: list
         ) { .playlist(.insert($1, before: $0)) }
         add(
-            "playlist remove", "Takes an item off the playlist.", Self.item, boundary, answer: list
+            "playlist remove", "Remove an item from the playlist.", Self.item, boundary, answer: list
         ) { .playlist(.remove($0, atOnce: $1 == .now)) }
         add(
-            "playlist move", "Moves an item to another place of the playlist.", Self.item,
-            .required("to", .integer(1...1_000_000), "Its place then; beyond the end is the end."), answer: list
+            "playlist move", "Move an item to another place of the playlist.", Self.item,
+            .required("to", .integer(1...1_000_000), "The new place; a place beyond the end is the end."), answer: list
         ) { .playlist(.move($0, to: $1)) }
     }
 
     // MARK: Tracks, chapters and what an item says of itself
 
     private mutating func addTracks() {
-        let optionalItem = Parameter.optional("item", .item, "Which item; else the one on the screen.")
-        let about = "which one it is"
+        let optionalItem = Parameter.optional("item", .item, "The item; without a value the one on the screen.")
+        let about = "the item"
         add(
-            "tracks", "Lists the tracks of an item that has been opened.", optionalItem,
+            "tracks", "List the tracks of an item that kiosk has opened.", optionalItem,
             answer: [
                 "item": about,
                 "tracks":
@@ -350,15 +353,15 @@ package struct CommandTable: Sendable {
         ) { .tracks(of: $0) }
         add(
             "select",
-            "Plays another track of an item, in its later showings, too. Sound changes within a second or two, and the picture goes on. "
+            "Play another track of an item, in its later showings, too. Sound changes within a second or two, and the picture goes on. "
                 + "Subtitles change at once, or with the next one that the file has.",
-            .required("kind", .word([TrackKind.audio, .video, .subtitle]), "Of what."),
-            .required("track", .track, "Which one, or none of them."),
-            optionalItem, answer: ["track": "what was asked for"]
+            .required("kind", .word([TrackKind.audio, .video, .subtitle]), "The kind of the track."),
+            .required("track", .track, "The track, or none."),
+            optionalItem, answer: ["track": "the track as requested"]
         ) { .select($1, of: $0, in: $2) }
         add(
-            "audio-track", "Plays another sound track of the item on the screen, in its later showings, too.",
-            .required("track", .track, "Which one, or none of them."), answer: ["track": "what was asked for"],
+            "audio-track", "Play another sound track of the item on the screen, in its later showings, too.",
+            .required("track", .track, "The track, or none."), answer: ["track": "the track as requested"],
             bound: [
                 .argument("a language, a number or \"off\", as in \"audio-track de\"") {
                     TrackChoice($0).map { .player(.selectAudioTrack($0)) }
@@ -366,11 +369,11 @@ package struct CommandTable: Sendable {
             ]
         ) { .select($0, of: .audio, in: nil) }
         add(
-            "next-audio-track", "Plays the sound track after the present one; after the last the first.", .player(.nextAudioTrack),
+            "next-audio-track", "Play the next sound track; after the last one the first.", .player(.nextAudioTrack),
             answer: .place)
         add(
-            "subtitle-track", "Shows other subtitles of the item on the screen, or none, in its later showings, too.",
-            .required("track", .track, "Which ones, or none of them."), answer: ["track": "what was asked for"],
+            "subtitle-track", "Show other subtitles of the item on the screen, or none, in its later showings, too.",
+            .required("track", .track, "The subtitles, or none."), answer: ["track": "the track as requested"],
             bound: [
                 .argument("a language, a number or \"off\", as in \"subtitle-track de\"") {
                     TrackChoice($0).map { .player(.selectSubtitleTrack($0)) }
@@ -378,44 +381,45 @@ package struct CommandTable: Sendable {
             ]
         ) { .select($0, of: .subtitle, in: nil) }
         add(
-            "next-subtitle-track", "Shows the subtitles after the present ones; after the last none.", .player(.nextSubtitleTrack),
+            "next-subtitle-track", "Show the next subtitles; after the last ones none.", .player(.nextSubtitleTrack),
             answer: .place)
         add(
-            "chapters", "Lists the chapters of an item that has been opened.", optionalItem,
+            "chapters", "List the chapters of an item that kiosk has opened.", optionalItem,
             answer: [
                 "item": about, "chapters": "each with its `number`, `title`, `start` and `end`; `current` is the one on the screen",
             ]
         ) { .chapters(of: $0) }
         add(
-            "chapter", "Goes to the beginning of a chapter.", .required("to", .integer(1...1000), "Its number."), needs: .seekableItem,
-            effect: Self.frame, orElse: "it has no such chapter", answer: .place,
+            "chapter", "Go to the beginning of a chapter.", .required("to", .integer(1...1000), "The number of the chapter."),
+            needs: .seekableItem,
+            effect: Self.frame, orElse: "the item has no such chapter", answer: .place,
             bound: [.number("the number of a chapter, 1 to 1000, as in \"chapter 3\"", in: 1...1000, PlayerCommand.selectChapter)]
         ) { .command(.player(.selectChapter($0))) }
         add(
-            "next-chapter", "Goes to the next chapter.", .player(.skipChapters(1)), needs: .seekableItem, effect: Self.frame,
-            orElse: "there is no chapter behind this one", answer: .place)
+            "next-chapter", "Go to the next chapter.", .player(.skipChapters(1)), needs: .seekableItem, effect: Self.frame,
+            orElse: "there is no next chapter", answer: .place)
         add(
-            "previous-chapter", "Goes to the beginning of the chapter; within three seconds of that to the chapter before.",
-            .player(.skipChapters(-1)), needs: .seekableItem, effect: Self.frame, orElse: "it has no chapters", answer: .place)
+            "previous-chapter", "Go to the beginning of the chapter, or within three seconds of that to the previous chapter.",
+            .player(.skipChapters(-1)), needs: .seekableItem, effect: Self.frame, orElse: "the item has no chapters", answer: .place)
         add(
-            "metadata", "What the file of an item says of itself.", optionalItem,
+            "metadata", "Report the metadata in an item's file.", optionalItem,
             answer: [
-                "item": about, "title": "null where it does not say, as the following", "artist": "who made it",
-                "album": "what it belongs to", "date": "when it was made, as it is written in the file",
-                "cover": "the kind of the picture that belongs to it, \"mjpeg\" or \"png\"; null where there is none",
+                "item": about, "title": "the title; null if the file has none, as for the following", "artist": "the artist",
+                "album": "the album", "date": "the date, as the file has it",
+                "cover": "the format of the cover, \"mjpeg\" or \"png\"; null if there is none",
             ]
         ) { .metadata(of: $0) }
         add(
-            "cover", "The picture that belongs to the file of an item; its descriptor comes with the answer (SCM_RIGHTS).", optionalItem,
-            effect: "when it has been read", answer: ["format": "\"mjpeg\", \"png\" or what else it is"]
+            "cover", "Get the cover of an item's file; its descriptor comes with the answer (SCM_RIGHTS).", optionalItem,
+            effect: "when kiosk has read the cover", answer: ["format": "\"mjpeg\", \"png\" or another format"]
         ) { .cover(of: $0) }
         add(
-            "cache", "What is kept on the disk of what the playlist plays over HTTP.", needs: .cache,
+            "cache", "Report the HTTP files of the playlist that are on the disk.", needs: .cache,
             answer: [
-                "folder": "where", "limit": "bytes that may be kept", "bytes": "that are there",
+                "folder": "path of the cache", "limit": "largest size of the cache, in bytes", "bytes": "size of the cache now",
                 "items":
-                    "each with its `source`, `size`, the `bytes` of it that are there, whether it is `complete`, so that it is played from "
-                    + "the disk, and the last `problem`",
+                    "each with its `source`, `size`, the `bytes` on the disk, `complete` if kiosk plays it from the disk, "
+                    + "and the last `problem`",
             ]
         ) { .cache }
     }
@@ -423,60 +427,60 @@ package struct CommandTable: Sendable {
     // MARK: The shelf
 
     private mutating func addShelf() {
-        let shelved = Parameter.required("item", .item, "Its place in the list, its path, the name of its file, or its title.")
-        let clips: CommandAnswer = ["clips": "how many it has"]
-        let paths = "their paths, in order"
-        add("shelf open", "Opens the shelf on the screen. What plays stands still until it is closed.") { .shelf(.open) }
-        add("shelf close", "Closes the shelf.") { .shelf(.close) }
+        let shelved = Parameter.required("item", .item, "The clip: its place in the list, its path, the name of its file, or its title.")
+        let clips: CommandAnswer = ["clips": "number of clips in the film"]
+        let paths = "paths of the clips, in order"
+        add("shelf open", "Open the shelf on the screen. Playback stands still until the shelf closes.") { .shelf(.open) }
+        add("shelf close", "Close the shelf.") { .shelf(.close) }
         add(
-            "shelf search", "Shows what is found by a text on the shelf, and opens it.",
-            .optional("text", .text, "What to look for; else everything is shown.", .place),
-            answer: ["count": "how many clips are found"]
+            "shelf search", "Search the shelf for a text, and open the shelf.",
+            .optional("text", .text, "The text; without one the shelf shows everything.", .place),
+            answer: ["count": "number of clips found"]
         ) { .shelf(.search($0)) }
         add(
-            "shelf list", "Lists what is on the shelf, or what the search finds there.",
-            .optional("from", .integer(1...1_000_000), "The place to begin at; else the first."),
-            .optional("most", .integer(1...1000), "How many at most; else 100."),
+            "shelf list", "List the clips on the shelf, or those that the search finds.",
+            .optional("from", .integer(1...1_000_000), "The first place; the default is 1."),
+            .optional("most", .integer(1...1000), "The largest number of clips; the default is 100."),
             answer: [
-                "count": "how many there are", "open": "whether it is on the screen",
+                "count": "number of all clips", "open": "true if the shelf is on the screen",
                 "items":
-                    "each with `place`, `title`, `source` and `kind`; of those that have been looked at on the screen also `duration`, `portrait`, "
-                    + "`sound` and `problem`",
+                    "each with `place`, `title`, `source` and `kind`; of those that the screen has shown also "
+                    + "`duration`, `portrait`, `sound` and `problem`",
             ]
         ) { .shelf(.list(from: $0 ?? 1, most: $1 ?? 100)) }
-        add("shelf play", "Plays a clip of the shelf now, then the player goes on where it was.", shelved) { .shelf(.play($0)) }
+        add("shelf play", "Play a clip of the shelf now, then resume at the former position.", shelved) { .shelf(.play($0)) }
         add(
-            "shelf play-from", "Plays a clip of the shelf and those that follow it, instead of the playlist, until reload.", shelved
+            "shelf play-from", "Play a clip of the shelf and those after it, instead of the playlist, until reload.", shelved
         ) { .shelf(.playFrom($0)) }
         add(
             "shelf add",
-            "Puts a clip at the end of the film, or sound under it. One that is known not to be playable is refused (`item-failed`).",
+            "Put a clip at the end of the film, or sound under it. kiosk refuses a clip that is known to fail (`item-failed`).",
             shelved, answer: clips
         ) { .shelf(.add($0)) }
         add(
-            "shelf remove", "Takes a clip out of the film; the last one, where it is in it several times.", shelved, answer: clips
+            "shelf remove", "Remove a clip from the film: the last one, if the film has it several times.", shelved, answer: clips
         ) { .shelf(.remove($0)) }
         add(
-            "shelf move", "Moves a clip to another place of the film.",
-            .required("clip", .integer(1...1_000_000), "Its place in the film."),
-            .required("to", .integer(1...1_000_000), "Its place then; beyond the end is the end."), answer: ["clips": paths]
+            "shelf move", "Move a clip to another place of the film.",
+            .required("clip", .integer(1...1_000_000), "The clip's place in the film."),
+            .required("to", .integer(1...1_000_000), "The new place; a place beyond the end is the end."), answer: ["clips": paths]
         ) { .shelf(.move(clip: $0, to: $1)) }
-        add("shelf clear", "Begins the film anew, with nothing in it.") { .shelf(.clear) }
+        add("shelf clear", "Empty the film.") { .shelf(.clear) }
         add(
-            "shelf film", "Tells what is in the film, and how far it is made.",
+            "shelf film", "Report the content of the film, and the progress of making it.",
             answer: [
-                "clips": paths, "music": "the path of the sound under it, or null",
+                "clips": paths, "music": "path of the music, or null",
                 "state": "\"none\", \"running\", \"done\" or \"failed\"",
-                "done": "while it is made: 0 to 1", "left": "seconds that it will take, or null",
-                "file": "when it is there", "problem": "why it could not be made",
+                "done": "progress, 0 to 1", "left": "remaining seconds, or null",
+                "file": "path of the finished film", "problem": "the reason if kiosk could not make the film",
             ]
         ) { .shelf(.film) }
         add(
             "shelf export",
-            "Makes the film: a file in [shelf] export-folder. `shelf film`, and the events of `export`, tell how far it is.",
+            "Make the film: a file in [shelf] export-folder. `shelf film`, and the events of `export`, report the progress.",
             answer: clips
         ) { .shelf(.export) }
-        add("shelf cancel", "Ends making the film; nothing is left of it.") { .shelf(.cancel) }
+        add("shelf cancel", "Stop making the film; no file is left.") { .shelf(.cancel) }
     }
 
     // MARK: The program
@@ -492,58 +496,59 @@ package struct CommandTable: Sendable {
 
     private mutating func addProgram() {
         add(
-            "display", "Tells whether the display is on; or switches it on or off, or leaves that to the schedule again.",
+            "display", "Report whether the display is on; or switch it on or off, or leave that to the schedule again.",
             .optional(
-                "to", .word(DisplayOrder.allCases), "What it is to be until the schedule next changes that; `auto` is what that has now.",
+                "to", .word(DisplayOrder.allCases),
+                "The state until the schedule next switches the display; `auto` is the schedule's state now.",
                 .place),
             answer: [
-                "dark": "whether it is off; what is played stands meanwhile", "order": "\"on\", \"off\" or \"auto\", as was asked for",
+                "dark": "true if the display is off; playback stands still meanwhile", "order": "\"on\", \"off\" or \"auto\", as requested",
             ],
             bound: [
                 .argument("on, off or auto, as in \"display off\"") { DisplayOrder(rawValue: $0).map { .program(.display($0)) } }
             ]
         ) { .display($0) }
         add(
-            "overlay", "Lists what stands over the picture; or has one say something else, or its own again.",
-            .optional("name", .text, "Which: the name of an [[overlay]], or another one, which is then a line at the bottom.", .place),
-            .optional("text", .text, "What it is to say; without it its own is back.", .place),
-            .optional("for", .duration, "For how long; else until something else is asked for."),
-            effect: "at once; it is seen within two refresh periods of being drawn",
+            "overlay", "List the overlays; or replace the text of one, or restore it.",
+            .optional("name", .text, "Name of an [[overlay]]; any other name makes a line at the bottom.", .place),
+            .optional("text", .text, "The text; without one the overlay shows its own again.", .place),
+            .optional("for", .duration, "Duration; without one the text stays until the next command."),
+            effect: "at once; the text shows within two refresh periods of its drawing",
             answer: [
-                "overlays": "each with its `name`, the `text` that was asked for or null, and for how many seconds it is `left` or null"
+                "overlays": "each with its `name`, the requested `text` or null, and the seconds `left` or null"
             ]
         ) { .overlay($0, text: $1, for: $2) }
         add(
-            "zone", "Lists the zones of the display; or has one go to its next or previous item, play, pause, or do what a tap on it does.",
-            .optional("name", .text, "Which: the name of a [[zone]].", .place),
-            .optional("do", .word(ZoneOrder.allCases), "What it is to do.", .place),
+            "zone", "List the zones of the display; or control one: next or previous item, play, pause, or the command of a tap on it.",
+            .optional("name", .text, "Name of a [[zone]].", .place),
+            .optional("do", .word(ZoneOrder.allCases), "The command for the zone.", .place),
             answer: [
                 "zones":
-                    "each with its `name`; the `item` that it plays and its `place` in its list, or null; the `count` of these; its `state`, "
-                    + "as in `status`; and how many `seams` it has had, and frames that were `late` or `dropped`"
+                    "each with its `name`; its current `item` and the item's `place` in the list, or null; the `count` of items; "
+                    + "its `state`, as in `status`; its `seams`, and its frames that were `late` or `dropped`"
             ],
             bound: [
                 .argument("the name of a zone and next, previous, play, pause, toggle or tap, as in \"zone news next\"", Self.zone)
             ]
         ) { .zone($0, $1) }
         add(
-            "screenshot", "A PNG of what is on the screen; its descriptor comes with the answer (SCM_RIGHTS).",
-            effect: "when it is encoded", answer: ["format": "\"png\""]
+            "screenshot", "Get a PNG of the screen; its descriptor comes with the answer (SCM_RIGHTS).",
+            effect: "when the PNG is encoded", answer: ["format": "\"png\""]
         ) { .screenshot }
         add(
             "observe",
-            "Has the player tell this client from now on what happens: a line with `event` for each. Again replaces what was asked for.",
-            .optional("events", .words(ControlTopic.allCases), "What of; else of everything.", .rest),
-            answer: ["events": "what it is told of"]
+            "Report events to this client from now on: a line with `event` for each. Another `observe` replaces this one.",
+            .optional("events", .words(ControlTopic.allCases), "The events; without a value all of them.", .rest),
+            answer: ["events": "the reported events"]
         ) { .observe($0 ?? ControlTopic.allCases) }
-        add("reload", "Reads kiosk.conf again, as SIGHUP does; a playlist that was set here gives way to the file's.") { .reload }
+        add("reload", "Read kiosk.conf again, as SIGHUP does; the file's playlist replaces one from `playlist set`.") { .reload }
         add(
-            "log-level", "Logs no less important than this.",
-            .optional("to", .word(Logger.Level.allCases), "The level; else none is set.", .place),
+            "log-level", "Set the lowest level to log.",
+            .optional("to", .word(Logger.Level.allCases), "The level; without one kiosk changes nothing.", .place),
             answer: ["level": "the level"]
         ) { .logLevel($0) }
         add(
-            "quit", "Ends the program, where [input] allow-quit is set.", .program(.quit), keys: ["ESC", "Q", "EXIT"],
+            "quit", "End the program, if [input] allow-quit is set.", .program(.quit), keys: ["ESC", "Q", "EXIT"],
             needs: .permissionToQuit)
     }
 }

@@ -79,17 +79,17 @@ package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
     package var text: String {
         switch self {
         case .status: "`state` has changed: \"playing\", \"paused\" or \"waiting\"; `ended` with the playlist"
-        case .item: "another showing of an item has begun: `item`, `seam` where it followed without a jump, `late` in vblanks"
+        case .item: "another showing of an item has begun: `item`, `seam` if it followed without a jump, `late` in vblanks"
         case .time: "`time`, `duration` and `item`, once a second and whenever something happens"
         case .subtitle:
-            "a subtitle that is text, a moment before it is seen: its `text`, `start` and `end`, in seconds of the `item`"
+            "a text subtitle, a moment before it shows: its `text`, `start` and `end`, in seconds of the `item`"
         case .display: "`display` has come, gone or changed: its name and mode, or null"
-        case .audio: "`audio` is another sound device, or why there is none"
+        case .audio: "`audio` is another sound device, or the reason if there is none"
         case .export:
-            "how far the film is that is made on the shelf: `done`, 0 to 1, and `left`, seconds or null, twice a second; at the end `file`, or "
-                + "`problem` where there is none"
-        case .record: "the recording is in another state, has kept a film or has failed: what `record status` answers"
-        case .failure: "`message`: an item could not be played, or nothing can be; `item` where it is one"
+            "progress of the shelf's film: `done`, 0 to 1, and `left`, seconds or null, twice a second; at the end `file`, or "
+                + "`problem` if there is none"
+        case .record: "the recording is in another state, has kept a film or has failed: the answer of `record status`"
+        case .failure: "`message`: kiosk cannot play an item, or nothing at all; `item` if it is one"
         }
     }
 }

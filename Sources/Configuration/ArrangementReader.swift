@@ -17,7 +17,7 @@ extension Arrangement {
     package static func parse(_ text: [UInt8], path: String, folder: String) throws(ConfigurationError) -> Arrangement {
         try parse(text, path: path, folder: folder) { arrangement, complaints in
             guard arrangement.clips.isEmpty, complaints.all.isEmpty else { return }
-            complaints.add("[[clip]]: missing; say what is to be seen", at: SourcePosition(line: 1, column: 1))
+            complaints.add("[[clip]]: missing; add one for each source or card", at: SourcePosition(line: 1, column: 1))
         }
     }
 }
@@ -49,7 +49,7 @@ extension Arrangement.Output: TableRow {
 
     static func check(_ row: inout Self, _ table: TableReader) {
         if table.entry("quality") != nil, table.entry("bit-rate") != nil {
-            table.complain("takes the place of quality: leave one of them out", about: "bit-rate")
+            table.complain("replaces quality: leave one of the two out", about: "bit-rate")
         }
     }
 }
@@ -90,7 +90,7 @@ extension Arrangement.Clip: TableRow {
 
     static func check(_ row: inout Self, _ table: TableReader) {
         switch (table.entry("source"), table.entry("card")) {
-        case (nil, nil): table.require("source", "say what to show, or write a title with card")
+        case (nil, nil): table.require("source", "name a file or a URL, or write a title with card")
         case (.some, .some): table.complain("a clip is either a source or a card; write another [[clip]] for this", about: "card")
         case (.some, nil):
             for key in ["subtitle", "background", "color"] where table.entry(key) != nil {
@@ -131,7 +131,7 @@ extension Arrangement.Music: TableRow {
     init() { self.init(source: "") }
 
     static let keys: [Key<Self>] = keyList {
-        Key("source", \.source, .pathOrURL("a path or a URL"), missing: "say what to play")
+        Key("source", \.source, .pathOrURL("a path or a URL"), missing: "give a path or a URL")
         Key("start", \.start, .timeOrZero)
         Key("volume", \.volume, .number(in: 0...100))
         Key("mode", \.mode, .word)

@@ -82,7 +82,7 @@ enum Files {
             case ENOENT: throw unreadable("there is no such file; give the path of another one, or create it")
             case EACCES:
                 let group = groupThatReads(path).map { "use sudo, or join the group \($0): sudo usermod -aG \($0) NAME" }
-                throw unreadable("permission denied; " + (group ?? "let the user the player runs as read it"))
+                throw unreadable("permission denied; " + (group ?? "let the player's user read the file"))
             case EISDIR: throw unreadable("it is a folder; give the path of the file in it")
             default: throw unreadable("\(error)")
             }

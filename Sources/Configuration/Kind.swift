@@ -374,7 +374,7 @@ extension Kind where Value == Command {
         let kind = Kind<Command?>.commandOrNone(words)
         return Self(schema: kind.schema(), shown: { kind.shown($0) }) { value, place in
             guard let read = kind.read(value, place) else { return nil }
-            if read == nil { place.complain("expected what to do; \(advice)", at: value.position) }
+            if read == nil { place.complain("expected a command; \(advice)", at: value.position) }
             return read
         }
     }

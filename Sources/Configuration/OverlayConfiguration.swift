@@ -120,8 +120,8 @@ extension Configuration.Overlay: TimedRow {
         checkTime(row, table)
         switch row.kind {
         case .text, .clock, .ticker: break
-        case .image: table.require("file", "say which picture")
-        case .qr: table.require("text", "say what it is to lead to")
+        case .image: table.require("file", "name a picture")
+        case .qr: table.require("text", "give the text of the code, such as an address")
         }
         // What is named beneath the folder of the file is a path.
         row.items = row.items.map { item in

@@ -81,7 +81,7 @@ extension PlaylistEntry: TimedRow {
         kiosk then opens the file once to test it, and plays it. Until then kiosk plays the file that the
         new one replaces. The current item stays on the screen to its end.
         """
-        Key("source", \.source, .source("a path or a URL"), example: "\"demo/one.mp4\"", missing: "say what to play")
+        Key("source", \.source, .source("a path or a URL"), example: "\"demo/one.mp4\"", missing: "give a path or a URL")
         """
         Set true to play the files in subfolders, too: first those of the folder itself, then those of
         each subfolder. kiosk leaves out folders more than sixteen deep, and the log says so.
@@ -136,7 +136,7 @@ extension PlaylistEntry: TimedRow {
         """
         Key(
             "on-tap", \.onTap,
-            .command(otherwise: "leave it out for what a tap does elsewhere") { CommandWords(folder: $0, resumesByDefault: true) },
+            .command(otherwise: "leave on-tap out for the usual tap") { CommandWords(folder: $0, resumesByDefault: true) },
             example: "\"play demo/details.mp4\"")
         for key in Key<Self>.inherited(from: "display", Configuration.Display.keys) { key }
         for key in Key<Self>.inherited(from: "playback", Configuration.Playback.keys) { key }
@@ -145,7 +145,7 @@ extension PlaylistEntry: TimedRow {
 
     static func check(_ row: inout Self, _ table: TableReader) {
         table.require(row.end, after: row.start ?? .zero)
-        if row.onTap?.isTap == true { table.complain("a tap that does what a tap does has no end", about: "on-tap") }
+        if row.onTap?.isTap == true { table.complain("a tap cannot have the command of a tap", about: "on-tap") }
         checkTime(row, table)
     }
 

@@ -80,7 +80,7 @@ extension Configuration.Record: TableRow {
     private static func objection(toFolder folder: String) -> String? {
         let state = "/var/lib/kiosk"
         return [StickUse.copies(state: state), state + "/cache"].first { (folder + "/").hasPrefix($0 + "/") }.map {
-            "\($0) is emptied by kiosk itself; name another folder, such as \"\(state)/films\""
+            "kiosk itself empties \($0); name another folder, such as \"\(state)/films\""
         }
     }
 }

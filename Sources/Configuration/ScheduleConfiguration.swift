@@ -146,10 +146,10 @@ extension Configuration.Program: TimedRow {
     static func check(_ row: inout Self, _ table: TableReader) {
         checkTime(row, table)
         if row.isNight, row.recurrence != nil {
-            table.complain("a program that switches the display off is not played in between", about: "every")
+            table.complain("a program that switches the display off cannot play in between", about: "every")
         }
         if row.isNight, !row.playlist.isEmpty { table.complain("plays nothing: leave [[program.playlist]] out", about: "off") }
-        if !row.isNight, row.playlist.isEmpty { table.require("playlist", "say what it plays: [[program.playlist]]") }
+        if !row.isNight, row.playlist.isEmpty { table.require("playlist", "give it a playlist: [[program.playlist]]") }
     }
 
     private enum ChangeMoment: String, CaseIterable {
@@ -162,7 +162,7 @@ extension Configuration.Timer: TimedRow {
         #"Time of day, or "sunset", "sunrise+30m" and so on."#
         Key(
             "time", \.moment, .text("a time such as \"04:00\" or \"sunset+30m\""), example: "\"04:00\"",
-            missing: "say when", objection: { $0.anchor == .midnight && $0.minutes == 1440 ? "expected a time before 24:00" : nil })
+            missing: "give a time", objection: { $0.anchor == .midnight && $0.minutes == 1440 ? "expected a time before 24:00" : nil })
         """
         A command as in [input.keys], but "restart" ends the player and starts it again. If the player
         starts after this time, it catches up. It sets the last volume, rate and rotation, and switches
@@ -171,7 +171,7 @@ extension Configuration.Timer: TimedRow {
         Key(
             "do", \.command,
             .command(otherwise: "leave the [[at]] out to do nothing") { CommandWords(folder: $0, restart: .program(.restart)) },
-            example: "\"restart\"", missing: "say what to do")
+            example: "\"restart\"", missing: "give a command")
         for key in dayKeys { key }
     }
 

@@ -47,7 +47,7 @@ extension Configuration.Zone: TableRow {
         display. The zone lies over the picture in [display] region, and over the zones before it in this
         file.
         """
-        Key("region", \.region, .region, example: "\"75 0 25 100\"", missing: "say where it is")
+        Key("region", \.region, .region, example: "\"75 0 25 100\"", missing: "give a place")
         """
         Fit of the zone's pictures, and colour beside them. While the zone has nothing to play, all of it
         has this colour. No default: as in [display]. An example:
@@ -67,7 +67,7 @@ extension Configuration.Zone: TableRow {
         """
         Key(
             "on-tap", \.onTap,
-            .command(otherwise: "leave it out for what a tap does elsewhere") { CommandWords(folder: $0, resumesByDefault: true) },
+            .command(otherwise: "leave on-tap out for the usual tap") { CommandWords(folder: $0, resumesByDefault: true) },
             example: "\"zone news next\"")
         """
         Playlist of the zone: [[zone.playlist]] has the keys of [[playlist]], and belongs to the [[zone]]
@@ -77,8 +77,8 @@ extension Configuration.Zone: TableRow {
     }
 
     static func check(_ row: inout Self, _ table: TableReader) {
-        if row.onTap?.isTap == true { table.complain("a tap that does what a tap does has no end", about: "on-tap") }
-        if row.playlist.isEmpty { table.require("playlist", "say what it plays: [[zone.playlist]]") }
+        if row.onTap?.isTap == true { table.complain("a tap cannot have the command of a tap", about: "on-tap") }
+        if row.playlist.isEmpty { table.require("playlist", "give it a playlist: [[zone.playlist]]") }
     }
 }
 

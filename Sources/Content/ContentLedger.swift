@@ -114,7 +114,7 @@ struct ContentLedger {
                 files[path] = File(version: version, stage: .ready, listed: version)
             } else {
                 files[path] = File(version: version, stage: isComplete ? .settled : .growing(since: now))
-                if !isComplete { notes.append("\(path) is not complete yet, perhaps: it is played when it has not changed for 2 s") }
+                if !isComplete { notes.append("\(path) may be incomplete: kiosk plays it once it has not changed for 2 s") }
             }
             return
         }
@@ -142,7 +142,7 @@ struct ContentLedger {
         completed[path] = nil
         guard var file = files[path] else { return }
         if file.listed != nil, file.saidAt.map({ now - $0 >= Self.quietTime }) ?? true {
-            notes.append("\(path) is being written: it is played when it is complete")
+            notes.append("\(path) is being written: kiosk plays it once it is complete")
             file.saidAt = now
         }
         file.leave(at: now)

@@ -140,11 +140,11 @@ struct ExpansionState {
         switch lack {
         case .watches:
             notes.append(
-                "the system has no inotify watch left: folders are looked at every 5 s; raise fs.inotify.max_user_watches and "
+                "the system has no inotify watch left: kiosk looks at folders every 5 s; raise fs.inotify.max_user_watches and "
                     + "max_user_instances")
         case .descriptors:
             notes.append(
-                "no file descriptor is left to watch folders: they are looked at every 5 s; raise the limit (LimitNOFILE= of the unit, ulimit -n)"
+                "no file descriptor is left to watch folders: kiosk looks at them every 5 s; raise the limit (LimitNOFILE= of the unit, ulimit -n)"
             )
         }
     }
@@ -332,7 +332,7 @@ struct ExpansionState {
         }
         let seconds = Int(limit.seconds.rounded(.up))
         problems += hung.sorted().map {
-            "\(plan.names[$0]): no answer for \(seconds) s: its disk or its server hangs; what was found there before is played, if anything"
+            "\(plan.names[$0]): no answer for \(seconds) s: its disk or its server hangs; kiosk plays the files found there before, if any"
         }
         news += problems.filter { !self.problems.contains($0) }.map { .problem($0) }
         self.problems = problems
@@ -344,7 +344,7 @@ struct ExpansionState {
         awaitedUntil = isAwaited ? now + ContentLedger.settlingTime : nil
         if items != fallback.list, !isDoubtful, !isAwaited { fallback.setList(items) }
         if let played = fallback.played, played != told {
-            if fallback.isShown { news.append(.note("nothing can be played: \(played[0].name) is shown until something can")) }
+            if fallback.isShown { news.append(.note("nothing can be played: kiosk shows \(played[0].name) until something can")) }
             told = played
             news.append(.items(played, atOnce: isUrgent))
         }

@@ -48,7 +48,7 @@ package struct FolderCopy: Hashable, Sendable {
     package func refusal(free: Int64, reserve: Int64) -> FolderCopyError? {
         let room = max(free - reserve, 0)
         guard bytes > room else { return nil }
-        return FolderCopyError(description: "\(bytes >> 20) MB do not fit into \(room >> 20) MB: delete something here, or there")
+        return FolderCopyError(description: "\(bytes >> 20) MB do not fit into \(room >> 20) MB: delete files here, or there")
     }
 
     /// A folder on another file system than that which it lies in, and the number of that.
@@ -126,7 +126,7 @@ package struct FolderCopy: Hashable, Sendable {
 
     private func copy(_ file: File, _ beneath: Int32, to target: String, _ goesOn: (Int) -> Bool) throws(FolderCopyError) {
         func hasChanged() -> FolderCopyError {
-            FolderCopyError(description: "\(file.path) has changed while it was copied: begin again")
+            FolderCopyError(description: "\(file.path) changed during the copy: begin again")
         }
         guard let input = Descriptor(adopting: unsafe kiosk_open_beneath(beneath, file.path)) else { throw failure("read", file.path) }
         guard let output = Descriptor(opening: target, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644) else { throw failure("write", target) }
@@ -147,7 +147,7 @@ package struct FolderCopy: Hashable, Sendable {
                 posix_fadvise(output.raw, 0, 0, POSIX_FADV_DONTNEED)
                 posix_fadvise(input.raw, 0, 0, POSIX_FADV_DONTNEED)
             }
-            guard goesOn(count) else { throw FolderCopyError(description: "it was given up") }
+            guard goesOn(count) else { throw FolderCopyError(description: "it was cancelled") }
         }
         guard size == file.size else { throw hasChanged() }
         let time = HostTime(nanoseconds: file.modified).timespec
@@ -196,10 +196,10 @@ package struct FolderCopy: Hashable, Sendable {
     private func failure(_ what: String, _ path: String, _ error: SystemError = SystemError()) -> FolderCopyError {
         let advice =
             switch error.code {
-            case ELOOP, EXDEV, EINVAL: "only files that lie on it are copied"
-            case EIO, ENODEV, ENXIO, ENOENT: "it was pulled out, perhaps"
-            case ENOSPC, EDQUOT: "the disk is full: delete something"
-            default: "see what is wrong there"
+            case ELOOP, EXDEV, EINVAL: "kiosk copies only files that lie on the stick"
+            case EIO, ENODEV, ENXIO, ENOENT: "check that the stick is still plugged in"
+            case ENOSPC, EDQUOT: "the disk is full: delete files"
+            default: "check the disk there"
             }
         return FolderCopyError(description: "\(what) \(path): \(error); \(advice)")
     }

@@ -68,8 +68,8 @@ struct FolderListing {
             expansion.problems.append(
                 "folder \(path): "
                     + (nameless == 1
-                        ? "1 file name is not UTF-8; rename it to have it played"
-                        : "\(nameless) file names are not UTF-8; rename them to have them played"))
+                        ? "1 file name is not UTF-8; rename it so that kiosk plays it"
+                        : "\(nameless) file names are not UTF-8; rename them so that kiosk plays them"))
         }
         var folders: [FilePath] = []
         let links = Set(names.filter(\.isLink).compactMap { $0.name.map { Path($0) } })

@@ -160,7 +160,7 @@ extension PlaylistSource {
         } else if isList, status.isFile {
             readList(path, version, isFollowed: followsLists, into: &expansion)
         } else if isOnStick, !status.isFile {
-            expansion.problems.append("\(location): no file, and on a stick nothing else is followed")
+            expansion.problems.append("\(location): no file; kiosk follows nothing else on a stick")
         } else {
             expansion.sources = [.init(location, version)]
         }
@@ -176,7 +176,7 @@ extension PlaylistSource {
         }
         let list = M3U(text)
         if list.isHLS { return expansion.sources.append(.init(path.string, version)) }
-        if !isFollowed { return expansion.problems.append("list \(path): named in another list, which is not followed") }
+        if !isFollowed { return expansion.problems.append("list \(path): named in another list; kiosk does not follow it") }
         expansion.lists.append(.init(path.string, version))
         expansion.problems += list.unreadableLines.map { "list \(path), line \($0): no path or URL" }
         let folder = path.removingLastComponent().string

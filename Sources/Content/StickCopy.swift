@@ -80,7 +80,7 @@ package final class StickCopy: Sendable {
         let plan = FolderCopy(of: stick.path, found)
         for problem in found.problems where !problem.hasSuffix(SourceExpansion.nothing) { tell(.problem("USB stick: \(problem)")) }
         if plan.files.isEmpty {
-            tell(.problem("USB stick: no video, sound or image file on it; what was played before goes on"))
+            tell(.problem("USB stick: no video, sound or image file on it; playback goes on as before"))
             return true
         }
         if plan.isAlready(in: folder) {
@@ -101,11 +101,11 @@ package final class StickCopy: Sendable {
             let copied = FolderCopy(root: plan.root, files: plan.files.filter { !bad.contains($0) })
             tell(
                 .done(
-                    "USB stick: \(copied.files.count == 1 ? "1 file" : "\(copied.files.count) files") (\(ByteCount(copied.bytes))) copied, played "
-                        + "from now on: it may be pulled out"))
+                    "USB stick: \(copied.files.count == 1 ? "1 file" : "\(copied.files.count) files") (\(ByteCount(copied.bytes))) copied; kiosk plays the "
+                        + "copy from now on: you can pull it out"))
         } catch {
             if isGivenUp { return false }
-            tell(.problem("USB stick: \(error); what was played before goes on"))
+            tell(.problem("USB stick: \(error); playback goes on as before"))
         }
         return true
     }

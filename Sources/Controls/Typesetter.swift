@@ -29,7 +29,7 @@ let log = Logger(label: "controls")
         defer { unsafe g_object_unref(map) }
         guard unsafe Self.hasFonts(map) else {
             // pango ends the process where it finds none.
-            log.warning("no font is installed: the controls have no text; fonts-inter or fonts-dejavu-core would do")
+            log.warning("no font is installed: the controls have no text; install fonts-inter or fonts-dejavu-core")
             unsafe context = nil
             return
         }
@@ -61,7 +61,7 @@ let log = Logger(label: "controls")
         defer { unsafe pango_font_description_free(found) }
         let name = unsafe pango_font_description_get_family(found).map { unsafe String(cString: $0) } ?? "?"
         if asked.contains(name.lowercased()) || asked.contains(where: Self.generic.contains) { return }
-        log.warning("no font “\(family)” is installed: the controls are written in \(name)")
+        log.warning("no font “\(family)” is installed: the controls use \(name)")
     }
 
     private func description(size: Double, isBold: Bool) -> OpaquePointer {
@@ -177,7 +177,7 @@ let log = Logger(label: "controls")
     private func reportMissing(_ count: Int, in text: String) {
         guard count > 0, incomplete.withLock({ $0.count < 1000 && $0.insert(text).inserted }) else { return }
         let characters = count == 1 ? "a character" : "\(count) characters"
-        log.warning("no installed font has \(characters) of “\(text)”: packages such as fonts-noto-core and fonts-noto-cjk have most")
+        log.warning("no installed font has \(characters) of “\(text)”: install packages such as fonts-noto-core and fonts-noto-cjk")
     }
 }
 

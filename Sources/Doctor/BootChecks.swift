@@ -5,12 +5,13 @@ extension BoxCheck {
     private static let parameters = ["quiet", "vt.global_cursor_default=0", "consoleblank=0"]
 
     /// Whether the console turns the screen black.
-    static let consoleBlanking = BoxCheck("console-blanking", "the console does not blank the screen", unknown: "the kernel does not tell")
-    { facts in
+    static let consoleBlanking = BoxCheck(
+        "console-blanking", "the console does not blank the screen", unknown: "the kernel does not report it"
+    ) { facts in
         guard let seconds = facts.consoleBlank else { return nil }
         if seconds <= 0 { return [] }
         return .found(
-            .warning, "the console blanks the screen after \(seconds) s wherever kiosk does not play",
+            .warning, "the console blanks the screen after \(seconds) s whenever kiosk does not play",
             advice: [boot("consoleblank=0", facts), "until the next boot: sudo sh -c 'setterm --term linux --blank 0 >/dev/tty1'"])
     }
 
@@ -32,12 +33,12 @@ extension BoxCheck {
         case "/etc/default/grub":
             "add \(parameters) to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then: sudo update-grub && sudo reboot"
         case let file?: "add \(parameters) to the one line of \(file), then: sudo reboot"
-        case nil: "add \(parameters) to the kernel's command line where your boot loader has it, then: sudo reboot"
+        case nil: "add \(parameters) to the kernel's command line in your boot loader, then: sudo reboot"
         }
     }
 
     /// Whether a desktop takes the display at the next boot.
-    static let displayManager = BoxCheck("display-manager", "no desktop is started", unknown: "systemd does not answer") { facts in
+    static let displayManager = BoxCheck("display-manager", "no desktop starts", unknown: "systemd does not answer") { facts in
         guard let target = facts.units.defaultTarget else { return nil }
         guard target == "graphical.target", let manager = facts.units.displayManager else { return [] }
         return .found(
@@ -69,21 +70,22 @@ extension BoxCheck {
         }
         if facts.units.state == "failed" {
             findings += .found(
-                .error, "kiosk.service has failed", advice: ["journalctl -u kiosk -b -n 20 shows why; then: sudo systemctl restart kiosk"])
+                .error, "kiosk.service has failed",
+                advice: ["journalctl -u kiosk -b -n 20 shows the reason; then: sudo systemctl restart kiosk"])
         }
         return findings
     }
 
     /// Whether saving kiosk.conf starts a player that refused it.
     static let servicePath = BoxCheck(
-        "service-path", "kiosk.path starts the player when its file is mended",
+        "service-path", "kiosk.path starts the player once you correct kiosk.conf",
         unknown: "kiosk.service is not installed and enabled"
     ) { facts in
         guard facts.units.isInstalled, facts.units.isEnabled else { return nil }
         if facts.units.isPathEnabled { return [] }
         let words = ["systemctl", "enable", "--now", "kiosk.path"]
         return .found(
-            .warning, "kiosk.path is not enabled: after a mistake in kiosk.conf the player stays off, mended or not",
+            .warning, "kiosk.path is not enabled: after a mistake in kiosk.conf the player stays off, even once you correct the file",
             advice: ["sudo \(words.joined(separator: " "))"], remedies: [.run(words)])
     }
 
@@ -111,11 +113,11 @@ extension BoxCheck {
     }
 
     /// Whether the clock can be right.
-    static let clock = BoxCheck("time", "the clock is set", unknown: "timedatectl does not tell") { facts in
+    static let clock = BoxCheck("time", "the clock is set", unknown: "timedatectl does not report it") { facts in
         guard let time = facts.time else { return nil }
         if time.year < 2024 {
             return .found(
-                .error, "it is the year \(time.year) for this box: https refuses its certificates, and logs have the wrong date",
+                .error, "this box has the year \(time.year): https refuses certificates, and logs have the wrong date",
                 advice: ["sudo timedatectl set-ntp true; without a network: sudo date -s '2026-01-31 12:00'"])
         }
         guard time.isServed, !time.isSynchronized else { return [] }

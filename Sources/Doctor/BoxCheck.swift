@@ -10,7 +10,8 @@ package struct BoxCheck: Sendable {
     package let judge: @Sendable (BoxFacts) -> [Finding]?
 
     init(
-        _ code: String, _ subject: String, unknown: String = "the system does not tell", judge: @escaping @Sendable (BoxFacts) -> [Finding]?
+        _ code: String, _ subject: String, unknown: String = "the system does not report it",
+        judge: @escaping @Sendable (BoxFacts) -> [Finding]?
     ) {
         (self.code, self.subject, self.unknown, self.judge) = (code, subject, unknown, judge)
     }

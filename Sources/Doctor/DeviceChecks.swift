@@ -34,7 +34,7 @@ extension BoxCheck {
         let words = ["usermod", "-aG", name, facts.player.name]
         let after = facts.units.isInstalled ? "sudo systemctl restart kiosk" : "log in again"
         return .found(
-            severity, "\(text): it is not in the group \(name)", advice: ["sudo \(words.joined(separator: " "))", after],
+            severity, "\(text): the user is not in the group \(name)", advice: ["sudo \(words.joined(separator: " "))", after],
             remedies: [.run(words)])
     }
 
@@ -43,7 +43,7 @@ extension BoxCheck {
         if facts.hasDisplayDevice { return [] }
         return .found(
             .error, "there is neither /dev/dri/card* nor /dev/fb*: the kernel has no driver for this graphics chip",
-            advice: ["sudo dmesg | grep -iE 'drm|fb|firmware' shows what the drivers say; without nomodeset on the kernel's command line?"])
+            advice: ["sudo dmesg | grep -iE 'drm|fb|firmware' shows the drivers' messages; take nomodeset off the kernel's command line"])
     }
 
     /// Whether a display is plugged in.
@@ -55,7 +55,7 @@ extension BoxCheck {
         let names = facts.connectors.keys.sorted().joined(separator: ", ")
         return .found(
             .error, "no display answers at \(names)",
-            advice: ["look at the cable, and at the display's input; kiosk devices shows what has changed"])
+            advice: ["check the cable and the display's input; kiosk devices shows the new state"])
     }
 
     /// Whether another program keeps the display.
@@ -67,11 +67,11 @@ extension BoxCheck {
             let masters = holder.isMaster == true
             let stop =
                 facts.units.displayManager.map { "sudo systemctl stop \($0)" }
-                ?? "end it; where it is a desktop: sudo systemctl stop display-manager"
+                ?? "end that program; if it is a desktop: sudo systemctl stop display-manager"
             return .found(
                 masters ? .error : .warning,
                 "\(holder.program) \(masters ? "holds" : "has opened") \(holder.card)"
-                    + (masters ? ": kiosk shows nothing until it lets go" : ", and may hold it"), advice: [stop])
+                    + (masters ? ": kiosk shows nothing until that program lets go" : ", and may hold it"), advice: [stop])
         }
     }
 
@@ -83,8 +83,8 @@ extension BoxCheck {
         return .found(
             .error, what,
             advice: [
-                "sudo dmesg | grep -iE 'snd|audio|hda' shows what the drivers say",
-                "where nothing is to be heard: device = \"off\" in [audio] of kiosk.conf",
+                "sudo dmesg | grep -iE 'snd|audio|hda' shows the drivers' messages",
+                "if you need no sound: device = \"off\" in [audio] of kiosk.conf",
             ])
     }
 
@@ -94,7 +94,7 @@ extension BoxCheck {
         return cards.filter { !$0.isVirtual }.flatMap(\.silencers).flatMap { silencer -> [Finding] in
             // The mixer's own sentence ends with the command.
             let parts = silencer.split(separator: ": ", maxSplits: 1).map(String.init)
-            return .found(.warning, parts[0], advice: parts.dropFirst() + ["sudo alsactl store keeps it for the next boot"])
+            return .found(.warning, parts[0], advice: parts.dropFirst() + ["sudo alsactl store keeps this for the next boot"])
         }
     }
 }

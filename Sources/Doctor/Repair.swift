@@ -37,7 +37,7 @@ package enum Repair {
         switch BoundedCommand.run(words, limit: .seconds(10)) {
         case .ended(0, _): nil
         case .ended(let status, let output): "status \(status): \(output.split(separator: "\n").last.map(String.init) ?? "no message")"
-        case .killed: "it did not end within 10 s"
+        case .killed: "the command did not end within 10 s"
         case .refused(let code): "\(SystemError(code))"
         }
     }

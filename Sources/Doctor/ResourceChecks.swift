@@ -14,26 +14,26 @@ extension BoxCheck {
         if missing.isEmpty { return [] }
         let isGrave = missing.contains { codecs.prefix(4).contains($0) }
         return .found(
-            isGrave ? .error : .warning, "libavcodec has no decoder for \(missing.joined(separator: ", ")): such files are not played",
+            isGrave ? .error : .warning, "libavcodec has no decoder for \(missing.joined(separator: ", ")): kiosk cannot play such files",
             advice: ["sudo apt install --reinstall libavcodec59; with FFMPEG=lean build the package again"])
     }
 
     /// Whether processes without rights read what strangers have made.
-    static let isolation = BoxCheck("isolation", "media are read by processes without rights", unknown: "kiosk-reader does not answer") {
+    static let isolation = BoxCheck("isolation", "processes without rights read the media", unknown: "kiosk-reader does not answer") {
         facts in
         guard let reading = facts.reading else { return nil }
         if !reading.isWanted {
             return .found(
-                .warning, "media are read in the player: one that crashes a decoder ends it",
+                .warning, "the player itself reads the media: a file that crashes a decoder ends the player",
                 advice: ["[playback] isolation = \"auto\", and no picture-path = \"direct\""])
         }
         if let failure = reading.failure {
-            return .found(.error, "\(failure): nothing is played", advice: ["install kiosk again: kiosk-reader belongs to it"])
+            return .found(.error, "\(failure): kiosk plays nothing", advice: ["install kiosk again: kiosk-reader belongs to it"])
         }
         if reading.lack.isEmpty { return [] }
         return .found(
             .warning, "the processes that read media keep rights, as the kernel lacks \(reading.lack)",
-            advice: ["a kernel with CONFIG_SECCOMP_FILTER and CONFIG_SECURITY_LANDLOCK, and landlock in its list of security modules"])
+            advice: ["use a kernel with CONFIG_SECCOMP_FILTER and CONFIG_SECURITY_LANDLOCK, and landlock in its list of security modules"])
     }
 
     /// Bytes a second below which a medium is slow, where the rate of the clip on it is not known.
@@ -50,7 +50,7 @@ extension BoxCheck {
                 .error, "\(path) could not be read within \(decimal(seconds)) s: its disk or share hangs, or is far too slow",
                 advice: ["sudo dmesg | tail shows the disk's errors; copy the clip to another medium"])
         case .failed(let path, let reason):
-            return .found(.error, "\(path) cannot be read: \(reason)", advice: ["kiosk check tells the same of every item"])
+            return .found(.error, "\(path) cannot be read: \(reason)", advice: ["kiosk check tests every item"])
         case .read(let path, let bytes, let seconds, let rate):
             let speed = Double(bytes) / max(seconds, 0.000_001)
             guard let rate else {
@@ -58,7 +58,7 @@ extension BoxCheck {
                 guard bytes >= 1 << 20, speed < slowest else { return [] }
                 return .found(
                     .warning, "\(path) is read at \(megabytes(speed)) MB/s: too slow for most clips",
-                    advice: ["a faster medium (an SD card of class A1, a USB 3 port), or clips of a lower bit rate"])
+                    advice: ["use a faster medium (an SD card of class A1, a USB 3 port), or clips of a lower bit rate"])
             }
             guard speed < 3 * rate else { return [] }
             let isSlower = speed < rate
@@ -66,12 +66,12 @@ extension BoxCheck {
                 isSlower ? .error : .warning,
                 "\(path) is read at \(megabytes(speed)) MB/s and played at \(megabytes(rate)) MB/s"
                     + (isSlower ? ": too slow" : ": little is left for the rest"),
-                advice: ["a faster medium (an SD card of class A1, a USB 3 port), or a clip of a lower bit rate"])
+                advice: ["use a faster medium (an SD card of class A1, a USB 3 port), or a clip of a lower bit rate"])
         }
     }
 
     /// Whether the system can still write.
-    static let freeSpace = BoxCheck("free-space", "there is room on the root file system", unknown: "the file system does not tell") {
+    static let freeSpace = BoxCheck("free-space", "there is room on the root file system", unknown: "the file system does not report it") {
         facts in
         guard let free = facts.freeBytes, let all = facts.allBytes, all > 0 else { return nil }
         if facts.isRootReadOnly || free >= 100e6 && free >= all * 0.02 { return [] }
@@ -81,7 +81,7 @@ extension BoxCheck {
     }
 
     /// Whether the processor is too hot to be fast.
-    static let temperature = BoxCheck("temperature", "the box is cool enough", unknown: "the kernel tells no temperature") { facts in
+    static let temperature = BoxCheck("temperature", "the box is cool enough", unknown: "the kernel reports no temperature") { facts in
         if facts.zones.isEmpty { return nil }
         return facts.zones.flatMap { zone -> [Finding] in
             let isCritical = zone.critical.map { zone.temperature >= $0 - 5 } ?? false
@@ -98,7 +98,7 @@ extension BoxCheck {
     }
 
     /// Whether a Raspberry Pi gets the power that it needs.
-    static let power = BoxCheck("power", "the power supply is strong enough", unknown: "this box does not tell") { facts in
+    static let power = BoxCheck("power", "the power supply is strong enough", unknown: "this box does not report it") { facts in
         guard let bits = facts.throttled else { return nil }
         let advice = ["use the board's own power supply (5.1 V), and a short cable"]
         if bits & 1 != 0 { return .found(.error, "the board has too low a voltage now, and runs slower", advice: advice) }

@@ -35,7 +35,7 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
         case .outputIsSource(let path): "\(path): is one of the clips: name another file to write"
         case .outputIsArrangement(let path): "\(path): is the arrangement that the film is made of: name another file to write"
         case .noRoom(let path, let least, let free):
-            "\(path): takes \(ByteCount(least)) at least, and its disk has \(ByteCount(free)) left: delete what is not needed there, write to another "
+            "\(path): takes \(ByteCount(least)) at least, and its disk has \(ByteCount(free)) left: delete files there, write to another "
                 + "disk, or make the film smaller or shorter"
         case .sources(let lines): lines.joined(separator: "\n")
         case .music(let text): "music: \(text)"
@@ -43,9 +43,9 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
         case .skipped(let text): "cannot be shown to its end: \(text)"
         case .film(let error): error.description
         case .cannotCopy(let reasons):
-            "the pictures cannot be copied (without --copy they are encoded):\n" + reasons.map { "  \($0)" }.joined(separator: "\n")
+            "the pictures cannot be copied (without --copy kiosk encodes them):\n" + reasons.map { "  \($0)" }.joined(separator: "\n")
         case .cancelled: "cancelled; nothing is left of it"
-        case .stalled(let time): "no picture for \(time) of the film; this is a mistake of kiosk, please report it"
+        case .stalled(let time): "no picture for \(time) of the film; this is a bug in kiosk, please report it"
         }
     }
 }

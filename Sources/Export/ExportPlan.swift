@@ -97,10 +97,10 @@ struct ExportPlan {
         }
         let natural = description.video?.duration ?? description.duration
         if !description.isStill, natural == nil, clip.end == nil, clip.duration == nil {
-            throw MediaError(source, .failed("does not say how long it is: give it an end or a duration in an arrangement"))
+            throw MediaError(source, .failed("has no known duration: give it an end or a duration in an arrangement"))
         }
         if let natural, !description.isStill, clip.start >= natural {
-            throw MediaError(source, .failed("start lies at or behind its end (\(natural))"))
+            throw MediaError(source, .failed("start is at or after its end (\(natural))"))
         }
         return description
     }
@@ -177,7 +177,7 @@ struct ExportPlan {
     mutating func note(musicLength: MediaTime?, isRepeated: Bool) {
         guard let musicLength else { return }
         if musicLength > length + .seconds(1) {
-            notes.append("the music is \(musicLength - length) longer than the film: it is cut there")
+            notes.append("the music is \(musicLength - length) longer than the film: kiosk cuts it there")
         } else if length > musicLength + .seconds(1) {
             notes.append(
                 isRepeated

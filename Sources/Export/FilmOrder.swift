@@ -90,7 +90,7 @@ package final class FilmOrder: Sendable {
                 leftovers.orders.append(again)
             } else {
                 order.end()
-                leftovers.givenUp.append((path, "it was cut off, and what it was to be made of is not known"))
+                leftovers.givenUp.append((path, "it was cut off, and its clips are not known"))
             }
         }
         if !films.isEmpty { syncFolder(of: folder + "/") }

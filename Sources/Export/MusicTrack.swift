@@ -27,7 +27,7 @@ struct MusicTrack: ~Copyable {
             guard reader.hasSound else { throw MediaError(music.source, .failed("has no sound")) }
             if music.start > .zero { _ = try reader.seek(to: music.start, precision: .exact) }
             let end = reader.description.audio?.duration ?? reader.description.duration
-            if let end, music.start >= end { throw MediaError(music.source, .failed("start lies at or behind its end (\(end))")) }
+            if let end, music.start >= end { throw MediaError(music.source, .failed("start is at or after its end (\(end))")) }
             return MusicTrack(reader, music, samples, length: end.map { $0 - music.start })
         } catch {
             throw .music(error.description)
@@ -65,7 +65,7 @@ struct MusicTrack: ~Copyable {
             _ = try reader.seek(to: start, precision: .exact)
             count = 0
         } catch {
-            throw .music("\(error.description); with repeat = false it is not begun again")
+            throw .music("\(error.description); with repeat = false it does not begin again")
         }
     }
 }

@@ -31,10 +31,10 @@ final class PictureCopy {
                 reasons.append("\(name): is a still")
                 continue
             }
-            if video.isInterlaced, item.deinterlace != .off { reasons.append("\(name): is interlaced, and would be shown with its combs") }
+            if video.isInterlaced, item.deinterlace != .off { reasons.append("\(name): is interlaced, and would show combs") }
             if video.isCropped { reasons.append("\(name): only a part of its stored picture is shown") }
             if let codec = arrangement.output.codec, codec.rawValue != video.codec {
-                reasons.append("\(name): its codec is \(video.codec), and \(codec.rawValue) is asked for")
+                reasons.append("\(name): its codec is \(video.codec), and you want \(codec.rawValue)")
             }
             let end = [item.end, item.duration.map { item.start + $0 }].compactMap { $0 }.min()
             do throws(FilmError) {
@@ -45,9 +45,9 @@ final class PictureCopy {
         }
         let size = PictureSize.seen(plan.descriptions)
         if let wanted = arrangement.output.size, wanted != size {
-            reasons.append("the clips are \(size.map { "\($0)" } ?? "of several sizes"), and \(wanted) is asked for")
+            reasons.append("the clips are \(size.map { "\($0)" } ?? "of several sizes"), and you want \(wanted)")
         }
-        if let rate = arrangement.output.rate, rate != plan.fileRate { reasons.append("\(rate) pictures a second are asked for") }
+        if let rate = arrangement.output.rate, rate != plan.fileRate { reasons.append("you want \(rate) pictures a second") }
         if !reasons.isEmpty { throw .cannotCopy(reasons) }
         return PictureCopy(size: size ?? plan.size, rate: plan.fileRate ?? ExportPlan.defaultRate)
     }

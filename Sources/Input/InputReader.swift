@@ -205,7 +205,7 @@ private struct InputLoop: ~Copyable {
         if isOurs == source.isOurs { return }
         if !isOurs { source.cancel(at: .now, keepingHeldKeys: true).forEach(handler.handle) }
         source.isOurs = isOurs
-        let place = isOurs ? "the display that is used" : "another display: its touches are left out"
+        let place = isOurs ? "the display that is used" : "another display: kiosk ignores its touches"
         log.info("\(source.node.path) \(source.name) lies on \(place)")
     }
 

@@ -60,7 +60,7 @@ package struct StandardErrorLog: LogHandler {
     // MARK: The terminal
 
     private static let writer = StandardErrorWriter(to: STDERR_FILENO) { count in
-        "\(prefix(.warning))log: \(count) line\(count == 1 ? "" : "s") left out here, because what reads the log is too slow"
+        "\(prefix(.warning))log: \(count) line\(count == 1 ? "" : "s") left out here, because the reader of the log is too slow"
     }
 
     /// Whether standard error is the journal's; the variable alone is inherited by children whose output goes elsewhere.

@@ -169,7 +169,7 @@ package final class Thread: Sendable {
         log.error(
             """
             the system starts no further thread (for \(name)): raise the limit of processes (TasksMax= of the unit, ulimit -u), or free \
-            memory. It is tried again
+            memory. kiosk tries again
             """)
     }
 

@@ -268,7 +268,7 @@ package final class ReaderClient: @unchecked Sendable {
     /// - Throws: ``MediaError`` where the source cannot be moved about in, or was cancelled.
     package func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
         guard let landing = carryOut(.seek(time, precision)), let landed = landing.time else {
-            throw MediaError(source, failure ?? (interruption.cancelled ? .cancelled : .failed(prematureEnd ?? "cannot be moved about in")))
+            throw MediaError(source, failure ?? (interruption.cancelled ? .cancelled : .failed(prematureEnd ?? "cannot seek")))
         }
         skip(to: landing)
         return landed

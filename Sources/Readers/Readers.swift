@@ -25,10 +25,10 @@ package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertibl
     /// What was being done, why it could not be, and what to do.
     package var description: String {
         switch self {
-        case .missing(let path): "there is no \(path), by which media are read: install it"
-        case .otherBuild(let path): "\(path), by which media are read, is of another build than this program: install both anew"
-        case .failed(let path, let reason): "\(path), by which media are read, cannot be started: \(reason)"
-        case .silent(let path): "\(path), by which media are read, does not answer"
+        case .missing(let path): "there is no \(path) to read media: install it"
+        case .otherBuild(let path): "\(path), which reads media, is of another build than this program: install both again"
+        case .failed(let path, let reason): "\(path), which reads media, cannot be started: \(reason)"
+        case .silent(let path): "\(path), which reads media, does not answer"
         case .stuck(let count):
             """
             nothing more is read while \(count) process\(count == 1 ? " waits" : "es wait") for a disk or a share that does not answer: see \

@@ -78,7 +78,7 @@ package struct AnswerPage {
                     if let latency = answer["latency"], latency != .null { lines.append(("Latency", milliseconds(latency))) }
                     for (name, member, what) in [
                         ("Synchrony", "synchrony", "of the frames are this close to their sound"),
-                        ("Input", "inputLatency", "of what was asked for was on the screen within this"),
+                        ("Input", "inputLatency", "of the commands were on the screen within this"),
                     ] {
                         guard let spans = answer[member], spans != .null else { continue }
                         lines.append((name, "\(milliseconds(spans["half"])) half, \(milliseconds(spans["most"])) 99 % \(what)"))
@@ -104,14 +104,14 @@ package struct AnswerPage {
             lines.append(("Item", "\(item["title"]?.text ?? "?") (\(place))"))
             lines.append(("Source", item["source"]?.text ?? "?"))
             lines.append(("Time", "\(time("time") ?? "?") of \(time("duration") ?? "a live stream")"))
-            if let latency = time("latency") { lines.append(("Latency", "\(latency) between what is received and what is heard")) }
+            if let latency = time("latency") { lines.append(("Latency", "\(latency) between receiving and hearing")) }
         } else {
             lines.append(("Item", "nothing is on the screen; \(number("count")) on the playlist"))
         }
         if let display = status["display"], case .object = display {
             lines.append(("Display", "\(display["name"]?.text ?? "?"), rotated by \(number("rotation"))°"))
         } else {
-            lines.append(("Display", "none: what is played is not seen"))
+            lines.append(("Display", "none: nothing shows the picture"))
         }
         let volume = status["muted"] == .bool(true) ? "muted" : "volume \(number("volume"))"
         lines.append(("Sound", "\(status["audio"]?.text ?? "?"), \(volume)"))

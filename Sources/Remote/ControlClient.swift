@@ -28,7 +28,7 @@ package enum ControlClient {
     private static func reply(_ path: String, to line: String) throws(ControlError) -> (answer: JSONValue, attachment: [UInt8]?) {
         let (line, attachment) = try ask(path, line)
         guard let answer = JSONValue(line), case .object = answer else {
-            throw ControlError("\(path): what listens there is no kiosk: \(line.prefix(100))")
+            throw ControlError("\(path): not a kiosk socket: \(line.prefix(100))")
         }
         return (answer, attachment)
     }
@@ -52,7 +52,7 @@ package enum ControlClient {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
                 throw ControlError(
-                    "no player listens at \(path): if one runs, its log says why it does not, or name its socket ([control] socket) with --socket"
+                    "no player listens at \(path): if one runs, its log has the reason; or name its socket ([control] socket) with --socket"
                 )
             case EACCES:
                 throw ControlError("\(path): permission denied: run this as root, or as a user of the group that the player runs as")
@@ -103,7 +103,7 @@ package enum ControlClient {
             let count = buffer.withUnsafeMutableBytes { kiosk_receive(connection.raw, $0.baseAddress!, $0.count, &descriptor) }
             if descriptor >= 0 { attachment = Descriptor(descriptor) }
             if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw ControlError("the player at \(path) has ended the conversation") }
+            guard count > 0 else { throw ControlError("the player at \(path) has closed the connection") }
             for line in lines.append(buffer.prefix(count)) where !body(line) { return attachment }
         }
     }
@@ -111,7 +111,7 @@ package enum ControlClient {
     /// What a descriptor of a file in memory holds.
     private static func contents(of file: borrowing Descriptor) throws(ControlError) -> [UInt8] {
         guard let status = file.status, status.isFile, 0...(256 << 20) ~= status.st_size else {
-            throw ControlError("the answer came with something that is no file of a picture")
+            throw ControlError("the descriptor of the answer is not a picture")
         }
         var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
         var place = 0

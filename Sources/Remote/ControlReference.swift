@@ -6,7 +6,7 @@ package enum ControlReference {
     package static var page: String {
         var lines = [
             "# Commands of the control socket", "",
-            "Made of the table in `Sources/Commands/CommandTable.swift`; do not edit: "
+            "Made from the table in `Sources/Commands/CommandTable.swift`. Do not edit: "
                 + "`KIOSK_RECORD=1 swift test --filter ControlReferenceTests` writes it anew. [remote.md](remote.md) explains the socket.",
             "",
         ]
@@ -21,7 +21,7 @@ package enum ControlReference {
     package static func help(_ words: [String]) -> String? {
         if words.isEmpty {
             let names =
-                CommandTable.ofPrograms.map { ($0.name, $0.summary) } + [("watch", "Shows what happens, a line of JSON each.")]
+                CommandTable.ofPrograms.map { ($0.name, $0.summary) } + [("watch", "Show events, a line of JSON for each.")]
             let width = names.map(\.0.count).max() ?? 0
             return names.map { $0 + String(repeating: " ", count: width - $0.count + 2) + $1 }.joined(separator: "\n")
         }

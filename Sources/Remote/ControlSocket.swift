@@ -51,7 +51,7 @@ package final class ControlSocket: Sendable {
     private static func removeStale(_ path: String) throws(ControlError) {
         guard let status = stat(at: path, followsLinks: false) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw ControlError("\(path) is there and no socket: remove it, or name another path")
+            throw ControlError("\(path) is not a socket: remove it, or name another path")
         }
         guard var address = SocketAddress(path), let client = Descriptor(socket: AF_UNIX, SOCK_STREAM) else { return }
         let isRefused = address.withPointer { connect(client.raw, $0, $1) } != 0 && errno == ECONNREFUSED

@@ -17,7 +17,7 @@ extension ControlRequest {
     package static func line(words: [String], path: (String) -> String) throws(ControlWordsFault) -> String {
         guard let (command, rest) = CommandTable.find(words) else {
             guard let first = words.first else {
-                throw ControlWordsFault(description: "what to ask for is missing: kiosk ctl help lists the commands")
+                throw ControlWordsFault(description: "the command is missing: kiosk ctl help lists the commands")
             }
             // Of a first word that several have, those.
             let family = CommandTable.ofPrograms.map(\.name).filter { $0.hasPrefix("\(first) ") }
@@ -63,7 +63,7 @@ extension ControlRequest {
                     places.removeFirst()
                 }
             } else {
-                throw fault("“\(word)” is too much")
+                throw fault("unexpected argument “\(word)”")
             }
         }
         if case .array(let texts)? = members["sources"] { members["sources"] = .array(texts.map { .string(path($0.text ?? "")) }) }

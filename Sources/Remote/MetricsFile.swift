@@ -27,8 +27,8 @@ package final class MetricsFile: Sendable {
             var hasFailed = false
             repeat {
                 let problem = AtomicFile.write(path, metrics(), mode: 0o644)
-                if let problem, !hasFailed { complain("metrics are not written: \(path): \(problem)") }
-                if problem == nil, hasFailed { complain("metrics are written again: \(path)") }
+                if let problem, !hasFailed { complain("cannot write metrics: \(path): \(problem)") }
+                if problem == nil, hasFailed { complain("metrics: writing again: \(path)") }
                 hasFailed = problem != nil
             } while isStopping.wait(until: .now + interval, { $0 ? true : nil }) == nil
         }

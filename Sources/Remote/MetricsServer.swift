@@ -143,12 +143,12 @@ package final class MetricsServer: Sendable {
         guard parts.count == 3, parts[2].hasPrefix("HTTP/1.") else {
             return answer("400 Bad Request", "text/plain", "expected GET /metrics HTTP/1.1\n")
         }
-        guard parts[0] == "GET" else { return answer("405 Method Not Allowed", "text/plain", "there is GET alone\n") }
+        guard parts[0] == "GET" else { return answer("405 Method Not Allowed", "text/plain", "only GET is possible\n") }
         for line in lines.dropFirst() where line.lowercased().hasPrefix("host:") && !isOwn(host: trimmed(line.dropFirst(5))) {
-            return answer("421 Misdirected Request", "text/plain", "ask by the address of this machine, or by its own name\n")
+            return answer("421 Misdirected Request", "text/plain", "use the address of this machine, or its own name\n")
         }
         guard parts[1].split(separator: "?").first == "/metrics" else {
-            return answer("404 Not Found", "text/plain", "there is /metrics alone\n")
+            return answer("404 Not Found", "text/plain", "only /metrics is here\n")
         }
         return answer("200 OK", "text/plain; version=0.0.4; charset=utf-8", metrics())
     }

@@ -95,8 +95,8 @@ package final class ProofOfPlay: Sendable {
             lines[0].lost += unwritten
             let problem = file.append(lines.map(Self.text).joined())
             unwritten = problem == nil ? 0 : lines.reduce(lines.count) { $0 + $1.lost }
-            if let problem, !hasFailed { complain("proof of play is not written: \(file.path): \(problem)") }
-            if problem == nil, hasFailed { complain("proof of play is written again: \(file.path)") }
+            if let problem, !hasFailed { complain("cannot write the proof of play: \(file.path): \(problem)") }
+            if problem == nil, hasFailed { complain("proof of play: writing again: \(file.path)") }
             hasFailed = problem != nil
         }
     }

@@ -181,7 +181,7 @@ package final class RemoteControl: Sendable {
     private func go(to name: ItemName, plays: Bool) throws(ControlRefusal) -> ControlReply {
         let item = try item(name)
         let effect = player.carryOut(.selectItem(item.place + 1))
-        if plays, effect == .none { throw ControlRefusal(code: "no-such-item", message: "it has left the playlist") }
+        if plays, effect == .none { throw ControlRefusal(code: "no-such-item", message: "the item has left the playlist") }
         if plays { player.play() }
         guard case .move = effect else { throw ControlRefusal(code: "no-effect", message: "there is nothing to go to") }
         return reply(effect, expecting: item.id)
@@ -192,11 +192,11 @@ package final class RemoteControl: Sendable {
         reply { [player] in
             switch player.state(of: effect) {
             case .awaited: return nil
-            case .superseded: return .failure(ControlRefusal(code: "superseded", message: "another seek or skip came before it was seen"))
+            case .superseded: return .failure(ControlRefusal(code: "superseded", message: "another seek or skip replaced this one"))
             case .seen:
                 if let item, player.snapshot.item != item {
                     return .failure(
-                        ControlRefusal(code: "item-failed", message: self.failure.withLock { $0?.message } ?? "it cannot be played"))
+                        ControlRefusal(code: "item-failed", message: self.failure.withLock { $0?.message } ?? "the item cannot be played"))
                 }
                 var members = self.place(player.snapshot)
                 members["shown"] = .bool(self.surroundings.display() != nil)
@@ -212,7 +212,7 @@ package final class RemoteControl: Sendable {
             if HostTime.now < deadline { return nil }
             let seconds = Int(Self.longestEffect.seconds)
             return .failure(
-                ControlRefusal(code: "not-yet", message: "it was asked for, but could not be seen within \(seconds) s; it may still come"))
+                ControlRefusal(code: "not-yet", message: "not on the screen within \(seconds) s; it may still come"))
         }
     }
 

@@ -59,7 +59,8 @@ extension RemoteControl {
         if let facts = player.facts(of: id), !facts.tracks.isEmpty, !facts.tracks.contains(where: { $0.kind == kind && $0.fits(choice) }) {
             let have = facts.tracks.filter { $0.kind == kind }.map(\.summary).joined(separator: "; ")
             throw ControlRefusal(
-                code: "no-such-track", message: have.isEmpty ? "it has no \(kind.rawValue) track" : "it has no such track; there is \(have)"
+                code: "no-such-track",
+                message: have.isEmpty ? "the item has no \(kind.rawValue) track" : "the item has no such track; there is \(have)"
             )
         }
         player.select(choice, of: kind, in: id)
@@ -143,11 +144,12 @@ extension RemoteControl {
     private func opened(_ name: ItemName?) throws(ControlRefusal) -> (item: JSONValue, facts: ItemFacts) {
         let id = try optionalItem(name)
         guard let facts = player.facts(of: id), let known = player.item(id) else {
-            throw ControlRefusal(code: "no-such-item", message: "it has left the playlist")
+            throw ControlRefusal(code: "no-such-item", message: "the item has left the playlist")
         }
         switch facts.status {
         case .readyToPlay: break
-        case .unknown: throw ControlRefusal(code: "not-yet", message: "it has not been opened yet; that is done shortly before its turn")
+        case .unknown:
+            throw ControlRefusal(code: "not-yet", message: "kiosk has not opened the item yet; it does so shortly before the item's turn")
         case .failed(let reason): throw ControlRefusal(code: "item-failed", message: reason)
         }
         return (Self.describe(id, of: player, title: known.entry.title ?? facts.metadata.title), facts)

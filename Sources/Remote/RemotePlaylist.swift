@@ -21,7 +21,7 @@ extension RemoteControl {
             }
         }
         guard let place else {
-            throw ControlRefusal(code: "no-such-item", message: "the playlist of \(items.count) items has none such")
+            throw ControlRefusal(code: "no-such-item", message: "no such item; the playlist has \(items.count)")
         }
         return (items[place].id, place)
     }
@@ -80,7 +80,7 @@ extension RemoteControl {
         return .made(by: "sources") { [self] () throws(ControlRefusal) in
             let items = adapted(surroundings.items(sources))
             if items.isEmpty {
-                throw ControlRefusal(code: "no-such-item", message: "there is nothing to play in what the sources name")
+                throw ControlRefusal(code: "no-such-item", message: "the sources have nothing to play")
             }
             hasOwnPlaylist.withLock { $0 = true }
             apply(items)

@@ -42,7 +42,7 @@ package final class ServiceNotifier: Sendable {
             let lines = state.look(control.sight, at: .now)
             if before.isEmpty, !state.hanging.isEmpty {
                 let names = state.hanging.map(\.rawValue).joined(separator: ", ")
-                log.error("\(names) hangs: the watchdog of systemd is fed no more, and ends kiosk soon")
+                log.error("\(names) hangs: kiosk no longer feeds the watchdog of systemd, which ends kiosk soon")
             }
             if !lines.isEmpty { send(lines) }
         }

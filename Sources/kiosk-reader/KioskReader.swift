@@ -9,7 +9,7 @@ import KioskReaderServer
 @main enum KioskReader {
     static func main() {
         guard CommandLine.arguments.dropFirst() == ["zygote"], fcntl(Int32(KIOSK_READER_CONTROL), F_GETFD) >= 0 else {
-            let words = "kiosk-reader reads media for kiosk, which starts it: there is nothing to be done with it by hand\n"
+            let words = "kiosk starts kiosk-reader to read media: do not start it by hand\n"
             _ = words.withCString { write(2, $0, strlen($0)) }
             exit(64)
         }

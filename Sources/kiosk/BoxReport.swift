@@ -43,7 +43,7 @@ struct BoxReport {
         parts.append(("Kernel", Self.kernel(output(["dmesg"], .seconds(10)))))
         let body = parts.map { "== \($0)\n\n\(redaction.applied(to: $1))\n" }.joined(separator: "\n")
         return """
-            A report of kiosk doctor. Read it before you send it: names, addresses, titles and paths are taken out, as far as kiosk knows them.
+            A report of kiosk doctor. kiosk has taken out the names, addresses, titles and paths that it knows. Read the report before you send it.
 
             \(body)
             """
@@ -53,8 +53,8 @@ struct BoxReport {
         switch BoundedCommand.run(words, limit: limit) {
         case .ended(let status, let output):
             String(output.trimmingPrefix { $0.isNewline }) + (status == 0 ? "" : "\n(exit status \(status))")
-        case .killed: "(it did not end in time)"
-        case .refused(let code): "(it cannot be started: \(SystemError(code)))"
+        case .killed: "(the command did not end in time)"
+        case .refused(let code): "(the command does not start: \(SystemError(code)))"
         }
     }
 
@@ -65,7 +65,7 @@ struct BoxReport {
         guard let first = status() else { return "No player answers." }
         tell("watches the player for a minute")
         usleep(UInt32(Self.watch.nanoseconds / 1000))
-        return "\(first)\na minute later\n\(status() ?? "It answers no more.")"
+        return "\(first)\na minute later\n\(status() ?? "The player no longer answers.")"
     }
 
     private func status() -> String? {

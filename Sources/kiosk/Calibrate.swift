@@ -11,13 +11,13 @@ import Logging
 /// `kiosk calibrate`: finds the calibration matrix of a touch screen, and writes it as a udev rule.
 struct Calibrate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Find out how a touch screen lies on its display, and write that as a udev rule.",
+        abstract: "Calibrate a touch screen to its display, and write a udev rule.",
         usage: "kiosk calibrate [<options>]",
         discussion: """
-            Shows five targets one after the other, on the display that would be played on; touch each where its lines cross. The rule \
-            sets LIBINPUT_CALIBRATION_MATRIX, which kiosk and desktops read. Stop a kiosk that plays first: it keeps the touch screen to \
-            itself. The exit status is 0 when a matrix was found, 1 when there is no touch screen, it is not touched for a minute or the \
-            rule cannot be written.
+            kiosk shows five targets, one after the other, on the display that it would play on. Touch each where its lines cross. The \
+            rule sets LIBINPUT_CALIBRATION_MATRIX, which kiosk and desktops read. Stop a playing kiosk first: it keeps the touch screen \
+            to itself. Exit status: 0 with a matrix; 1 without a touch screen, after a minute without a touch, or if kiosk cannot write \
+            the rule.
             """)
 
     @OptionGroup var settings: Settings
@@ -36,7 +36,7 @@ struct Calibrate: ParsableCommand {
         let configuration = try settings.load(orDefaults: true)
         startLog(.error)
         guard InputDevice.all(keys: []).contains(where: \.isTouchScreen) else {
-            printError("there is no touch screen that can be read; kiosk devices lists what there is")
+            printError("there is no readable touch screen; kiosk devices lists the input devices")
             throw ExitCode(1)
         }
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
@@ -80,7 +80,7 @@ struct Calibrate: ParsableCommand {
             }
             if signals.wait(for: .zero) != nil { throw ExitCode(1) }
             if HostTime.now >= deadline {
-                printError("nobody has touched it for a minute")
+                printError("no touch for a minute")
                 throw ExitCode(1)
             }
         }
@@ -111,7 +111,8 @@ struct Calibrate: ParsableCommand {
             throw ExitCode(1)
         }
         printError(
-            "Written to \(output). To have it read: udevadm control --reload && udevadm trigger --subsystem-match=input; then start kiosk.")
+            "Written to \(output). To apply the rule: udevadm control --reload && udevadm trigger --subsystem-match=input; then start kiosk."
+        )
     }
 }
 

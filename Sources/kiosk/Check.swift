@@ -12,14 +12,15 @@ import Logging
 /// `kiosk check [SOURCE…]`: opens every item before it goes on the screen.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Open every item and say what it is, and what would hurt on the screen.",
+        abstract: "Open every item, and report its format and playback problems.",
         usage: "kiosk check [<options>] [<source> ...]",
         discussion: """
-            Checks the configuration file, then every item of the playlist and of zones, and what keys and taps play (or the sources named here): \
-            whether it can be opened and decoded, sound that is longer than its picture, black frames at its end, a frame rate that does \
-            not fit the display's refresh; whether films of the shelf can be written where they are to go; and what the schedule never plays. The exit status is 0 when all can be played; 1 when an item cannot, a folder or list cannot be \
-            read or there is nothing to play, and with --strict when there is a warning; 64 when the command line is wrong, 78 when the \
-            configuration file is.
+            kiosk checks the configuration file. Then it opens every item of the playlist, of zones, and of keys and taps (or the \
+            sources named here). It reports items that it cannot open or decode. It warns of sound that is longer than its picture, and \
+            of black frames at the end. It warns of frame rates that do not fit the display's refresh. It also reports a shelf folder \
+            that cannot take films, and entries that never play. Exit status: 0 if all items can be played, else 1; 64 for a wrong \
+            command line, 78 for a wrong configuration file. The status is also 1 if kiosk cannot read a folder or list, if there is \
+            nothing to play, and with --strict for a warning.
             """)
 
     @OptionGroup var settings: Settings
@@ -82,7 +83,7 @@ struct Check: ParsableCommand {
             let objection = objection(toFilmsIn: folder, isAsking: true)
         {
             warnings += 1
-            printError("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)".printable)
+            printError("the shelf cannot make films: [shelf] export-folder \(folder): \(objection)".printable)
         }
         if sources.isEmpty {
             for finding in ScheduleReport.allFindings(configuration, from: WallClock.now.seconds) {
@@ -112,7 +113,7 @@ struct Check: ParsableCommand {
                 if let line = inquiry.line(video, gravity: gravity), said.insert(line).inserted { print("  \(line.printable)") }
             }
         } catch {
-            print("Ways of pictures to the screen not asked: \(error)")
+            print("Ways of pictures to the screen not checked: \(error)")
         }
     }
 

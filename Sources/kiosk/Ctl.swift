@@ -9,12 +9,12 @@ import Remote
 /// `kiosk ctl seek +10`: asks a running player for something.
 struct Ctl: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Ask a running player for something: kiosk ctl seek +10.",
+        abstract: "Send a command to a running player, and report the result: kiosk ctl seek +10.",
         usage: "kiosk ctl [--config <file>] [--socket <path>] [--json] <command> ...",
         discussion: """
-            The commands: \(CommandTable.ofPrograms.map(\.name).joined(separator: ", ")); and watch, which shows what happens until it is \
-            ended. kiosk ctl help says what each does, and kiosk ctl help seek explains one. The exit status is 0 when what was asked for \
-            has happened, else 1, and 64 for words that are no command.
+            The commands: \(CommandTable.ofPrograms.map(\.name).joined(separator: ", ")); and watch, which shows events until you end \
+            it. kiosk ctl help lists the commands, and kiosk ctl help seek explains one. Exit status: 0 once the player has carried out \
+            the command, else 1; 64 for words that are no command.
             """)
 
     @OptionGroup var address: SocketAddressOptions
@@ -23,7 +23,7 @@ struct Ctl: ParsableCommand {
     var json = false
 
     @Argument(
-        parsing: .captureForPassthrough, help: ArgumentHelp("What to ask for.", valueName: "command"),
+        parsing: .captureForPassthrough, help: ArgumentHelp("The command and its values.", valueName: "command"),
         completion: .custom { words, _, _ in
             let words = words.drop { $0 != "ctl" }.dropFirst().dropLast().filter { $0 != "--json" }
             if words.first == "watch" { return CommandTable.completions(after: ["observe"] + words.dropFirst()) }
@@ -36,7 +36,7 @@ struct Ctl: ParsableCommand {
         if ["--help", "-h"].contains(words.first) { throw CleanExit.helpRequest(self) }
         if words.first == "help" {
             guard let text = ControlReference.help(Array(words.dropFirst())) else {
-                throw Unanswered(code: "invalid-words", "there is no such command: kiosk ctl help lists them", status: 64).told(
+                throw Unanswered(code: "invalid-words", "there is no such command; kiosk ctl help lists the commands", status: 64).told(
                     asJSON: false)
             }
             return print(text)
@@ -97,12 +97,12 @@ struct Ctl: ParsableCommand {
 /// `kiosk status`: what a running player does.
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Tell what a running player does.",
-        discussion: "Asks the player by its control socket. The exit status is 0 when there is one that answers, else 1.")
+        abstract: "Report the state of a running player.",
+        discussion: "kiosk asks the player on its control socket. Exit status: 0 if a player answers, else 1.")
 
     @OptionGroup var address: SocketAddressOptions
 
-    @Flag(help: "Print it as a line of JSON.")
+    @Flag(help: "Print the answer as a line of JSON.")
     var json = false
 
     func run() throws {

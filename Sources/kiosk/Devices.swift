@@ -12,11 +12,11 @@ import Logging
 /// `kiosk devices`: what there is to show on, to play to and to listen to.
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "List displays, sound outputs, input devices, cameras and encoders, and what would be used.",
+        abstract: "List displays, sound outputs, input devices, cameras and encoders, and the choices of kiosk.",
         usage: "kiosk devices [<options>] [--test [<file> ...]]",
         discussion: """
-            Opens nothing for longer than a question takes; a player that is running is not disturbed. With --test it takes the display for a \
-            minute or two, and is refused where another program has it.
+            kiosk opens a device only for a short query, and does not disturb a running player. With --test it takes the display for a \
+            minute or two, and fails if another program has the display.
             """)
 
     @OptionGroup var settings: Settings
@@ -76,7 +76,7 @@ struct Devices: ParsableCommand {
         for encoder in encoders {
             print("  \(encoder.codec)  \(encoder.title)\(encoder.problem.map { "  not used: \($0.printable)" } ?? "")")
         }
-        if !encoders.contains(where: { $0.problem == nil }) { print("  none: no film can be recorded or exported") }
+        if !encoders.contains(where: { $0.problem == nil }) { print("  none: kiosk cannot record or export films") }
     }
 
     /// Returns the display that would be used.

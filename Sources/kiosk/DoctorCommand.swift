@@ -14,22 +14,22 @@ import Remote
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check the box, and say what is wrong with it and what to type.",
+        abstract: "Diagnose the box, and print the fixes.",
         usage: "kiosk doctor [<options>] [--fix] [--json] [--report <file> [<clip> ...]]",
         discussion: """
-            Looks at permissions, displays, who else has them, console blanking, the kernel's command line, the service, sound, decoders, the \
-            clock, storage and temperature. It changes nothing and disturbs no player; each check takes three seconds at most. Run it as root to see \
-            what other users' programs hold. As root it reads /etc/kiosk/kiosk.conf, or the file named with --config, and opens no \
-            clip: it measures how fast bytes come. The exit status is 0 when there is no error (warnings are none), 1 when there is \
-            one, 64 when the command line is wrong, or --fix is not root's.
+            kiosk checks permissions, displays and the programs that hold them, console blanking, the kernel's command line and the \
+            service. It also checks sound, decoders, the clock, storage and temperature. It changes nothing and disturbs no player; each \
+            check takes three seconds at most. Run doctor as root to see what other users' programs hold. As root it reads \
+            /etc/kiosk/kiosk.conf, or the file named with --config. It then opens no clip, and measures only how fast the bytes come. \
+            Exit status: 0 without an error (warnings are none), 1 with one, 64 for a wrong command line, or for --fix without root.
             """)
 
     @OptionGroup var settings: Settings
 
     @Flag(
         help: """
-            Carry out what can be taken back: groups, settings in files of their own, enabling kiosk.path; and say so. As root. Never the \
-            boot loader.
+            Apply the fixes that you can take back, and report them: groups, settings in files of their own, enabling kiosk.path. Needs \
+            root. Never changes the boot loader.
             """)
     var fix = false
 
@@ -38,8 +38,8 @@ struct DoctorCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write all of this, the devices, a minute of the player's figures and the kernel's log into a new file, to send with an issue.",
-            discussion: "Names, addresses, titles and paths are taken out. As root there is more in it.", valueName: "file"))
+            "Write all of this, the devices, a minute of the player's figures and the kernel's log into a new file. Send it with an issue.",
+            discussion: "kiosk takes out names, addresses, titles and paths. As root the file has more.", valueName: "file"))
     var report: String?
 
     @Argument(
@@ -90,7 +90,7 @@ struct DoctorCommand: ParsableCommand {
         do { configuration = try settings.load(orDefaults: true) } catch {
             printError("\(error)")
             if let file = Settings.file(settings.config), Settings.isUnreadable(file) {
-                let text = "not checked: what \(file) says, as this user may not read it; the rest is judged by its defaults"
+                let text = "not checked: \(file), as this user may not read it; kiosk assumes the defaults"
                 return (BoxFacts.Question(), [Finding("configuration", .unknown, text, advice: ["sudo kiosk doctor"])])
             }
             let finding = Finding("configuration", .error, "kiosk.conf cannot be used, as said above", advice: ["kiosk check"])

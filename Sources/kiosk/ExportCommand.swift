@@ -20,10 +20,10 @@ struct ExportCommand: ParsableCommand {
             kiosk export [<options>] <arrangement.toml> -o <file>
             """,
         discussion: """
-            The film is what a display of its size and rate would show if it played the sources one after the other. An arrangement \
-            file says more of each clip: docs/export.md. It runs where nothing else wants the processor, so it can run beside a player. \
-            The film gets its name when it is whole. The exit status is 0 then, 1 when it cannot be made, 64 when the command line is \
-            wrong, 78 when the arrangement is, and 130 when it was cancelled.
+            The film shows the sources one after the other, as a display of its size and rate would. An arrangement file sets more for \
+            each clip: docs/export.md. The export takes the processor only while no other program wants it, so it can run beside a \
+            player. The film gets its name once it is complete. Exit status: 0 with a complete film, 1 if kiosk cannot make it, 64 for a \
+            wrong command line, 78 for a wrong arrangement, 130 if you cancel.
             """)
 
     @Option(name: [.short, .long], help: ArgumentHelp("The MP4 file to write.", valueName: "file"), completion: .file(extensions: ["mp4"]))
@@ -31,12 +31,12 @@ struct ExportCommand: ParsableCommand {
 
     @OptionGroup var options: ExportOptions
 
-    @Flag(help: "Copy the pictures as they are; where that cannot be, say why and end.")
+    @Flag(help: "Copy the pictures as they are; if that is impossible, print the reason and end.")
     var copy = false
 
     @OptionGroup var progress: ProgressOptions
 
-    @Option("When it gets the processor: idle (when nobody else wants it) or normal.", value: "priority", .word(\.rawValue))
+    @Option("Use of the processor: idle (only while no other program wants it) or normal.", value: "priority", .word(\.rawValue))
     var priority = Priority.idle
 
     @Argument(
@@ -54,7 +54,7 @@ struct ExportCommand: ParsableCommand {
             options.subtitles.flatMap { $0 == .off ? nil : "--subtitles" },
         ]
         if let option = given.compactMap({ $0 }).first {
-            throw ValidationError("\(option): nothing is encoded with --copy: leave one of them out")
+            throw ValidationError("\(option): --copy encodes nothing: leave one of the two out")
         }
     }
 
@@ -90,10 +90,10 @@ struct ExportCommand: ParsableCommand {
     }
 
     private func readArrangement(_ folder: String) throws -> Arrangement {
-        if sources.isEmpty { throw ValidationError("name what the film is made of, or an arrangement file") }
+        if sources.isEmpty { throw ValidationError("name the sources of the film, or an arrangement file") }
         let files = sources.filter { $0.lowercased().hasSuffix(".toml") }
         if let file = files.first {
-            if sources.count > 1 { throw ValidationError("\(file): an arrangement file stands alone; name its clips in it") }
+            if sources.count > 1 { throw ValidationError("\(file): an arrangement file stands alone; name its clips in the file") }
             do throws(ConfigurationError) { return try Arrangement.load(file) } catch {
                 printError(error.description)
                 throw ExitCode(ConfigurationError.exitStatus)
@@ -105,7 +105,7 @@ struct ExportCommand: ParsableCommand {
             for problem in expansion.problems { printError(problem.printable) }
             if !expansion.problems.isEmpty { throw ExitCode(1) }
             if expansion.sources.isEmpty {
-                printError("\(source): there is nothing in it that can be shown")
+                printError("\(source): it has nothing to show")
                 throw ExitCode(1)
             }
             arrangement.clips += expansion.sources.map { .init(.file($0.source)) }

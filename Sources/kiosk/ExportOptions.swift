@@ -5,32 +5,32 @@ import KioskVocabulary
 
 /// What `kiosk export` takes beside its sources: what an arrangement file can say of the whole film, which it beats.
 struct ExportOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Play this under all of the film.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Play this music under the whole film.", valueName: "file"), completion: .file())
     var music: String?
 
-    @Option("What becomes of the clips' own sound: duck (the music is lowered for it), mix or replace.", value: "mode", .word(\.rawValue))
+    @Option("Treatment of the clips' own sound: duck (lower the music for it), mix or replace.", value: "mode", .word(\.rawValue))
     var musicMode: MusicMode?
 
     @Option("Loudness of the music, 0…100.", value: "percent", parsing: .unconditional, .whole(0...100))
     var musicVolume: Int?
 
-    @Flag(help: "Do not begin the music again where it is shorter than the film.")
+    @Flag(help: "Do not repeat music that is shorter than the film.")
     var musicOnce = false
 
     @Option(
-        "Size of the film, such as 1920x1080. Default: that of the first clip that moves, as it is seen.", value: "size",
+        "Size of the film, such as 1920x1080. Default: the visible size of the first clip that moves.", value: "size",
         parsing: .unconditional, .text("a size such as 1920x1080, even numbers from 16 to 8192"))
     var size: PictureSize?
 
     @Option(
-        "Pictures a second. Default: as many as show every picture of the clips, up to 60.", value: "rate", parsing: .unconditional,
+        "Pictures a second. Default: enough for every picture of the clips, up to 60.", value: "rate", parsing: .unconditional,
         .text("pictures a second from 10 to 240, such as 25, 29.97 or 30000/1001"))
     var rate: FrameRate?
 
     @Option("Encode pictures as h264, hevc or mpeg4.", value: "codec", .word(\.rawValue))
     var codec: ExportCodec?
 
-    @Option("What encodes pictures: auto, software or hardware. Default: auto.", value: "encoder", .word(\.rawValue))
+    @Option("Encoder of the pictures: auto, software or hardware. Default: auto.", value: "encoder", .word(\.rawValue))
     var encoder: EncoderSetting?
 
     @Option(
@@ -41,11 +41,11 @@ struct ExportOptions: ParsableArguments {
         "Kilobits a second of the pictures, instead of a quality.", value: "kbit", parsing: .unconditional, .whole(50...500_000))
     var bitRate: Int?
 
-    @Option("How a clip follows the one before: cut or fade.", value: "transition", .word(\.rawValue))
+    @Option("Transition from one clip to the next: cut or fade.", value: "transition", .word(\.rawValue))
     var transition: Transition?
 
     @Option(
-        "How long a fade lasts. Default: 1.", value: "seconds", parsing: .unconditional,
+        "Length of a fade, in seconds. Default: 1.", value: "seconds", parsing: .unconditional,
         .number("seconds from 0.01 to 60", in: 0.01...60))
     var transitionDuration: Double?
 
@@ -56,7 +56,7 @@ struct ExportOptions: ParsableArguments {
     var background: Color?
 
     @Option(
-        "How long a still stands. Default: 5.", value: "seconds", parsing: .unconditional,
+        "Seconds for each still. Default: 5.", value: "seconds", parsing: .unconditional,
         .number("seconds from 0.1 to 86400", in: 0.1...86400))
     var imageDuration: Double?
 
@@ -65,11 +65,11 @@ struct ExportOptions: ParsableArguments {
         .text("a language such as de, a number from 1, auto or off", words: ["auto", "off"]))
     var subtitles: TrackChoice?
 
-    @Option(help: ArgumentHelp("What the file calls itself.", valueName: "text"))
+    @Option(help: ArgumentHelp("Title in the file.", valueName: "text"))
     var title: String?
 
     func validate() throws {
-        if quality != nil, bitRate != nil { throw ValidationError("--bit-rate takes the place of --quality: leave one of them out") }
+        if quality != nil, bitRate != nil { throw ValidationError("--bit-rate replaces --quality: leave one of the two out") }
     }
 
     /// Puts what was given into a film; paths are relative to `folder`.

@@ -8,15 +8,15 @@ import Remote
 @main struct Kiosk: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kiosk",
-        abstract: "Plays videos and images on a screen, without a desktop and without a gap, for ever.",
+        abstract: "Play videos and images on a screen, without a desktop and without a gap, for ever.",
         usage: """
             kiosk [<options>] [<source> ...]
             kiosk <subcommand> [<options>] ...
             """,
         discussion: """
-            Without a subcommand it plays: the playlist of kiosk.conf, or the sources named on the command line. The file is looked for \
-            as ./kiosk.conf and /etc/kiosk/kiosk.conf; the one that comes with kiosk is its manual. Exit status: 0 when it was told to \
-            end, 64 for a mistake on the command line, 78 for one in kiosk.conf.
+            Without a subcommand, kiosk plays the playlist of kiosk.conf, or the sources on the command line. It reads ./kiosk.conf, else \
+            /etc/kiosk/kiosk.conf. The kiosk.conf that comes with kiosk explains every setting. Exit status: 0 after a request to end, 64 \
+            for a mistake on the command line, 78 for one in kiosk.conf.
             """,
         version: kioskVersion,
         subcommands: [
@@ -39,6 +39,10 @@ import Remote
             printError(mistakes.description)
             Glibc.exit(ConfigurationError.exitStatus)
         } catch {
+            if exitCode(for: error) == .success, let text = wholeHelp(fullMessage(for: error)) {
+                Swift.print(text)
+                Glibc.exit(0)
+            }
             refuse(error)
             if let text = unknownOption(fullMessage(for: error), CommandLine.arguments.dropFirst()) {
                 printError(text)
@@ -46,6 +50,19 @@ import Remote
             }
             exit(withError: error)
         }
+    }
+
+    /// The help of `kiosk` itself, with the arguments and options of playing, which is its default; nil for any other text. ArgumentParser lists those under
+    /// `kiosk play --help` only.
+    private static func wholeHelp(_ text: String) -> String? {
+        let playing = helpMessage(for: Play.self)
+        guard text.contains("kiosk <subcommand> [<options>]"), let options = text.firstRange(of: "OPTIONS:\n"),
+            let rest = text.firstRange(of: "SUBCOMMANDS:\n"), options.upperBound < rest.lowerBound,
+            let theirs = playing.firstRange(of: "ARGUMENTS:\n")
+        else { return nil }
+        let section = playing[theirs.lowerBound...].replacing(/\n+$/, with: "")
+        let subcommands = text[rest.lowerBound...].replacing(/\n+$/, with: "")
+        return "\(text[..<options.lowerBound])\(section)\n\n\(subcommands)"
     }
 
     /// Ends with a mistake on the command line as programs read it, where `--json` is on it. Returns for what is no such mistake.
@@ -116,8 +133,8 @@ struct SchemaCommand: ParsableCommand {
         commandName: "schema",
         abstract: "Print a JSON Schema of kiosk.conf, for editors.",
         discussion: """
-            Editors that take a schema for TOML complete the keys of kiosk.conf with it, show what each means, and mark mistakes while you \
-            type. It is the same for every kiosk.conf, and is not read from one.
+            With this schema an editor completes the keys of kiosk.conf, explains each key, and marks mistakes while you type. The schema is \
+            the same for every kiosk.conf.
             """)
 
     func run() { Swift.print(Configuration.schema, terminator: "") }

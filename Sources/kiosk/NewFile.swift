@@ -14,7 +14,7 @@ struct NewFile: ~Copyable {
         guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL, mode: mode) else {
             let error = SystemError()
             throw ValidationError(
-                "\(path) cannot be written: \(error.code == EEXIST ? "it is there already; name another file" : "\(error)")")
+                "\(path) cannot be written: \(error.code == EEXIST ? "it exists already; name another file" : "\(error)")")
         }
         self.file = file
         self.path = path

@@ -94,7 +94,7 @@ final class OverlayWiring: Sendable {
                     switch news {
                     case .items(let items, _):
                         let isThere = items.first?.version != nil
-                        if !isThere { log.warning("\(file) is not there: what it is to show is not shown until it is") }
+                        if !isThere { log.warning("\(file) is missing: the overlay shows nothing until the file is there") }
                         if watched.isPicture {
                             board.setPicture(isThere ? Self.picture(file, readers, log) : nil, of: file)
                         } else {

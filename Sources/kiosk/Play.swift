@@ -20,18 +20,18 @@ import Schedule
 /// `kiosk [SOURCE…]`: plays until it is told to stop.
 struct Play: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Play the playlist, or the sources named here. This is what kiosk does without a subcommand.",
+        abstract: "Play the playlist, or the sources named here. kiosk does this without a subcommand, too.",
         usage: "kiosk [play] [<options>] [<source> ...]",
         discussion: """
-            Ends on SIGINT (Ctrl-C) and SIGTERM, and on the quit key where `[input] allow-quit` is set; restores what was on the \
-            screen. SIGHUP has a service read the configuration file again, as saving that does, and ends one that was started at a terminal. \
-            A second SIGINT or SIGTERM ends it at once. Nothing that goes wrong while it plays ends it: bad items are left out, \
-            and it waits for a missing display or sound card.
+            SIGINT (Ctrl-C), SIGTERM and the quit key end the player, the key only if `[input] allow-quit` is set. kiosk then restores \
+            the former screen. A second SIGINT or SIGTERM ends it at once. On SIGHUP a service reads the configuration file again, as \
+            after saving; a player at a terminal ends. No fault during playback ends the player: it leaves out bad items, and waits for \
+            a missing display or sound card.
             """)
 
     @OptionGroup var settings: Settings
 
-    @Option("Turn the picture clockwise by so many degrees: 0, 90, 180 or 270.", value: "degrees", .rotation())
+    @Option("Rotate the picture clockwise by 0, 90, 180 or 270 degrees.", value: "degrees", .rotation())
     var rotation: Rotation?
 
     @Option("Fit pictures of another shape: fit, fill or stretch.", .word(\.word))
@@ -50,21 +50,21 @@ struct Play: ParsableCommand {
     var loop: LoopMode?
 
     @Option(
-        "Play at this speed, 0.5 to 2, the pitch kept.", value: "factor", .number("a number from 0.5 to 2", in: 0.5...2))
+        "Play at this speed, 0.5 to 2, and keep the pitch.", value: "factor", .number("a number from 0.5 to 2", in: 0.5...2))
     var rate: Double?
 
-    @Flag(help: "Where no display is free, play offscreen, with a live status line and a PNG of every item.")
+    @Flag(help: "If no display is free, play offscreen, with a live status line and a PNG of every item.")
     var preview = false
 
     @Option(
         help: ArgumentHelp(
-            "Write a PNG of every item into this folder, where the display is offscreen.",
+            "Write a PNG of every item into this folder, if the display is offscreen.",
             discussion: "Default: with --preview, a folder of its own in $TMPDIR.", valueName: "folder"),
         completion: .directory)
     var snapshots: String?
 
     @Option(
-        "Log no less important than: trace, debug, info, notice, warning, error or critical.", value: "level", .word(\.rawValue))
+        "Lowest level to log: trace, debug, info, notice, warning, error or critical.", value: "level", .word(\.rawValue))
     var logLevel: LogLevel?
 
     @Argument(
@@ -89,7 +89,7 @@ struct Play: ParsableCommand {
         let log = Logger(label: "kiosk")
 
         if let snapshots, mkdir(snapshots, 0o777) != 0, errno != EEXIST {
-            throw ValidationError("--snapshots: the folder \(snapshots) cannot be made: \(SystemError())")
+            throw ValidationError("--snapshots: cannot make the folder \(snapshots): \(SystemError())")
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
@@ -106,7 +106,7 @@ struct Play: ParsableCommand {
     private static func makeSnapshotFolder(_ log: Logger) -> String? {
         var template = Array(((environment("TMPDIR") ?? "/tmp") + "/kiosk-XXXXXX").utf8CString)
         if let path = mkdtemp(&template) { return String(cString: path) }
-        log.warning("no snapshots: no folder can be made in $TMPDIR: \(SystemError())")
+        log.warning("no snapshots: cannot make a folder in $TMPDIR: \(SystemError())")
         return nil
     }
 
@@ -127,7 +127,7 @@ struct Play: ParsableCommand {
         let unverified = configuration.unverifiedSources
         if !unverified.isEmpty {
             log.warning(
-                "tls-verify = false: whoever is on the line can read and replace what comes for \(unverified.joined(separator: ", "))")
+                "tls-verify = false: anyone on the line can read and replace the data for \(unverified.joined(separator: ", "))")
         }
         let cache = AssetCache(configuration, log)
         // Zones that are heard have the card, too.
@@ -284,7 +284,7 @@ struct Play: ParsableCommand {
         // What hangs would be in the way of an orderly exit(3).
         if !left.isEmpty || !hasStopped.withLock({ $0 }) {
             let names = left.isEmpty ? "a file, a network or a sound card" : left.joined(separator: ", ")
-            log.warning("something does not answer, and was left behind at the end: \(names)")
+            log.warning("ended without waiting any longer for \(names), which did not answer")
             StandardErrorLog.flush()
             _exit(0)
         }
@@ -297,7 +297,7 @@ struct Play: ParsableCommand {
         StandardErrorLog.flush()
         signals.end()
         execv("/proc/self/exe", CommandLine.unsafeArgv)
-        Logger(label: "kiosk").error("kiosk cannot be started anew: \(SystemError())")
+        Logger(label: "kiosk").error("kiosk cannot restart: \(SystemError())")
     }
 
     /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives
@@ -368,7 +368,7 @@ extension AssetCache {
     convenience init?(_ configuration: Configuration, _ log: Logger) {
         guard let limit = configuration.playback.cache else { return nil }
         guard let folder = configuration.playback.cacheFolder ?? Self.defaultFolder else {
-            log.warning("nothing is kept of what comes over the network: name a folder, [playback] cache-folder")
+            log.warning("the cache keeps nothing: name a folder for it in [playback] cache-folder")
             return nil
         }
         self.init(folder: folder, limit: limit) { news in

@@ -8,10 +8,10 @@ struct ProgressOptions: ParsableArguments {
     @Flag(help: "Replace a file of that name.")
     var force = false
 
-    @Flag(help: "Say nothing but what is wrong.")
+    @Flag(help: "Print nothing but errors.")
     var quiet = false
 
-    @Flag(help: "Print progress, four times a second, and what has come of it as lines of JSON.")
+    @Flag(help: "Print progress, four times a second, and the result, as lines of JSON.")
     var json = false
 }
 

@@ -15,9 +15,10 @@ struct RecordCommand: ParsableCommand {
         abstract: "Record a camera and a microphone.",
         usage: "kiosk record [<options>] <file>",
         discussion: """
-            It records until the duration is over, or it is interrupted (Ctrl-C): the file is whole then. The space bar, and SIGUSR1, pause and \
-            go on in the same file. A power cut costs less than a second: what was left is made a film when something is next recorded into \
-            the folder. docs/record.md says more. The exit status is 0 when the file is there, 1 when it is not or ends early, 64 when the command line is wrong.
+            kiosk records for the duration, or until you press Ctrl-C; then the file is complete. The space bar and SIGUSR1 pause the \
+            recording, and resume it in the same file. A power cut costs less than a second: the next recording into the folder makes a \
+            film of the rest. docs/record.md says more. Exit status: 0 with a complete file, 1 without a file or if it ends early, 64 \
+            for a wrong command line.
             """)
 
     @Option(
@@ -38,7 +39,7 @@ struct RecordCommand: ParsableCommand {
     @Option("End after this time.", value: "seconds", parsing: .unconditional, .number("seconds from 0.1 to 86400", in: 0.1...86400))
     var duration: Double?
 
-    @Option("Turn the picture clockwise by 0, 90, 180 or 270.", value: "degrees", parsing: .unconditional, .rotation())
+    @Option("Rotate the picture clockwise by 0, 90, 180 or 270 degrees.", value: "degrees", parsing: .unconditional, .rotation())
     var rotation = Rotation.none
 
     @Flag(help: "Mirror the picture left to right.")
@@ -48,7 +49,7 @@ struct RecordCommand: ParsableCommand {
         "Quality of the pictures, from 0 (nothing lost) to 51. Default: 23.", value: "factor", parsing: .unconditional, .whole(0...51))
     var quality: Int?
 
-    @Option("What encodes pictures: auto, software or hardware. Default: auto.", value: "encoder", .word(\.rawValue))
+    @Option("Encoder of the pictures: auto, software or hardware. Default: auto.", value: "encoder", .word(\.rawValue))
     var encoder = EncoderSetting.automatic
 
     @OptionGroup var progress: ProgressOptions
@@ -67,7 +68,7 @@ struct RecordCommand: ParsableCommand {
         var line = ProgressLine(progress)
         for recovered in RecordingFile.recover(in: Folder.of(file), besides: file) {
             if let problem = recovered.problem {
-                printError("\(recovered.path): an earlier recording that was cut off cannot be finished: \(problem)")
+                printError("\(recovered.path): cannot finish an earlier recording that was cut off: \(problem)")
             } else {
                 line.say("\(recovered.path): an earlier recording that was cut off, as far as it went")
             }
@@ -120,7 +121,7 @@ extension ProgressLine {
     fileprivate mutating func show(_ status: CaptureSession.Status) {
         if style == .lines { return }
         show {
-            let word = status.phase == .paused ? "paused, space goes on" : status.phase == .finishing ? "finishing" : "recording"
+            let word = status.phase == .paused ? "paused, space resumes" : status.phase == .finishing ? "finishing" : "recording"
             let limit = status.duration.map { " of \($0)" } ?? ""
             let left = status.remaining.map { ", \($0) left" } ?? ""
             let dropped = status.droppedCount > 0 ? ", \(status.droppedCount) pictures dropped" : ""

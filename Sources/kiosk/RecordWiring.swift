@@ -65,7 +65,7 @@ final class RecordWiring: Sendable {
     /// A viewer asks for something. Any thread; returns at once.
     func order(_ order: RecordingOrder) {
         if let screen { return screen.order(order) }
-        Logger(label: "kiosk").warning("“record \(order.rawValue)”: nothing is recorded, as [record] folder is not set in kiosk.conf")
+        Logger(label: "kiosk").warning("“record \(order.rawValue)”: cannot record: set [record] folder in kiosk.conf")
     }
 
     /// A program asks for something, if anything; what programs are told then, nil where nothing can be recorded.

@@ -45,7 +45,7 @@ final class Reload: Sendable {
                 }
                 // The first look, too: it may have been saved since it was read.
                 if before == file { return }
-                if file.version == nil { log.warning("\(path) is gone: what was read before goes on") }
+                if file.version == nil { log.warning("\(path) is gone: kiosk keeps the old settings") }
                 if file.version != nil { state.signal { $0.isWanted = true } }
             case .problem(let problem): log.warning("\(problem)")
             case .note, .inBetween: break  // said of content
@@ -62,11 +62,11 @@ final class Reload: Sendable {
                 let keyMap: KeyMap
                 do { (new, keyMap) = try load() } catch {
                     for mistake in (error as? ConfigurationError)?.complaints ?? [] { log.warning("\(mistake)") }
-                    log.warning("\(path) is not taken over: what was read before goes on")
+                    log.warning("\(path) is not applied: kiosk keeps the old settings")
                     continue
                 }
                 if new.entries.isEmpty, !present.entries.isEmpty, !isDoubted {
-                    log.warning("\(path) names nothing to play any more: it is taken over if it says the same in 2 s")
+                    log.warning("\(path) no longer names anything to play: kiosk applies the file if it says the same in 2 s")
                     isDoubted = true
                     _ = state.wait(until: .now + Self.doubt) { $0.isStopping || $0.isWanted ? true : nil }
                     state.withLock { $0.isWanted = true }
@@ -77,7 +77,7 @@ final class Reload: Sendable {
                 if change.isEmpty { continue }
                 if !change.applied.isEmpty { log.info("\(path) was read again: \(change.applied.joined(separator: ", "))") }
                 if !change.postponed.isEmpty {
-                    log.warning("\(path): a restart is needed for \(change.postponed.joined(separator: ", "))")
+                    log.warning("\(path): restart kiosk to apply \(change.postponed.joined(separator: ", "))")
                 }
                 apply(present, new, keyMap)
                 present = new

@@ -47,7 +47,7 @@ final class Reporter: Sendable {
         case .playlistEnded: log.info("the playlist has ended")
         case .statusChanged(let status): log.debug("\(status.word)")
         case .itemStatusChanged: break  // said when it begins, or fails
-        case .interruptionBegan: log.info("another program has the sound give way")
+        case .interruptionBegan: log.info("another program interrupts the sound")
         case .interruptionEnded: log.info("the sound is back")
         case .subtitle: break
         }
@@ -57,7 +57,7 @@ final class Reporter: Sendable {
     func listChanges(to items: [PlaylistItem]) {
         let (old, new) = (Set(player.items.map(\.entry)), Set(items))
         if items.isEmpty {
-            log.warning("there is nothing to play: the background is shown until there is")
+            log.warning("there is nothing to play: kiosk shows the background until there is")
         } else if !old.isEmpty {
             let (come, gone) = (new.subtracting(old), old.subtracting(new))
             // What stands for the same file and is not the same item: another content, or other settings; or a file that was named and is

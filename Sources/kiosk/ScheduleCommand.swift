@@ -9,11 +9,11 @@ import Schedule
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Print what is played when, and why; find times without anything, and what is never played.",
+        abstract: "Print the times of playback, with reasons; find empty times, and entries that never play.",
         usage: "kiosk schedule [<options>] [--week] [--at <time>]",
         discussion: """
-            By the configuration file, and by no player that runs. Files are not looked at: a program whose folder is empty is printed all the same. The exit \
-            status is 0; with --strict it is 1 when something is never played, or nothing is at some time.
+            kiosk takes the times from the configuration file, not from a running player. It does not look at media: it prints a program \
+            even if its folder is empty. Exit status: 0; with --strict 1 if an entry never plays, or if nothing plays at some time.
             """)
 
     @Option(
@@ -31,7 +31,7 @@ struct ScheduleCommand: ParsableCommand {
         discussion: "Default: now.", Reading(expected: "a time such as \"2026-12-24 18:00\"", make: Moment.init))
     var at: Moment?
 
-    @Flag(help: "Exit with 1 for what is never played, and for times at which nothing is.")
+    @Flag(help: "Exit with 1 for entries that never play, and for empty times.")
     var strict = false
 
     /// A day, and perhaps a time of it.
@@ -53,7 +53,7 @@ struct ScheduleCommand: ParsableCommand {
         }
         let clock = WallClock.now
         if at == nil, !clock.isRight {
-            print("The clock of this machine has not been set: what has hours, days or dates waits. This is printed as if it were right.\n")
+            print("The clock of this machine is not set: entries with hours, days or dates wait. These times assume a right clock.\n")
         }
         let start = at.map { configuration.clock.zone.firstInstant(notBefore: $0.local) } ?? clock.seconds
         print(ScheduleReport(configuration).text(from: start, days: week ? 7 : nil))
@@ -93,7 +93,7 @@ struct ScheduleReport {
 
     /// What is played from an instant on: for some days, or until the next change.
     func text(from start: Int64, days: Int?) -> String {
-        var table = TextTable(["from", "what is played", "because of"])
+        var table = TextTable(["from", "plays", "because of"])
         let end = days.map { start + Int64($0) * 86_400 }
         var time = start
         var timers = end.map { state.instants(after: start, until: $0) } ?? []
@@ -187,7 +187,7 @@ struct ScheduleReport {
             let program = schedule.entries[entry].program.map { " of program “\(configuration.programs[$0].name)”" } ?? ""
             let isOn = schedule.everOn(entry, from: start)
             return "never played: \(entries[entry].source.location)\(program), "
-                + (isOn ? "as what has a higher priority is on whenever it is" : "as its time does not come in the next thirteen months")
+                + (isOn ? "as a higher priority is on at all its times" : "as its time does not come in the next thirteen months")
         }
         let shownHoles = holes.prefix(10).map { "nothing is played from \(shown($0.0)) to \(shown($0.1))" }
         let more = holes.count > 10 ? ["and at \(holes.count - 10) more times within the week"] : []

@@ -116,7 +116,7 @@ final class ScheduleWiring: Sendable {
                         let isNow = if case .timer = event { true } else { false }
                         log.info("\(isNow ? "it is" : "since") \(timer.moment): \(timer.words)")
                         effects.perform(timer.command)
-                    case .waitsForClock: log.warning("the clock has not been set: what has hours, days or dates waits until it is")
+                    case .waitsForClock: log.warning("the clock is not set: entries with hours, days or dates wait until it is")
                     }
                 }
                 if !isSettled, isConstant || isRight {

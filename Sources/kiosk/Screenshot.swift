@@ -9,12 +9,12 @@ import Remote
 /// `kiosk screenshot FILE`: what a running player shows.
 struct Screenshot: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Write what a running player shows to a PNG file.",
+        abstract: "Save the screen of a running player as a PNG file.",
         usage: "kiosk screenshot [<options>] <file>",
         discussion: """
-            The picture and what lies over it, as a viewer of the display sees them: where that is turned, the picture is upright. It is \
-            asked for by the player's control socket, which the user and the group that it runs as may use. The exit status is 0 when the \
-            file is written, else 1, and nothing is left of it.
+            The file has the picture and all that lies over it, as a viewer sees them: upright, even on a rotated display. kiosk asks \
+            the player on its control socket, which the player's user and group may use. Exit status: 0 with a file; else 1, without a \
+            file.
             """)
 
     @OptionGroup var address: SocketAddressOptions

@@ -25,7 +25,7 @@ struct Settings: ParsableArguments {
     var display: DisplayConnector?
 
     @Option(
-        "Drive it in this mode: preferred, 1920x1080 or 1920x1080@50.", value: "mode",
+        "Mode of the display: preferred, 1920x1080 or 1920x1080@50.", value: "mode",
         .text("preferred, 1920x1080 or 1920x1080@50", words: ["preferred"]))
     var mode: DisplayModeChoice?
 
@@ -43,7 +43,7 @@ struct Settings: ParsableArguments {
         -> Configuration
     {
         guard var configuration = try Self.read(config) ?? (sources.isEmpty && !orDefaults ? nil : Configuration()) else {
-            throw ValidationError("there is no kiosk.conf here or in /etc/kiosk: name what to play, or a file with --config")
+            throw ValidationError("there is no kiosk.conf here or in /etc/kiosk: name sources, or a file with --config")
         }
         configuration.apply(
             [
@@ -77,7 +77,7 @@ struct Settings: ParsableArguments {
     private static func isOwn(_ path: String) -> Bool {
         if geteuid() != 0 { return true }
         guard let status = stat(at: path), status.st_uid != 0 || status.st_mode & (S_IWGRP | S_IWOTH) != 0 else { return true }
-        printError("./\(path) is left out: others than root may write it; name it with --config to have it read")
+        printError("./\(path) is left out: not only root may write it; name it with --config to use it")
         return false
     }
 

@@ -46,7 +46,7 @@ final class ShelfFilms: Sendable {
         // Not here: a disk that hangs is in nobody's way then.
         run { [self] in
             if let objection = objection(toFilmsIn: folder) {
-                log.warning("no film can be made on the shelf: [shelf] export-folder \(folder): \(objection)")
+                log.warning("the shelf cannot make films: [shelf] export-folder \(folder): \(objection)")
             } else {
                 resume(folder)
             }
@@ -109,13 +109,13 @@ final class ShelfFilms: Sendable {
         oneAtATime.withLock { _ in
             let left = FilmOrder.tidy(folder)
             state.withLock { $0.orders = left.orders }
-            for (path, reason) in left.givenUp { log.warning("\(path) is not made: \(reason)") }
+            for (path, reason) in left.givenUp { log.warning("cannot make \(path): \(reason)") }
             for order in left.orders {
                 if hasEnded.load(ordering: .relaxed) {
                     order.postpone()
                     continue
                 }
-                log.notice("\(order.path) was being made when the player ended: it is made again")
+                log.notice("\(order.path) was not complete when the player ended: kiosk makes it again")
                 isCancelled.store(false, ordering: .relaxed)
                 tell(.running(0, left: nil))
                 let deadline = HostTime.now + Self.patience

@@ -170,7 +170,7 @@ final class ShelfWiring: Sendable {
             throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
         }
         guard let controls else {
-            throw ControlRefusal(code: "no-shelf", message: "there is no shelf where nothing is drawn: [input] controls is \"none\"")
+            throw ControlRefusal(code: "no-shelf", message: "there is no shelf if kiosk draws nothing: [input] controls is \"none\"")
         }
         func change<Result>(_ body: (inout ShelfState) -> (actions: [ShelfAction], Result)) -> Result {
             var result: Result?
@@ -183,7 +183,7 @@ final class ShelfWiring: Sendable {
         }
         func entry(_ name: ItemName) throws(ControlRefusal) -> ShelfEntry {
             if let entry = controls.shelf.entry(named: name.description) { return entry }
-            throw ControlRefusal(code: "no-such-item", message: "there is none such on the shelf")
+            throw ControlRefusal(code: "no-such-item", message: "there is no such clip on the shelf")
         }
         func playable(_ name: ItemName) throws(ControlRefusal) -> ShelfEntry {
             let entry = try entry(name)

@@ -16,7 +16,7 @@ struct SocketAddressOptions: ParsableArguments {
     var config: String?
 
     @Option(
-        help: ArgumentHelp("Ask the player that listens here.", valueName: "path"), completion: .file(),
+        help: ArgumentHelp("Ask the player that listens on this socket.", valueName: "path"), completion: .file(),
         transform: Reading(expected: "an absolute path of at most 107 bytes") { text in
             if case .path(let path)? = ControlSocketChoice(text) { path } else { nil }
         }.callAsFunction)
@@ -57,7 +57,7 @@ struct ControlPlace {
 
     /// What to say beside an answer.
     func mentionMistakes() {
-        if mistakes != nil { printError("\(file) has mistakes: kiosk check shows them, and the player goes on with what it read before") }
+        if mistakes != nil { printError("\(file) has errors: kiosk check shows them. The player keeps the old settings") }
     }
 }
 

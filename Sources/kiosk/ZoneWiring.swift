@@ -223,7 +223,7 @@ final class ZoneWiring: Sendable {
     /// Carries out what a program asks for; the zones as they are then.
     func handle(_ name: String?, _ order: ZoneOrder?) throws(ControlRefusal) -> [String: JSONValue] {
         if let name {
-            guard let order else { throw ControlRefusal(code: "bad-request", message: "say what is to be done with the zone “\(name)”") }
+            guard let order else { throw ControlRefusal(code: "bad-request", message: "give a command for the zone “\(name)”") }
             guard self.order(order, of: name) else {
                 throw ControlRefusal(code: "no-such-zone", message: "there is no zone “\(name)” in kiosk.conf")
             }
@@ -289,7 +289,7 @@ private final class Zone: Sendable {
                 // Not by the thread that paints: the next picture is due.
                 Thread("zone-log") {
                     log.info(
-                        "composing one of its pictures takes \(decimal(time.seconds * 1000)) ms; then it goes on a plane, or is blended")
+                        "composing a picture takes \(decimal(time.seconds * 1000)) ms; kiosk then puts it on a plane, or blends it")
                 }.detach()
             })
         isHeard = settings.volume > 0

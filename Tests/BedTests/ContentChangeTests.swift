@@ -303,7 +303,7 @@ struct ContentChangeScript {
     private mutating func breakConfiguration() {
         let mistake = ["[display", "volume = 80", "[audio]\nvolume = 101", "[nonsense]\nkey = 1"][draw(4)]
         save(mistake + "\n" + configuration)
-        said.append(Said(time: end, words: ["kiosk.conf is not taken over: what was read before goes on"]))
+        said.append(Said(time: end, words: ["kiosk.conf is not applied: kiosk keeps the old settings"]))
         end += 1.5
         save()
         end += 1

@@ -291,11 +291,12 @@ extension BedTests.Recordings {
         try expectSound(stage.folder + "/kept.mp4")
         let length = try times(stage.folder + "/kept.mp4").max() ?? 0
         #expect(length > 2 && length < 4, "\(length) s")
-        #expect(status("no space").contains("state: idle") && status("no space").contains("are free on its disk"), "\(status("no space"))")
+        #expect(
+            status("no space").contains("state: idle") && status("no space").contains("free: delete files there"), "\(status("no space"))")
         #expect(
             status("read-only").contains("state: idle") && status("read-only").contains("its disk cannot be written to"),
             "\(status("read-only"))")
-        #expect(status("refused").contains("are free on its disk") && status("refused").contains("said 1"), "\(status("refused"))")
+        #expect(status("refused").contains("free: delete files there") && status("refused").contains("said 1"), "\(status("refused"))")
         // Who asks for something else is not told of that as if it were new.
         #expect(status("nothing to stop").contains("state: idle") && status("nothing to stop").contains("said 0"), "\(record.outputs)")
         // The playlist does not stop for a film that cannot be made.

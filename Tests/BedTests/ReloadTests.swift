@@ -31,7 +31,7 @@ extension BedTests {
             }
             let log = record.log.map(\.text)
             #expect(log.count { $0.hasSuffix("kiosk.conf was read again: [input]") } == 2, "\(log)")
-            #expect(!log.contains { $0.contains("a restart is needed") }, "\(log)")
+            #expect(!log.contains { $0.contains("restart kiosk to apply") }, "\(log)")
             for (pause, play) in [("pause, bare", "play, bare"), ("pause", "play")] {
                 let lift = pause == "pause" ? Duration.zero : .milliseconds(60)
                 try expectPause(record, from: record.time(of: pause) + lift, to: record.time(of: play) + lift)

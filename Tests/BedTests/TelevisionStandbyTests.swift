@@ -84,7 +84,7 @@ extension BedTests {
                 name: "deaf", television: "connector deaf=2",
                 heard: ["4 8f", "4 36", "4 8f", "4 36", "4 8f", "4 36", "4 8f", "4 04", "4 82 10 00", "4 8f"]),
             Case(
-                name: "mute", television: "mute", said: ["told to go to standby", "told to be on"],
+                name: "mute", television: "mute", said: ["told to go to standby", "told to switch on"],
                 heard: ["4 8f", "4 04", "4 82 10 00", "4 8f", "4 36", "4 8f", "4 04", "4 82 10 00", "4 8f"]),
         ]
 
@@ -109,7 +109,7 @@ extension BedTests {
             #expect(
                 seen.said
                     == (way == "nothing"
-                        ? ["which of several CEC adapters is that of this display is not known"] : ["on", "in standby", "on"]))
+                        ? ["none of several CEC adapters is known to be that of this display"] : ["on", "in standby", "on"]))
         }
 
         /// The only adapter is at an address that is not the display's; or there is no television at its cable.

@@ -80,7 +80,7 @@ import Testing
         // Another start, without a network.
         let again = place.open([server.url()])
         #expect(wait { bytes(again.file(for: server.url())) == content })
-        #expect(wait { place.said.contains { $0.hasPrefix("! ") && $0.hasSuffix("what is kept of it is played") } })
+        #expect(wait { place.said.contains { $0.hasPrefix("! ") && $0.hasSuffix("kiosk plays the kept copy") } })
         #expect(bytes(again.file(for: server.url())) == content)
     }
 
@@ -162,7 +162,7 @@ import Testing
         #expect(wait { first.file(for: server.url()) != nil }, "\(place.said)")
         let second = place.open([server.url("other.mp4"), server.url()])
         #expect(wait { place.said.contains { $0.contains("another process uses \(place.folder)") } }, "\(place.said)")
-        #expect(second.file(for: server.url()) == nil, "it is played over the network")
+        #expect(second.file(for: server.url()) == nil, "kiosk plays it over the network")
         #expect(!server.requests.contains { $0.path == "/other.mp4" })
         #expect(bytes(first.file(for: server.url())) == content, "the first one is not disturbed")
         // The second takes over when the first has ended.
@@ -269,7 +269,8 @@ import Testing
         let server = try FileServer(behaviour)
         let place = Place()
         let cache = place.open([server.url()])
-        #expect(wait { place.said.contains { $0.contains("does not say how long it is; it is played over the network") } }, "\(place.said)")
+        #expect(
+            wait { place.said.contains { $0.contains("does not say how long it is; kiosk plays it over the network") } }, "\(place.said)")
         #expect(cache.file(for: server.url()) == nil && place.files == [] && server.requests.count == 1)
     }
 
@@ -336,7 +337,7 @@ import Testing
         let place = Place()
         let cache = place.open([server.url()], folder: "/proc/kiosk-cache")
         #expect(
-            wait { place.said.contains { $0.contains("cannot make the folder") && $0.hasSuffix("it is played over the network") } },
+            wait { place.said.contains { $0.contains("cannot make the folder") && $0.hasSuffix("kiosk plays it over the network") } },
             "\(place.said)")
         #expect(cache.file(for: server.url()) == nil)
         #expect(place.said.count == 1, "said once")

@@ -76,13 +76,13 @@ import Testing
                 return ""
             } catch { return error.description }
         }
-        #expect(failure("auto", []) == "there is no camera: plug one in; `kiosk devices` lists what there is")
+        #expect(failure("auto", []) == "there is no camera: plug one in; `kiosk devices` lists the cameras")
         #expect(
             failure("auto", [], refused: [("/dev/video0", EACCES)]) == "no permission to open /dev/video0: add the user to the group video")
         #expect(
             failure("front", [Self.cameras[0]]) == "there is no camera front; there are HD Webcam C525 (/dev/video0)")
         #expect(failure("/dev/null", [Self.cameras[2]]) == "/dev/null is not a camera; there are ov8865 (/dev/video4, rear)")
-        #expect(failure("/dev/video77", []) == "there is no camera: plug one in; `kiosk devices` lists what there is")
+        #expect(failure("/dev/video77", []) == "there is no camera: plug one in; `kiosk devices` lists the cameras")
     }
 
     @Test(

@@ -89,7 +89,7 @@ import Testing
     @Test(
         "Mistakes are named with line and column, all at once",
         arguments: [
-            ("", ["film.toml:1:1: [[clip]]: missing; say what is to be seen"]),
+            ("", ["film.toml:1:1: [[clip]]: missing; add one for each source or card"]),
             (
                 "[output]\nsize = \"1921x1080\"\n[[clip]]\nsource = \"a\"\n",
                 [
@@ -112,7 +112,7 @@ import Testing
             (
                 "[[clip]]\nvolume = 101\n",
                 [
-                    "film.toml:1:1: [[clip]] source: missing; say what to show, or write a title with card",
+                    "film.toml:1:1: [[clip]] source: missing; name a file or a URL, or write a title with card",
                     "film.toml:2:10: [[clip]] volume: expected a whole number from 0 to 100, found 101",
                 ]
             ),
@@ -127,7 +127,7 @@ import Testing
             ),
             (
                 "[output]\nquality = 20\nbit-rate = 4000\n[[clip]]\nsource = \"b\"\n",
-                ["film.toml:3:12: [output] bit-rate: takes the place of quality: leave one of them out"]
+                ["film.toml:3:12: [output] bit-rate: replaces quality: leave one of the two out"]
             ),
             ("[musik]\n[[clip]]\nsource = \"b\"\n", ["film.toml:1:2: [musik]: unknown table, did you mean “music”?"]),
             (
@@ -139,7 +139,7 @@ import Testing
             (
                 "[music]\nmode = \"loud\"\n[[clip]]\nsource = \"b\"\n",
                 [
-                    "film.toml:1:1: [music] source: missing; say what to play",
+                    "film.toml:1:1: [music] source: missing; give a path or a URL",
                     "film.toml:2:8: [music] mode: expected \"duck\", \"mix\" or \"replace\", found \"loud\"",
                 ]
             ),

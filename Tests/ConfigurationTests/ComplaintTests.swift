@@ -129,7 +129,7 @@ let values: [Row] = [
     Row("[input]\naccelerometer = \"on\"", "kiosk.conf:2:17: [input] accelerometer: expected true or false, found \"on\""),
     Row(
         "[record]\nfolder = \"/var/lib/kiosk/usb/films\"",
-        "kiosk.conf:2:10: [record] folder: /var/lib/kiosk/usb is emptied by kiosk itself; name another folder, such as \"/var/lib/kiosk/films\""
+        "kiosk.conf:2:10: [record] folder: kiosk itself empties /var/lib/kiosk/usb; name another folder, such as \"/var/lib/kiosk/films\""
     ),
     Row("[input]\nlocked = \"tap\"", "kiosk.conf:2:10: [input] locked: expected true or false, found \"tap\""),
     Row("[input]\nallow = \"tap\"", "kiosk.conf:2:9: [input] allow: expected a list such as [\"tap\", \"KEY_SPACE\"], found \"tap\""),
@@ -175,7 +175,7 @@ let values: [Row] = [
     Row(
         "[idle]\nafter = -1\ndo = \"none\"",
         "kiosk.conf:2:9: [idle] after: expected seconds (0 or more) or \"mm:ss\", at most 1000 hours, found -1",
-        "kiosk.conf:3:6: [idle] do: expected what to do; leave after out to do nothing"),
+        "kiosk.conf:3:6: [idle] do: expected a command; leave after out to do nothing"),
     Row(
         "idle = { after = 60, do = \"item 0\" }",
         "kiosk.conf:1:27: [idle] do: expected the place of an item, 1 to 10000, as in \"item 3\", found \"item 0\""),
@@ -184,7 +184,7 @@ let values: [Row] = [
         "kiosk.conf:3:12: [[playlist]] wait-for: expected \"end\" or \"tap\", found \"touch\""),
     Row(
         "[[playlist]]\nsource = \"a\"\non-tap = \"none\"",
-        "kiosk.conf:3:10: [[playlist]] on-tap: expected what to do; leave it out for what a tap does elsewhere"),
+        "kiosk.conf:3:10: [[playlist]] on-tap: expected a command; leave on-tap out for the usual tap"),
     Row(
         "[[playlist]]\nsource = \"a\"\non-tap = \"ply b\"", "kiosk.conf:3:10: [[playlist]] on-tap: no command \"ply\", did you mean “play”?"
     ),
@@ -202,7 +202,7 @@ let values: [Row] = [
         "kiosk.conf:3:10: [[playlist]] volume: expected a whole number from 0 to 100, found 1000"),
     Row("[[playlist]]\nsource = \"\"", "kiosk.conf:2:10: [[playlist]] source: expected a path or a URL, found \"\""),
     Row("[[playlist]]\nsource = \"a\\u0000b\"", "kiosk.conf:2:10: [[playlist]] source: expected a path or a URL, found \"a\\u{0}b\""),
-    Row("[[playlist]]\nmuted = true", "kiosk.conf:1:1: [[playlist]] source: missing; say what to play"),
+    Row("[[playlist]]\nmuted = true", "kiosk.conf:1:1: [[playlist]] source: missing; give a path or a URL"),
     Row("[[playlist]]\nsource = \"a\"\nstart = 10\nend = 10", "kiosk.conf:4:7: [[playlist]] end: expected a time after start, found 10"),
     Row(
         "[[playlist]]\nsource = \"a\"\nstart = \"1:00\"\nend = \"0:59.9\"",
@@ -231,7 +231,7 @@ let keys: [Row] = [
         "kiosk.conf:6:8: [[overlay]] name: there is another [[overlay]] of this name"),
     Row(
         "[[zone]]\nname = \"a\"\nregion = \"0 0 50 50\"",
-        "kiosk.conf:1:1: [[zone]] playlist: missing; say what it plays: [[zone.playlist]]"),
+        "kiosk.conf:1:1: [[zone]] playlist: missing; give it a playlist: [[zone.playlist]]"),
     Row(
         "[[zone]]\nregion = \"50 0 60 50\"\n[[zone.playlist]]\nsource = \"a.mp4\"\nvolume = 101",
         "kiosk.conf:1:1: [[zone]] name: missing; give it a name",

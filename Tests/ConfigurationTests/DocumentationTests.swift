@@ -1,3 +1,4 @@
+import Foundation
 import KioskPlatform
 import Testing
 
@@ -30,5 +31,14 @@ import Testing
             let whole = excerpt.contains("[[playlist]]") ? excerpt : excerpt + "[[playlist]]\nsource = \"a.mp4\"\n"
             #expect(throws: Never.self, "\(excerpt)") { _ = try parsed(whole) }
         }
+    }
+
+    /// make site fails without that, but is not part of make test.
+    @Test func `every page has a place in the website`() throws {
+        let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
+        let places = try #require(SmallFile.text("\(root)/Tools/site.yml", atMost: 1 << 16))
+        let pages = try FileManager.default.contentsOfDirectory(atPath: "\(root)/docs").filter { $0.hasSuffix(".md") }
+        #expect(pages.count > 30)
+        for page in pages { #expect(places.contains(": docs/\(page)\n"), "\(page)") }
     }
 }

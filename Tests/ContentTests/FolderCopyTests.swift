@@ -53,9 +53,11 @@ import Testing
             #expect(tree(folder + "/box") == ["usb", "usb/old.mp4"])
         }
         // Pulled out after the first file; changed meanwhile; given up; more than there is room for.
-        fails([file, .init(path: "gone.mp4", size: 1, modified: 0)], "read gone.mp4: No such file or directory; it was pulled out")
-        fails([.init(path: "a.mp4", size: 1, modified: 0)], "a.mp4 has changed while it was copied")
-        fails([file], "it was given up", goesOn: false)
+        fails(
+            [file, .init(path: "gone.mp4", size: 1, modified: 0)],
+            "read gone.mp4: No such file or directory; check that the stick is still plugged in")
+        fails([.init(path: "a.mp4", size: 1, modified: 0)], "a.mp4 changed during the copy")
+        fails([file], "it was cancelled", goesOn: false)
         fails([.init(path: "a.mp4", size: .max, modified: 0), file], "do not fit into")
     }
 
@@ -72,7 +74,9 @@ import Testing
             let error = #expect(throws: FolderCopyError.self) {
                 try FolderCopy(root: stick, files: [.init(path: path, size: 6, modified: 0)]).copy(to: box, reserve: 0) { _ in true }
             }
-            #expect(error?.description.contains("only files that lie on it are copied") == true, "\(path): \(String(describing: error))")
+            #expect(
+                error?.description.contains("kiosk copies only files that lie on the stick") == true,
+                "\(path): \(String(describing: error))")
             #expect(tree(folder + "/box") == ["usb", "usb/old.mp4"], "\(path)")
         }
     }

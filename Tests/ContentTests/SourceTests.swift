@@ -145,7 +145,7 @@ struct Scratch: ~Copyable {
         close(file)
         let expansion = scratch.expand("media")
         #expect(expansion.sources == ["media/a.mp4"])
-        #expect(expansion.problems == ["folder media: 1 file name is not UTF-8; rename it to have it played"])
+        #expect(expansion.problems == ["folder media: 1 file name is not UTF-8; rename it so that kiosk plays it"])
     }
 
     @Test("A list is its entries; folders in it are followed, lists are not") func list() throws {
@@ -160,7 +160,7 @@ struct Scratch: ~Copyable {
         #expect(
             expansion.problems == [
                 "list lists/self.m3u: No such file or directory",
-                "list lists/all.m3u: named in another list, which is not followed",
+                "list lists/all.m3u: named in another list; kiosk does not follow it",
             ])
         #expect(scratch.expand("lists/live.m3u8").sources == ["lists/live.m3u8"])
         try scratch.file("none.m3u", "# nothing\n")

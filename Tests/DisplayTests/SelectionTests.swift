@@ -187,10 +187,10 @@ struct SelectionTests {
         wanted.connector = .named("LVDS-1", card: nil)
         #expect(devices.choose(wanted) == (nil, "LVDS-1 has no display; kiosk waits for one"))
         wanted.connector = .framebuffer("/dev/fb0")
-        #expect(devices.choose(wanted) == ("/dev/fb0 800x480", "the device asked for"))
+        #expect(devices.choose(wanted) == ("/dev/fb0 800x480", "the device that you set"))
         wanted.connector = .framebuffer("/dev/fb1")
         #expect(devices.choose(wanted) == (nil, "/dev/fb1 is not there or cannot be used; kiosk waits for it"))
         wanted.connector = .offscreen
-        #expect(devices.choose(wanted) == ("offscreen", "as asked for: nothing is shown"))
+        #expect(devices.choose(wanted) == ("offscreen", "as you set: kiosk shows nothing"))
     }
 }

@@ -103,7 +103,9 @@ import Testing
         #expect(unknown.state.withLock { $0.sent.isEmpty })
         let asleep = Television(address: 0xffff, connector: Self.here.connector)
         #expect(power(asleep).attempt(isOn: false) == .again("its adapter does not know where it is plugged in"))
-        #expect(power(asleep).attempt(isOn: true) == .again("its adapter does not know where it is plugged in; it is told to be on"))
+        #expect(
+            power(asleep).attempt(isOn: true)
+                == .again("its adapter does not know where it is plugged in; kiosk has told the television to switch on"))
         #expect(asleep.state.withLock { $0.sent } == [[0xf0, 0x04]])
         let told = Television(address: 0xffff, takesAddress: true)
         #expect(power(told).attempt(isOn: false) == .done("in standby") && told.state.withLock { $0.address } == 0x1000)
@@ -126,13 +128,13 @@ import Testing
             throw DeviceError("open /dev/cec0", code: EACCES)
         }
         #expect(barred.attempt(isOn: false) == .again("cannot open /dev/cec0: Permission denied"))
-        #expect(power(other, nil).attempt(isOn: false) == .again("nobody knows which display there is"))
+        #expect(power(other, nil).attempt(isOn: false) == .again("the display is not known"))
         // A television that sleeps may look as if it was not there. The only adapter wakes it.
         let unseen = Television(address: 0xffff, connector: Self.here.connector)
         let nowhere = TelevisionPower(place: { nil }, pause: .milliseconds(1)) { [unseen] in [unseen] }
-        #expect(nowhere.attempt(isOn: false) == .again("nobody knows which display there is"))
+        #expect(nowhere.attempt(isOn: false) == .again("the display is not known"))
         #expect(unseen.state.withLock { $0.sent.isEmpty })
-        #expect(nowhere.attempt(isOn: true) == .again("nobody knows which display there is"))
+        #expect(nowhere.attempt(isOn: true) == .again("the display is not known"))
         #expect(unseen.state.withLock { $0.sent } == [[0xf0, 0x04]])
     }
 

@@ -78,12 +78,12 @@ import Testing
 
     static let devices = [
         Case(
-            "display-permission", .error, "kiosk may not open /dev/dri/card0: it is not in the group video",
+            "display-permission", .error, "kiosk may not open /dev/dri/card0: the user is not in the group video",
             types: "sudo usermod -aG video kiosk",
             remedies: [.run(["usermod", "-aG", "video", "kiosk"])]
         ) { $0.player.groups.remove(44) },
         Case(
-            "sound-permission", .error, "may not open /dev/snd/pcmC0D0p: it is not in the group audio",
+            "sound-permission", .error, "may not open /dev/snd/pcmC0D0p: the user is not in the group audio",
             types: "sudo usermod -aG audio kiosk",
             remedies: [.run(["usermod", "-aG", "audio", "kiosk"])]
         ) { $0.player.groups.remove(29) },
@@ -102,7 +102,7 @@ import Testing
             $0.holders = [.init(card: "/dev/dri/card0", program: "Xorg (pid 212)", isMaster: true)]
             $0.units.displayManager = "lightdm.service"
         },
-        Case("display-holder", .warning, "plymouthd (pid 99) has opened /dev/dri/card0, and may hold it", types: "end it") {
+        Case("display-holder", .warning, "plymouthd (pid 99) has opened /dev/dri/card0, and may hold it", types: "end that program") {
             $0.holders = [.init(card: "/dev/dri/card0", program: "plymouthd (pid 99)", isMaster: nil)]
         },
         Case("sound-card", .error, "there is no sound card", types: "device = \"off\"") { $0.cards = [] },
@@ -143,15 +143,15 @@ import Testing
                 .run(["systemctl", "restart", "systemd-sysctl.service"]),
             ]
         ) { $0.sysrq = 438 },
-        Case("time", .error, "it is the year 1970", types: "timedatectl set-ntp true") { $0.time?.year = 1970 },
+        Case("time", .error, "this box has the year 1970", types: "timedatectl set-ntp true") { $0.time?.year = 1970 },
         Case("time", .warning, "has not reached a time server", types: "timedatectl timesync-status") { $0.time?.isSynchronized = false },
     ]
 
     static let loads = [
         Case("codecs", .error, "no decoder for hevc:", types: "libavcodec") { $0.missingDecoders = ["hevc"] },
         Case("codecs", .warning, "no decoder for av1, opus:", types: "libavcodec") { $0.missingDecoders = ["av1", "opus"] },
-        Case("isolation", .warning, "media are read in the player", types: "isolation = \"auto\"") { $0.reading?.isWanted = false },
-        Case("isolation", .error, "it ended while it was loaded: nothing is played", types: "install kiosk again") {
+        Case("isolation", .warning, "the player itself reads the media", types: "isolation = \"auto\"") { $0.reading?.isWanted = false },
+        Case("isolation", .error, "it ended while it was loaded: kiosk plays nothing", types: "install kiosk again") {
             $0.reading?.failure = "it ended while it was loaded"
         },
         Case("isolation", .warning, "as the kernel lacks Landlock: Function not implemented", types: "CONFIG_SECURITY_LANDLOCK") {

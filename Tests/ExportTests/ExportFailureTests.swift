@@ -32,7 +32,7 @@ import Testing
         #expect(lines.count == 5, "\(lines)")
         #expect(lines[0] == "/nowhere/a.mp4: no such file: check the path, or copy the file there")
         #expect(lines[2].contains("has no picture: sound goes under the film with --music"))
-        #expect(lines[4].contains("start lies at or behind its end"))
+        #expect(lines[4].contains("start is at or after its end"))
         #expect(folder.names == [])
     }
 

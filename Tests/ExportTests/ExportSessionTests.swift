@@ -258,7 +258,7 @@ import Testing
             before > 0.05 && abs(after - before) < 0.01 && abs(under / before - Double(Ducking.lowered)) < 0.05,
             "\(before) \(under) \(after)")
         #expect(Self.level(film.left[52800..<91200], of: 440) > 0.2)
-        #expect(report.notes.count == 1 && report.notes[0].contains("it is cut there"))
+        #expect(report.notes.count == 1 && report.notes[0].contains("kiosk cuts it there"))
     }
 
     /// The amplitude of a frequency in samples of 48 kHz.

@@ -40,7 +40,7 @@ import Testing
         #expect(mode == 0o600)
         // It stays as it is.
         let second = try KioskProcess(["doctor", "--report", path])
-        #expect(second.status(within: 60) == 64 && second.errors.contains("it is there already; name another file"))
+        #expect(second.status(within: 60) == 64 && second.errors.contains("it exists already; name another file"))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)
     }
 

@@ -39,7 +39,7 @@ import Testing
                    item           kind   codec  size     rate  duration  sound
                 1  faststart.mp4  video  h264   320×180  30    0:02.0    aac 48 kHz stereo
                      ! 30 frames a second on a 50 Hz display: frames stand for different numbers of vblanks
-                Ways of pictures to the screen not asked: offscreen has no planes: all pictures are converted in software
+                Ways of pictures to the screen not checked: offscreen has no planes: all pictures are converted in software
                 1 item, 0 cannot be played; frame rates judged for 50 Hz
 
                 """)
@@ -202,7 +202,7 @@ import Testing
         #expect(check.output.contains("! cannot be played: permission denied: make it readable for the user that kiosk runs as\n"))
         let play = try KioskProcess(["--config", configuration], wrapper: try #require(Self.asNobody))
         #expect(play.status() == 78)
-        #expect(play.errors == "\(configuration): cannot be read: permission denied; let the user the player runs as read it\n")
+        #expect(play.errors == "\(configuration): cannot be read: permission denied; let the player's user read the file\n")
     }
 
     /// As the package installs it: what only its group may read.
@@ -223,7 +223,7 @@ import Testing
         #expect(json.status() == 78 && json.output.contains("join the group audio"), "\(json.output)")
         let doctor = try KioskProcess(["doctor", "--config", path], wrapper: try #require(Self.asNobody))
         _ = doctor.status()
-        #expect(doctor.errors == complaint && doctor.output.contains("not checked: what \(path) says"), "\(doctor.output)")
+        #expect(doctor.errors == complaint && doctor.output.contains("not checked: \(path), as"), "\(doctor.output)")
         #expect(doctor.output.contains("→ sudo kiosk doctor"))
     }
 }

@@ -31,7 +31,7 @@ import Testing
         #expect(chown(path, 65534, 65534) == 0)
         let foreign = try KioskProcess(["check"], in: folder.path)
         #expect(foreign.status() != nil && !foreign.errors.contains("nonsense"))
-        #expect(foreign.errors.contains("./kiosk.conf is left out: others than root may write it"))
+        #expect(foreign.errors.contains("./kiosk.conf is left out: not only root may write it"))
     }
 
     @Test func theSchemaIsJSON() throws {
@@ -112,7 +112,7 @@ import Testing
             (["devices", "x"], "files are for --test"),
             (
                 ["--snapshots", "/proc/nothing/here", "a.mp4"],
-                "--snapshots: the folder /proc/nothing/here cannot be made: No such file or directory"
+                "--snapshots: cannot make the folder /proc/nothing/here: No such file or directory"
             ),
         ]) func usageErrors(_ arguments: [String], _ message: String) throws
     {
@@ -136,7 +136,7 @@ import Testing
             let kiosk = try KioskProcess(arguments)
             #expect(kiosk.status() == 64)
             #expect(
-                kiosk.errors.hasPrefix("Error: there is no kiosk.conf here or in /etc/kiosk: name what to play, or a file with --config\n"))
+                kiosk.errors.hasPrefix("Error: there is no kiosk.conf here or in /etc/kiosk: name sources, or a file with --config\n"))
         }
     }
 
@@ -211,7 +211,7 @@ import Testing
     func nothingToCalibrate() throws {
         let kiosk = try KioskProcess(["calibrate", "--display", "offscreen"])
         #expect(kiosk.status() == 1)
-        #expect(kiosk.errors == "there is no touch screen that can be read; kiosk devices lists what there is\n" && kiosk.output == "")
+        #expect(kiosk.errors == "there is no readable touch screen; kiosk devices lists the input devices\n" && kiosk.output == "")
     }
 
     @Test func aFileThatIsNotThere() throws {

@@ -17,22 +17,22 @@ import Testing
             ),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--quality", "20", "--bit-rate", "4000"],
-                "--bit-rate takes the place of --quality: leave one of them out"
+                "--bit-rate replaces --quality: leave one of the two out"
             ),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--copy", "--encoder", "hardware"],
-                "--encoder: nothing is encoded with --copy: leave one of them out"
+                "--encoder: --copy encodes nothing: leave one of the two out"
             ),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--copy", "--quality", "20"],
-                "--quality: nothing is encoded with --copy: leave one of them out"
+                "--quality: --copy encodes nothing: leave one of the two out"
             ),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--copy", "--bit-rate", "99"],
-                "--bit-rate: nothing is encoded with --copy: leave one of them out"
+                "--bit-rate: --copy encodes nothing: leave one of the two out"
             ),
             (["export", "a.mp4", "-o", "b.mp4", "--music-once"], "there is no music: name it with --music"),
-            (["export", "-o", "b.mp4"], "name what the film is made of, or an arrangement file"),
+            (["export", "-o", "b.mp4"], "name the sources of the film, or an arrangement file"),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--quality", "-3"],
                 "The value '-3' is invalid for '--quality <factor>': expected a whole number from 0 to 51"

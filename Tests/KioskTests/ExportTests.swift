@@ -76,14 +76,14 @@ import Testing
         #expect(
             kiosk.errors == """
                 \(path):2:8: [output] size: expected a size such as "1920x1080", even numbers from 16 to 8192, found "big"
-                \(path):3:1: [[clip]] source: missing; say what to show, or write a title with card
+                \(path):3:1: [[clip]] source: missing; name a file or a URL, or write a title with card
                 \(path):4:1: [[clip]] sorce: unknown key, did you mean “source”?
 
                 """)
         let none = try KioskProcess(["export", "-o", "film.mp4"])
-        #expect(none.status() == 64 && none.errors.hasPrefix("Error: name what the film is made of, or an arrangement file\n"))
+        #expect(none.status() == 64 && none.errors.hasPrefix("Error: name the sources of the film, or an arrangement file\n"))
         let two = try KioskProcess(["export", path, "a.mp4", "-o", "film.mp4"])
-        #expect(two.status() == 64 && two.errors.contains("an arrangement file stands alone; name its clips in it"))
+        #expect(two.status() == 64 && two.errors.contains("an arrangement file stands alone; name its clips in the file"))
         let mode = try KioskProcess(["export", "a.mp4", "--music-mode", "mix", "-o", "film.mp4"])
         #expect(mode.status() == 64 && mode.errors.contains("there is no music: name it with --music"))
         let size = try KioskProcess(["export", "a.mp4", "--size", "3x3", "-o", "film.mp4"])

@@ -104,7 +104,7 @@ import Testing
             usleep(2_000_000)
             if signals == 1 {
                 #expect(kiosk.end(SIGINT) == 0)
-                #expect(kiosk.log.contains { $0.contains("was left behind") })
+                #expect(kiosk.log.contains { $0.contains("ended without waiting any longer") })
             } else {
                 kill(kiosk.pid, SIGINT)
                 // The first is to have been seen, and what it waits for is not to have been given up.

@@ -118,7 +118,7 @@ import Testing
         #expect(text.contains("[playback]\nshuffle = true\n") && text.contains("[[playlist]]\nsource = \"/srv/list.m3u\"\n"))
         // It stays as it is.
         let second = try KioskProcess(["import", path, "-o", output])
-        #expect(second.status() == 64 && second.errors.contains("it is there already; name another file"))
+        #expect(second.status() == 64 && second.errors.contains("it exists already; name another file"))
         #expect(try String(contentsOfFile: output, encoding: .utf8) == text)
     }
 

@@ -100,7 +100,7 @@ import Testing
             """)
         let options = ["--config", configuration, "--display", "offscreen", "--mode", "320x180", "--audio", "off"]
         let kiosk = try KioskProcess(options, in: folder.path)
-        #expect(kiosk.waits(for: "short.mp4 is shown until something can"), "\(kiosk.errors)")
+        #expect(kiosk.waits(for: "kiosk shows short.mp4 until something can"), "\(kiosk.errors)")
         try server.restart()
         #expect(kiosk.waits(for: "is kept now"), "\(kiosk.errors)")
         // The trial, the player and the cache.
@@ -171,7 +171,7 @@ import Testing
         let stage = try Stage()
         let folder = try TestFolder()
         let kiosk = try KioskProcess(stage.options + ["--snapshots", stage.snapshots, folder.path])
-        #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: the background is shown until there is"))
+        #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: kiosk shows the background until there is"))
         try FileManager.default.copyItem(atPath: Clips.named("faststart.mp4"), toPath: folder.path + "/new.mp4")
         #expect(kiosk.waits(for: "new.mp4 looks like"))
         #expect(kiosk.end() == 0)
@@ -201,7 +201,7 @@ import Testing
         for name in ["a.mp4", "c.mp4"] { try FileManager.default.removeItem(atPath: folder.path + "/" + name) }
         #expect(kiosk.waits(for: "warning kiosk: folder \(folder.path): no video, sound or image file in it"))
         // What could not be opened meanwhile may be told of after that.
-        #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: the background is shown until there is"))
+        #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: kiosk shows the background until there is"))
         try copy(clip, "d.mp4")
         #expect(kiosk.waits(for: "d.mp4 looks like"))
         #expect(kiosk.end() == 0)

@@ -10,11 +10,11 @@ import Testing
         let path = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).mp4"
         let kiosk = try KioskProcess(["record", path])
         #expect(kiosk.status() == 1)
-        #expect(kiosk.errors == "there is no camera: plug one in; `kiosk devices` lists what there is\n")
+        #expect(kiosk.errors == "there is no camera: plug one in; `kiosk devices` lists the cameras\n")
         #expect(!FileManager.default.fileExists(atPath: path))
         let named = try KioskProcess(["record", "--camera", "/dev/null", "--json", path])
         #expect(named.status() == 1)
-        #expect(named.errors == "/dev/null is not a camera: plug one in; `kiosk devices` lists what there is\n")
+        #expect(named.errors == "/dev/null is not a camera: plug one in; `kiosk devices` lists the cameras\n")
         #expect(named.output.hasPrefix(#"{"error":"#))
     }
 

@@ -79,7 +79,7 @@ import Testing
         #expect(kiosk.status() == 1)
         #expect(
             kiosk.errors
-                == "no player listens at \(folder.path)/none.sock: if one runs, its log says why it does not, or name its socket "
+                == "no player listens at \(folder.path)/none.sock: if one runs, its log has the reason; or name its socket "
                 + "([control] socket) with --socket\n")
     }
 }

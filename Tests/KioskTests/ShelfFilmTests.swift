@@ -67,8 +67,8 @@ import Testing
         let film = box.films + "/film-20260101-120000.mp4"
         // Each still stands as long as in the player.
         #expect(kiosk.waits(for: "\(film) was made: 0:02.0", seconds: 900), "\(kiosk.errors)")
-        #expect(kiosk.errors.contains("\(film) was being made when the player ended: it is made again"))
-        let other = box.films + "/film-20260101-110000.mp4 is not made: it was cut off, and what it was to be made of is not known"
+        #expect(kiosk.errors.contains("\(film) was not complete when the player ended: kiosk makes it again"))
+        let other = "cannot make \(box.films)/film-20260101-110000.mp4: it was cut off, and its clips are not known"
         #expect(kiosk.errors.contains(other))
         #expect(box.names == ["film-20260101-120000.mp4"])
         #expect(kiosk.end() == 0)
@@ -85,13 +85,13 @@ import Testing
         let left = box.names
         #expect(left.count == 2 && left.allSatisfy { $0.hasPrefix(".film-") }, "\(left)")
         kiosk = try box.play()
-        #expect(kiosk.waits(for: "it is made again"), "\(kiosk.errors)")
+        #expect(kiosk.waits(for: "kiosk makes it again"), "\(kiosk.errors)")
         #expect(eventually(120) { box.names.contains { $0.hasSuffix(".again.toml") } && box.names.contains { $0.hasSuffix(".part") } })
         #expect(kiosk.end() == 0)
         #expect(box.names.filter { $0.hasSuffix(".toml") } == left.filter { $0.hasSuffix(".toml") })
         // That was not its fault: it is made once more. It can be given up as any film.
         kiosk = try box.play()
-        #expect(kiosk.waits(for: "it is made again"), "\(kiosk.errors)")
+        #expect(kiosk.waits(for: "kiosk makes it again"), "\(kiosk.errors)")
         #expect(box.comes(to: 0, "shelf", "cancel"))
         #expect(eventually(120) { box.names == [] }, "\(box.names)")
         #expect(kiosk.end() == 0)
@@ -99,7 +99,7 @@ import Testing
 
     @Test func aFolderForFilmsThatCannotBeIsSaidAtOnce() throws {
         let bad = try Box(exportFolder: "/proc/kiosk/films"), good = try Box()
-        let said = "no film can be made on the shelf: [shelf] export-folder /proc/kiosk/films: "
+        let said = "the shelf cannot make films: [shelf] export-folder /proc/kiosk/films: "
         let check = try KioskProcess(["check", "--config", bad.configuration, "--display", "offscreen"])
         #expect(check.status() == 0)
         #expect(check.errors == said + "neither it nor the folder that it lies in exists\n")

@@ -27,7 +27,7 @@ import Testing
             #expect(asked.status() == 0)
             #expect(asked.output.hasPrefix("State ") && asked.output.contains("\nItem "), "\(asked.output)")
             #expect(
-                asked.errors == "\(configuration) has mistakes: kiosk check shows them, and the player goes on with what it read before\n")
+                asked.errors == "\(configuration) has errors: kiosk check shows them. The player keeps the old settings\n")
         }
         #expect(kiosk.end() == 0)
         // The mistake is the only thing that can be said.

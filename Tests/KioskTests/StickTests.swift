@@ -77,7 +77,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         let (clip, secret) = (try Clips.numbered("stick.mp4", frames: 15), try Clips.numbered("secret.mp4", frames: 15, from: 101))
         let answer = try stage.plug("sda1", "\"$4\" \"$1\" \"$2\" \"$3\"", [clip, secret, Self.program])
         let good = try JSONDecoder().decode([String].self, from: Data(answer.utf8))
-        #expect(stage.kiosk.waits(for: "it may be pulled out"), "\(stage.kiosk.errors)")
+        #expect(stage.kiosk.waits(for: "you can pull it out"), "\(stage.kiosk.errors)")
         #expect(try stage.copies() == Set(good))
         for name in good {
             let copy = try stage.shell("base64 -w0 \"$1/usb/$2\"", [stage.state, name])
@@ -98,7 +98,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         let clip = try Clips.numbered("stick.mp4", frames: 15)
         #expect(stage.isPlaying)
         try stage.plug("sda1", "cp \"$2\" \"$1/good.mp4\"", [clip])
-        #expect(stage.kiosk.waits(for: "it may be pulled out"), "\(stage.kiosk.errors)")
+        #expect(stage.kiosk.waits(for: "you can pull it out"), "\(stage.kiosk.errors)")
         try stage.shell("umount -l /run/kiosk-usb/sda1")
         try stage.plug("sdb1", "head -c 20000 /dev/urandom >\"$1/broken.mp4\"")
         #expect(stage.kiosk.waits(for: "none of its 1 files can be played: broken.mp4"), "\(stage.kiosk.errors)")

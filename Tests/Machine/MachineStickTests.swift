@@ -81,7 +81,7 @@ extension MachineTests {
         try machine.plugStick("slow")
         try machine.wait(untilSucceeds: "test -n \"$(find /var/lib/kiosk/usb.new -size +100k)\"")
         try machine.pull("stick")
-        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: .*; what was played before goes on'")
+        try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'USB stick: .*; playback goes on as before'")
         #expect(try machine.shell("ls /var/lib/kiosk") == "")
         try machine.wait(for: PlayOrder.disk)
         let seen = try machine.watch(seams: 1, of: alone)

@@ -90,7 +90,7 @@ import Testing
         #expect(chunk.contains { $0 > 0.24 && $0 < 0.26 })
         let problems = reader.problems
         #expect(
-            problems == ["only the first two of its 15 channels are heard, as their arrangement is unknown: export its sound in stereo"])
+            problems == ["kiosk plays only the first two of its 15 channels, as their arrangement is unknown: export its sound in stereo"])
     }
 
     /// On more loudspeakers, too, and the others are silent.

@@ -45,7 +45,7 @@ import Testing
         Row(testDescription: "an unknown codec", offers: .init(), obstacle: "the installed FFmpeg has no hardware decoder for h264"),
         Row(
             testDescription: "a webcam is no use to VAAPI", offers: .init(vaapi: "h264"), nodes: .init(hasVideo: true),
-            obstacle: "no device here is one for h264"),
+            obstacle: "no device here decodes h264"),
         Row(
             testDescription: "4:4:4", track: .init(codec: "h264", width: 1920, height: 1080, isPlain420: false),
             obstacle: "its pixel format is not one of hardware decoders"),

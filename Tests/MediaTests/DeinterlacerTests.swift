@@ -133,7 +133,7 @@ import Testing
         var reader = try open(clip)
         #expect(shown(&reader) == (0..<10).map { Shown(number: 2 * $0 + 1, begin: 40 * Double($0), duration: 40) })
         let (problems, nominal) = (reader.problems, reader.nominalFrameDuration)
-        #expect(problems == ["is interlaced and shown with its combs: bwdif does not take pictures of 320×180 in uyvy422"])
+        #expect(problems == ["is interlaced and shows combs: bwdif does not take pictures of 320×180 in uyvy422"])
         #expect(nominal == .milliseconds(40))
     }
 

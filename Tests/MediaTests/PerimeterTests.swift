@@ -371,7 +371,7 @@ import Testing
         let (good, wrong) = (try TLSServer(files, .good), try TLSServer(files, .otherName))
         let authority = try TLSServer.authority()
         let secret: (inout StreamSettings) -> Void = { $0.headers = ["Authorization: Bearer SECRET"] }
-        #expect(reason(open(good.url(), secret)) == .certificate, "nobody known has signed it")
+        #expect(reason(open(good.url(), secret)) == .certificate, "has an unknown signer")
         #expect(
             reason(
                 open(wrong.url()) {
@@ -407,7 +407,7 @@ import Testing
             _ = open(server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), change)
             return files.requests.count - before
         }
-        #expect(asked(server) == 0 && asked(wrong) == 0, "nobody known has signed it")
+        #expect(asked(server) == 0 && asked(wrong) == 0, "has an unknown signer")
         #expect(asked(server) { $0.certificateAuthorities = authority } > 0)
         #expect(asked(wrong) { $0.certificateAuthorities = authority } == 0, "it is for another name")
         #expect(asked(wrong) { $0.verifiesTLS = false } > 0)

@@ -57,7 +57,7 @@ import Testing
         #expect(contents.numbers == Array(1...60))
         #expect(
             contents.problems.contains {
-                $0.hasPrefix("its pictures go on in another track, which is not played")
+                $0.hasPrefix("its pictures go on in another track, which kiosk does not play")
                     && $0.hasSuffix("join them again (ffmpeg -f concat)")
             }, "\(contents.problems)")
     }

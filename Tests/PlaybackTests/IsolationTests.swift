@@ -54,7 +54,7 @@ struct IsolationTests {
     @Test func `what dies behind the place as well is left out for a while`() throws {
         let stage = stage(try Hostile.clip([(45, nil), (15, "crash"), (45, nil), (15, "crash"), (30, nil)]), try Reel.three())
         #expect(
-            stage.wait { stage.complaints.contains { $0.message.contains("its decoder crashed (SIGSEGV): it is left out for 10 s") } },
+            stage.wait { stage.complaints.contains { $0.message.contains("its decoder crashed (SIGSEGV): kiosk leaves it out for 10 s") } },
             "\(stage.complaints)")
         let (seen, count) = (runs(stage), stage.numbers.count)
         #expect(upToTheCrash ~= seen[0].upperBound && seen[2].lowerBound == 61 && 93...105 ~= seen[2].upperBound, "\(seen)")

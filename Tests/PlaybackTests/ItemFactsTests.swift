@@ -50,7 +50,7 @@ import Testing
 
     @Test func aClipThatIsCutIsWarnedOf() {
         func warning(_ item: PlaylistItem, _ asset: AssetDescription? = nil) -> String? { ItemInspection.cut(asset ?? self.asset(), item) }
-        #expect(warning(PlaylistItem(source: "a", duration: .seconds(5)))?.hasPrefix("`duration` cuts it: 5 s of 8 s are played.") == true)
+        #expect(warning(PlaylistItem(source: "a", duration: .seconds(5)))?.hasPrefix("`duration` cuts it: kiosk plays 5 s of 8 s.") == true)
         #expect(warning(PlaylistItem(source: "a", start: .seconds(3), duration: .seconds(5))) == nil, "its end is its own")
         #expect(warning(PlaylistItem(source: "a", duration: .seconds(20))) == nil, "it begins again")
         #expect(warning(PlaylistItem(source: "a", imageDuration: .seconds(5))) == nil)

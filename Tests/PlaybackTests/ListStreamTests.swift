@@ -146,7 +146,7 @@ import Testing
         let stage = Stage([item])
         #expect(stage.wait(for: 1110), "\(stage.complaints)")
         #expect(stage.pictures.first == 1001 && countUp(stage.pictures.prefix { $0 < 1110 }), "\(stage.pictures)")
-        #expect(stage.complaints.contains { $0.message.contains("plays from its beginning instead of 2 s on") }, "\(stage.complaints)")
+        #expect(stage.complaints.contains { $0.message.contains("plays from its beginning instead of 2 s") }, "\(stage.complaints)")
     }
 
     // MARK: Live

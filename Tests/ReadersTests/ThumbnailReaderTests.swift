@@ -56,7 +56,7 @@ struct ThumbnailReaderTests {
         let thumbnail = try read(try Clips.named("a.mp4"), by: Readers(executable: "/nowhere/kiosk-reader"))
         #expect(
             thumbnail.facts.problem
-                == "there is no /nowhere/kiosk-reader, by which media are read: install it")
+                == "there is no /nowhere/kiosk-reader to read media: install it")
     }
 
     @Test func `a zygote that is ended is started again`() throws {

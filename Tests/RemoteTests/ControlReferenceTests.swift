@@ -55,8 +55,8 @@ import Testing
         let lines = try #require(ControlReference.help([])).split(separator: "\n")
         #expect(
             lines.count == CommandTable.ofPrograms.count + 1
-                && lines.contains { $0.hasPrefix("seek ") && $0.hasSuffix("Moves within the item.") })
-        #expect(try #require(ControlReference.help(["seek"])).hasPrefix("kiosk ctl seek TO | ±BY\nMoves within the item.\n  to: "))
+                && lines.contains { $0.hasPrefix("seek ") && $0.hasSuffix("Seek within the item.") })
+        #expect(try #require(ControlReference.help(["seek"])).hasPrefix("kiosk ctl seek TO | ±BY\nSeek within the item.\n  to: "))
         #expect(ControlReference.help(["dance"]) == nil)
         do throws(ControlWordsFault) {
             _ = try ControlRequest.line(words: ["dance"]) { $0 }

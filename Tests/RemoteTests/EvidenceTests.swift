@@ -197,7 +197,7 @@ import Testing
         let swallowed = showings.withLock { $0 } + 2
         #expect(showings.wait(until: .now + .seconds(120)) { $0 > swallowed ? true : nil } == true)
         unlink(path)
-        #expect(complaints.wait(until: .now + .seconds(120)) { $0.count > 1 ? $0[1] : nil } == "proof of play is written again: \(path)")
+        #expect(complaints.wait(until: .now + .seconds(120)) { $0.count > 1 ? $0[1] : nil } == "proof of play: writing again: \(path)")
         box.player.stop()
         proof.stop()
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { JSONValue($0) }

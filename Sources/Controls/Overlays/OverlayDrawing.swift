@@ -136,7 +136,7 @@ final class OverlayDrawing {
         guard side > 0 else {
             if kiosk_qr_is_available() == 0, !hasSaid {
                 hasSaid = true
-                log.warning("libqrencode is not installed: QR codes are not shown; package libqrencode4")
+                log.warning("libqrencode is not installed: kiosk shows no QR codes; install libqrencode4")
             }
             return nil
         }

@@ -161,7 +161,9 @@ struct OverlayEntry: Sendable {
         if let known = unsafe locales[name] { return unsafe known }
         var made = unsafe newlocale(LC_TIME_MASK | LC_CTYPE_MASK, name, nil)
         if unsafe made == nil {
-            if !name.isEmpty { log.warning("no locale “\(name)” is installed (locale -a lists those that are): English is written") }
+            if !name.isEmpty {
+                log.warning("no locale “\(name)” is installed (locale -a lists the installed ones): the clock is in English")
+            }
             unsafe made = unsafe newlocale(LC_TIME_MASK | LC_CTYPE_MASK, "C.UTF-8", nil)
         }
         unsafe locales[name] = unsafe made

@@ -89,7 +89,7 @@ package final class RecordingScreen: Sendable {
             if let self {
                 let (films, thrown) = folder.tidy(reviews: settings.onRecord == .review, limits)
                 for film in films { Self.log.notice("\(film): a film that was cut off, as far as it went") }
-                for draft in thrown { Self.log.notice("\(draft): thrown away: nobody had said to keep it when the player was ended") }
+                for draft in thrown { Self.log.notice("\(draft): discarded: the player ended before anybody kept it") }
             }
             var work = Work(onRecord: settings.onRecord)
             // What is to be waited for; the object may go meanwhile.
@@ -164,7 +164,7 @@ package final class RecordingScreen: Sendable {
             complain(failure, &work)
             carryOut(work.stage.failed(), &work)
         } else if let failure = status?.soundFailure, !work.hasToldOfSilence {
-            complain("the microphone was lost, there is silence from here on: \(failure)", "The microphone was unplugged", &work)
+            complain("the microphone was lost: the film is silent from here on: \(failure)", "The microphone was unplugged", &work)
             work.hasToldOfSilence = true
         }
         carryOut(work.stage.expire(at: .now), &work)

@@ -112,14 +112,14 @@ extension ShelfState {
     private func filmText(_ layout: ShelfLayout) -> ShelfPanelText {
         var text = ShelfPanelText(title: "Your film", lines: [], chosenClip: chosenClip, buttons: filmButtons)
         var below: [String] = []
-        if film.clips.isEmpty { below.append("Nothing has been chosen yet: touch a clip, and add it.") }
+        if film.clips.isEmpty { below.append("No clip is chosen yet: touch a clip, and add it.") }
         if let music = film.music { below.append("Music: \(facts[music]?.title ?? music.title)") }
         switch export {
         case .running(let share, let left):
             text.percent = Int(share * 100)
             below.append("\(Int(share * 100)) % is made" + (left.map { ", \(NowPlaying.text(Int($0.seconds.rounded()))) left" } ?? ""))
-        case .done(let path): below.append("It is there: \(path.split(separator: "/").last.map(String.init) ?? path)")
-        case .failed(let reason): below += wrapped("It could not be made: \(reason)")
+        case .done(let path): below.append("The film is ready: \(path.split(separator: "/").last.map(String.init) ?? path)")
+        case .failed(let reason): below += wrapped("The film failed: \(reason)")
         case nil: if !film.clips.isEmpty { below.append("Touch a clip to move it, or to take it out.") }
         }
         let most = layout.mostLines(hasProgress: text.percent != nil, buttons: text.buttons.count)

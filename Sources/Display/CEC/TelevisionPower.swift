@@ -113,12 +113,12 @@ package final class TelevisionPower: Sendable {
             let adapters = try open()
             guard let place = place() else {
                 if isOn, adapters.count == 1, try adapters[0].address() == 0xffff { _ = wake(adapters[0]) }
-                return .again("nobody knows which display there is")
+                return .again("the display is not known")
             }
             guard let bus = Self.choose(adapters, for: place) else {
                 return .again(
                     adapters.isEmpty
-                        ? "there is no CEC adapter (/dev/cec*)" : "which of several CEC adapters is that of this display is not known")
+                        ? "there is no CEC adapter (/dev/cec*)" : "none of several CEC adapters is known to be that of this display")
             }
             var address = try bus.address()
             // An adapter at USB keeps its address if somebody puts the cable into another socket of the television.
@@ -130,7 +130,8 @@ package final class TelevisionPower: Sendable {
             if address == 0xffff {
                 // Many televisions in standby look unplugged: the adapter has no address. The kernel sends this one message all the same.
                 let isTold = isOn && bus.connector == place.connector && wake(bus)
-                return .again("its adapter does not know where it is plugged in" + (isTold ? "; it is told to be on" : ""))
+                return .again(
+                    "its adapter does not know where it is plugged in" + (isTold ? "; kiosk has told the television to switch on" : ""))
             }
             if let told = place.address, told != address {
                 return .refused(
@@ -148,7 +149,7 @@ package final class TelevisionPower: Sendable {
             }
             // 0 on, 1 standby, 2 on its way to be on, 3 to standby.
             guard let power = try? bus.send([own, Self.askPower], reply: Self.tellPower) else {
-                return .done(isOn ? "told to be on" : "told to go to standby")
+                return .done(isOn ? "told to switch on" : "told to go to standby")
             }
             let isThere = isOn ? [0, 2].contains(power) : [1, 3].contains(power)
             return isThere ? .done(isOn ? "on" : "in standby") : .again(isOn ? "it stays in standby" : "it stays on")

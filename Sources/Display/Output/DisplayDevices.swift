@@ -89,7 +89,7 @@ package struct DisplayDevices: Sendable {
 
     /// What `settings` choose among these devices, and why. Pure.
     func choose(_ settings: DisplaySettings) -> (choice: String?, reason: String) {
-        if settings.connector == .offscreen { return ("offscreen", "as asked for: nothing is shown") }
+        if settings.connector == .offscreen { return ("offscreen", "as you set: kiosk shows nothing") }
         let scanout = cards.filter { $0.connectors.contains { !$0.isWriteback } }
         if settings.connector.takesCards, !scanout.isEmpty {
             let names = scanout.map(\.name)
@@ -102,12 +102,12 @@ package struct DisplayDevices: Sendable {
             guard let mode = settings.mode.choose(from: connector.modes) else {
                 return (name, "connected, but its display offers no modes yet")
             }
-            let how = settings.connector == .automatic ? "the first connector with a display" : "the connector asked for"
+            let how = settings.connector == .automatic ? "the first connector with a display" : "the connector that you set"
             let fit = mode.isAsRequested ? "mode \(settings.mode)" : "no mode \(settings.mode) there, so the preferred one"
             return ("\(name) \(connector.modes[mode.index].name)", "\(how); \(fit)")
         }
         if let device = framebuffers.first(where: { $0.path == settings.connector.framebufferPath }) {
-            let why = settings.connector == .automatic ? "no DRM card with connectors can be used" : "the device asked for"
+            let why = settings.connector == .automatic ? "no DRM card with connectors can be used" : "the device that you set"
             return ("\(device.path) \(device.width)x\(device.height)", why)
         }
         if case .framebuffer(let path) = settings.connector { return (nil, "\(path) is not there or cannot be used; kiosk waits for it") }
@@ -140,7 +140,7 @@ package struct DisplayDevices: Sendable {
         for record in records where asksPaths && !record.timings.isEmpty && !record.connector.isWriteback {
             do throws(PathInquiry.Refusal) {
                 paths[record.connector.name] = try PathInquiry(card, record, settings).commonLines()
-            } catch { paths[record.connector.name] = ["ways of pictures not asked: \(error)"] }
+            } catch { paths[record.connector.name] = ["ways of pictures not checked: \(error)"] }
         }
         return Card(
             path: card.path, driver: card.driver, isAtomic: card.isAtomic, connectors: records.map(\.connector),

@@ -253,8 +253,8 @@ final class DisplayFinder {
                 case .rests:
                     note(
                         """
-                        \(record.connector.name): the driver takes modes, but no flips, with events or without: nothing is shown on it until it is \
-                        plugged in again; a try every minute. KIOSK_KMS=legacy makes kiosk use the driver's older calls
+                        \(record.connector.name): the driver takes modes, but no flips, with events or without: kiosk shows nothing on it until you \
+                        plug it in again, and tries every minute. KIOSK_KMS=legacy makes kiosk use the driver's older calls
                         """, .error)
                 case .restsStill: break
                 }

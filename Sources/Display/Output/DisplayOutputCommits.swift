@@ -154,7 +154,7 @@ extension DisplayOutput {
         switch screen.present(buffer, video: plan.video, overlay: plan.overlay, id: id, at: .now) {
         case .queued: queued(buffer)
         case .queuedWithoutOverlay(let error):
-            log.warning("drawn pictures are blended into the picture from now on: the driver refuses to show them (\(error))")
+            log.warning("kiosk blends drawn pictures into the picture from now on: the driver refuses to show them (\(error))")
             queued(buffer)
             let planes = shared.withLock { shared in
                 shared.planes = nil

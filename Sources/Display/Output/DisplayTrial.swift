@@ -118,7 +118,7 @@ package struct DisplayTrial: Sendable {
             guard let prepared = ready.take() else { continue }
             id += 1
             guard case .queued = output.commit(prepared, id: id) else {
-                problem = "the driver refuses a picture: the log says why"
+                problem = "the driver refuses a picture: the log has the reason"
                 break
             }
             pending = true

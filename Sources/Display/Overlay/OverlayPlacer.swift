@@ -131,7 +131,7 @@ final class OverlayPlacer {
                 }
                 if flipped == nil || !awaitsFlip { return false }
             case .refused(let reason):
-                if reason != lastNote { log.info("drawn pictures are blended into the picture: \(reason)") }
+                if reason != lastNote { log.info("kiosk blends drawn pictures into the picture: \(reason)") }
                 lastNote = reason
                 return false
             }

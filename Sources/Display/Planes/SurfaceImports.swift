@@ -39,7 +39,7 @@ struct SurfaceImports {
         if present != pool { entries.removeAll(keepingCapacity: true) }
         pool = present
         pictures += 1
-        guard let key = Self.key(of: frame) else { throw DeviceError("tell which memory a decoded picture is in") }
+        guard let key = Self.key(of: frame) else { throw DeviceError("find the memory of a decoded picture") }
         if let entry = entries[key] {
             entries[key]!.lastUse = pictures
             return entry.surface

@@ -74,7 +74,7 @@ struct Deinterlacer: ~Copyable, Sendable {
     /// - Parameter isContext: whether it is of use for what follows it only: of several in a row all but the last are dropped.
     mutating func send(_ frame: consuming TimedFrame, isContext: Bool = false) {
         if mode == .off {
-            if frame.frame.av.isVAAPI { return loseSurfaces("nobody makes pictures of them") }
+            if frame.frame.av.isVAAPI { return loseSurfaces("nothing makes pictures of them") }
             ready.append(frame)
             return
         }
@@ -125,7 +125,7 @@ struct Deinterlacer: ~Copyable, Sendable {
 
     private mutating func fail(_ reason: String) {
         mode = .off
-        problem = "is interlaced and shown with its combs: \(reason)"
+        problem = "is interlaced and shows combs: \(reason)"
     }
 
     // MARK: Surfaces

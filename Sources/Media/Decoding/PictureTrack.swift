@@ -46,7 +46,7 @@ struct PictureTrack: ~Copyable, Sendable {
         pace.add(time, for: duration)
         guard pace.isTooSlow else { return }
         deinterlacer.makeFrames(
-            because: "is interlaced, and this machine is too slow to make a picture of each of its fields: only half of them are shown")
+            because: "is interlaced, and this machine is too slow to make a picture of each of its fields: kiosk shows only half of them")
     }
 
     /// What to call the hardware decoder in use; nil where it is software.

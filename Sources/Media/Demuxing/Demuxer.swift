@@ -59,10 +59,10 @@ struct Demuxer: ~Copyable, Sendable {
         }
         hasReadPacket = true
         if source.format.input.hasOtherHeader.load(ordering: .relaxed) {
-            report("its list goes on with another header (EXT-X-MAP), which is not read: what comes after it is damaged or missing")
+            report("its list goes on with another header (EXT-X-MAP), which kiosk does not read: the rest is damaged or missing")
         }
         if let jump = rebaser.rebase(packet, from: &source) {
-            report("its timestamps jump (to \(jump)): what comes after follows on what came before; export or remux it again")
+            report("its timestamps jump (to \(jump)): kiosk joins the two parts; export or remux it again")
         }
         let raw = packet.raw
         switch raw.pointee.stream_index {
@@ -92,7 +92,7 @@ struct Demuxer: ~Copyable, Sendable {
             let readTo = [pictureReadTo, soundReadTo].compactMap({ $0 }).max(), end - readTo > Self.longestMissing
         else { return }
         report(
-            "ends \(Int(saturating: (end - readTo).seconds.rounded())) s before the end that its list tells: parts of it cannot be read, such as those "
+            "ends \(Int(saturating: (end - readTo).seconds.rounded())) s before the end in its list: kiosk cannot read parts of it, such as those "
                 + "behind a second EXT-X-MAP")
     }
 
@@ -103,7 +103,7 @@ struct Demuxer: ~Copyable, Sendable {
     private mutating func reportNewTrack(_ index: Int32) {
         guard let kind = source.kindOfNewTrack(index) else { return }
         report(
-            "its \(kind == .video ? "pictures go" : "sound goes") on in another track, which is not played: it was joined of parts that do not "
+            "its \(kind == .video ? "pictures go" : "sound goes") on in another track, which kiosk does not play: its parts do not "
                 + "fit, so join them again (ffmpeg -f concat)")
     }
 

@@ -139,7 +139,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         if status == shim_averror(EIO), receiver?.isLive == true, SourceOptions.kind(of: name) == .http, !format.isList { return }
         let isTimeout = status == kAVERROR_EXIT || status == shim_averror(ETIMEDOUT)
         if status == PacketReceiver.tooFast {
-            prematureEnd = "the network is too slow for it: it goes on smaller"
+            prematureEnd = "the network is too slow for it: kiosk goes on with a smaller picture"
             return
         }
         prematureEnd = isTimeout ? MediaError.Reason.timedOut(seconds: readingLimit.seconds).text : averrorText(status)

@@ -126,7 +126,7 @@ extension AssetDescription.Video {
             return "is HDR (\(name)) and shown without tone mapping, with wrong brightness and colours: convert it to SDR (BT.709)"
         }
         guard colorPrimaries == "bt2020" || colorMatrix?.hasPrefix("bt2020") == true else { return nil }
-        return "has the wide colours of BT.2020, which are shown paler than they are meant: convert it to BT.709"
+        return "has the wide colours of BT.2020, which look paler than intended: convert it to BT.709"
     }
 
     /// Takes the colour description of a stream's header, where it has one.

@@ -119,7 +119,7 @@ extension FormatContext {
         }
         if streams.isEmpty { return nil }
         let have = tracks.filter { $0.kind == kind }.map(\.summary).joined(separator: "; ")
-        return "has no \(kind.rawValue) track “\(choice)”: the first choice of the file is taken; there is \(have)"
+        return "has no \(kind.rawValue) track “\(choice)”: kiosk plays the first choice of the file; there is \(have)"
     }
 
     /// All tracks, those of a kind in the order of the container.

@@ -147,7 +147,7 @@ package struct DecoderChoice: Hashable {
                 obstacle =
                     tooLarge
                     ? "its pictures would take \(track.poolBytes >> 20) MB"
-                    : track.isInterlaced ? "it is interlaced" : "no device here is one for \(track.codec)"
+                    : track.isInterlaced ? "it is interlaced" : "no device here decodes \(track.codec)"
             }
         }
     }

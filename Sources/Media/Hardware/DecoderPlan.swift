@@ -242,7 +242,7 @@ extension DecoderChoice {
             return
         }
         if wish.setting == .automatic, SurfaceUse.isPointless {
-            self.init(obstacle: "the display cannot show what hardware decoders give out")
+            self.init(obstacle: "the display cannot show the pictures of hardware decoders")
             return
         }
         self.init(

@@ -89,7 +89,7 @@ package struct SurfaceUse: Hashable, Sendable {
     static func noteCopied() {
         guard use.withLock({ $0.copy(at: .now) }) else { return }
         HardwareHistory.log.notice(
-            "this display cannot show what hardware decoders give out, and each picture is copied: items are decoded in software from now on"
+            "this display shows the pictures of hardware decoders only as copies: kiosk decodes in software from now on"
         )
     }
 

@@ -98,7 +98,7 @@ extension MediaError.Reason {
         case .nothingDecodes: "nothing in it can be decoded; it is damaged, or its picture far too large: export it again"
         case .timedOut(let seconds): "gave no data for \(Int(saturating: seconds)) s: check the disk or the network"
         case .cancelled: "is no longer wanted"
-        case .notSeekable(let detail): "cannot be moved about in: " + detail
+        case .notSeekable(let detail): "cannot seek: " + detail
         case .protocolNotPlayed(let scheme):
             "\(scheme): is no protocol that kiosk plays: use http, https, rtsp, rtsps, rtp, udp, srt, rist or rtmp"
         case .formatNotPlayed(let name, isList: true): "is a list (\(name)), which must not stand here: name the files themselves"
@@ -107,11 +107,11 @@ extension MediaError.Reason {
         case .codecNotPlayed(let name):
             "its codec \(name) is not among those that kiosk plays: convert it, or add it to [playback] more-codecs"
         case .namesWhatItMayNot(let name): "names \(name.withoutCredentials.printable), which it may not: see docs/streams.md"
-        case .mixedList: "lists both parts of a stream and lists of HLS, of which it may have one kind: write it again"
-        case .encryptedSamples: "its parts are encrypted by SAMPLE-AES, which is not played: encrypt them by AES-128, or not at all"
-        case .redirected(let address): "its server redirects to \(address.withoutCredentials.printable), which is not followed"
+        case .mixedList: "lists both parts of a stream and lists of HLS: write it again with one kind"
+        case .encryptedSamples: "its parts are encrypted by SAMPLE-AES, which kiosk does not play: encrypt them by AES-128, or not at all"
+        case .redirected(let address): "its server redirects to \(address.withoutCredentials.printable), which kiosk does not follow"
         case .certificate:
-            "its server’s certificate cannot be verified: it has expired, is for another name, or nobody known has signed it; name its "
+            "its server’s certificate cannot be verified: it has expired, is for another name, or has an unknown signer; name its "
                 + "authority in ca-file"
         case .readerFailed(let detail), .failed(let detail): detail
         }

@@ -46,7 +46,8 @@ struct Resampler: ~Copyable, @unchecked Sendable {
             self.context = context
             limitation =
                 isAmbisonic
-                ? nil : "only the first two of its \(count) channels are heard, as their arrangement is unknown: export its sound in stereo"
+                ? nil
+                : "kiosk plays only the first two of its \(count) channels, as their arrangement is unknown: export its sound in stereo"
         }
         self.output = output
         sampleRate = frame.pointee.sample_rate

@@ -173,7 +173,7 @@ package final class SubtitleFeed: Sendable {
         do throws(MediaError) {
             let address = SourceReach.resolve(part.address, against: subtitles.address)
             let bytes = try fetcher.bytes(of: address, range: part.range, atMost: SubtitleFile.largest)
-            guard WebVTTMap.begins(bytes) else { throw MediaError(address, .damaged("it is no WebVTT")) }
+            guard WebVTTMap.begins(bytes) else { throw MediaError(address, .damaged("it is not WebVTT")) }
             let map = WebVTTMap(bytes)
             var cues: [SubtitleCue] = []
             do throws(MediaError) {

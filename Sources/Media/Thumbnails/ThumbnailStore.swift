@@ -79,7 +79,7 @@ package final class ThumbnailStore: @unchecked Sendable {
 
     private func failed(_ reason: String) {
         failures += 1
-        if failures == Self.mostFailures { problem("thumbnails are not kept in \(folder): \(reason)") }
+        if failures == Self.mostFailures { problem("kiosk keeps no thumbnails in \(folder): \(reason)") }
     }
 
     // MARK: The folder

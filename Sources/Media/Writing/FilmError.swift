@@ -70,7 +70,7 @@ extension FilmError.Reason {
             "there is no encoder for \(codec) on this machine"
                 + (tried.isEmpty ? "; " : " (\(tried.joined(separator: "; "))); ")
                 + "use Debian's FFmpeg (apt install libavcodec59), or a codec that `ffmpeg -encoders` lists"
-        case .noSpace: "there is no space left on its disk: delete what is not needed there, or write to another one"
+        case .noSpace: "there is no space left on its disk: delete files there, or write to another disk"
         case .noFolder: "there is no such folder: make it, or check the path"
         case .permissionDenied: "permission denied: choose a folder that you may write to"
         case .isReadOnly: "its disk cannot be written to: choose another one"
@@ -80,7 +80,7 @@ extension FilmError.Reason {
         case .cannotWrite(let detail): "cannot be written: \(detail)"
         case .encoderFailed(let detail): "the encoder has failed: \(detail)"
         case .unsupportedPicture(let detail): "its picture cannot be encoded: \(detail)"
-        case .unreadable(let detail): "what has been recorded cannot be read: \(detail)"
+        case .unreadable(let detail): "the recorded data cannot be read: \(detail)"
         }
     }
 }

@@ -39,7 +39,7 @@ package enum FileTrial {
             return nil
         } catch {
             guard case .formatNotPlayed(let list, isList: true) = error.reason else { return error.reason.text }
-            return "it is a list (\(list)); only clips are taken from sticks"
+            return "it is a list (\(list)); kiosk takes only clips from sticks"
         }
     }
 }

@@ -51,12 +51,12 @@ package struct ItemInspection: Sendable {
 
     private static func warnings(_ asset: AssetDescription, _ item: PlaylistItem, refreshRate: Double) -> [String] {
         var warnings: [String] = []
-        if asset.video == nil { warnings.append("has no picture: the background is shown while its sound plays") }
+        if asset.video == nil { warnings.append("has no picture: kiosk shows the background while its sound plays") }
         if let video = asset.video, let frameRate = video.frameRate {
             let rate = video.isDeinterlaced ? 2 * frameRate : frameRate
             let fits = FrameScheduler.step(cadence: .seconds(1 / rate), period: 1e9 / refreshRate).phase != nil
             if !video.isConstantFrameRate {
-                warnings.append("its frame rate varies: frames are shown at the vblank nearest to their time")
+                warnings.append("its frame rate varies: kiosk shows each frame at the vblank nearest to its time")
             } else if rate > refreshRate * 1.005 {
                 warnings.append("\(decimal(rate)) frames a second on a \(decimal(refreshRate)) Hz display: some are never shown")
             } else if !fits {
@@ -68,26 +68,26 @@ package struct ItemInspection: Sendable {
             }
         }
         if let video = asset.video, video.isInterlaced, item.deinterlace == .off {
-            warnings.append("is interlaced, and `deinterlace` is off: it is shown with its combs")
+            warnings.append("is interlaced, and `deinterlace` is off: it shows combs")
         }
         if let picture = asset.video.flatMap({ end($0.start, $0.duration) }),
             let sound = asset.audio.flatMap({ end($0.start, $0.duration) })
         {
             let surplus = sound - picture
             if surplus > soundSurplus {
-                warnings.append("its sound is \(decimal(surplus.seconds)) s longer than its picture: the rest is cut off")
+                warnings.append("its sound is \(decimal(surplus.seconds)) s longer than its picture: kiosk cuts off the rest")
             }
             if -surplus > .seconds(1) { warnings.append("its sound ends \(decimal(-surplus.seconds)) s before its picture") }
         }
         if let cut = cut(asset, item) { warnings.append(cut) }
-        if let length = asset.duration, item.start >= length { warnings.append("`start` lies at or behind its end") }
+        if let length = asset.duration, item.start >= length { warnings.append("`start` is at or after its end") }
         if item.start > .zero, !asset.isSeekable, !asset.isStill { warnings.append(startIsItsBeginning(item.start)) }
         return warnings
     }
 
     /// What to say where a source that is to begin at `time` cannot be sought in.
     static func startIsItsBeginning(_ time: MediaTime) -> String {
-        "plays from its beginning instead of \(decimal(time.seconds)) s on: it cannot be sought. Files, and HLS in pieces of MPEG-TS, can"
+        "plays from its beginning instead of \(decimal(time.seconds)) s: it cannot seek. Files, and HLS in pieces of MPEG-TS, can"
     }
 
     /// What to say where `duration` ends a clip before its own end; nil where it does not. Folders of pictures and clips are what it happens to.
@@ -96,7 +96,7 @@ package struct ItemInspection: Sendable {
         let own = min(item.end ?? length, length) - item.start
         // Nobody sees the rounding of a header.
         guard own - slot > .milliseconds(100) else { return nil }
-        return "`duration` cuts it: \(decimal(slot.seconds)) s of \(decimal(own.seconds)) s are played. "
+        return "`duration` cuts it: kiosk plays \(decimal(slot.seconds)) s of \(decimal(own.seconds)) s. "
             + "To hold pictures and play clips to their end, use `image-duration` instead"
     }
 
@@ -108,7 +108,7 @@ package struct ItemInspection: Sendable {
     static func earlyEnd(_ end: MediaTime, of asset: AssetDescription, soundEnd: MediaTime?) -> String? {
         guard let length = asset.video?.duration ?? asset.duration, length - end > .milliseconds(500) else { return nil }
         if asset.video?.duration == nil, asset.audio != nil, soundEnd.map({ length - $0 <= .milliseconds(500) }) ?? true { return nil }
-        return "its picture ends \(decimal((length - end).seconds)) s before the end its header tells: it may be cut off"
+        return "its picture ends \(decimal((length - end).seconds)) s before the end in its header: it may be cut off"
     }
 
     /// Decodes a still, or the last seconds: whether they can be decoded, and whether they are black.
@@ -120,7 +120,7 @@ package struct ItemInspection: Sendable {
         }
         guard asset.isSeekable, let length = asset.video?.duration ?? asset.duration else { return }
         guard (try? reader.seek(to: max(.zero, length - Self.longestTail), precision: .keyFrame())) != nil else {
-            warnings.append("cannot be moved about in: seeking will not work")
+            warnings.append("cannot seek")
             return
         }
         var black = 0

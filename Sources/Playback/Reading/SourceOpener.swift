@@ -150,7 +150,7 @@ struct SourceOpener: Sendable {
         let (item, path) = (request.item, request.item.path)
         let turn = memory.withLock { $0.crashes.turn(of: path, item.version, isAlone: request.isAlone, now: .now) }
         if case .leftOut(let pause, let reason) = turn {
-            throw MediaError(item.source, .readerFailed("\(reason): it is left out for \(decimal(pause.seconds)) s"))
+            throw MediaError(item.source, .readerFailed("\(reason): kiosk leaves it out for \(decimal(pause.seconds)) s"))
         }
         // A viewer who moves goes where he wants.
         if case .behind(let place, let reason) = turn, request.time <= item.start {

@@ -279,7 +279,7 @@ private struct SubtitleDrawing: ~Copyable {
             hasToldOfFonts = true
             let character = Unicode.Scalar(missing).map { "“\($0)”" } ?? "one"
             publisher.complain(
-                "no installed font has all characters of its subtitles, such as \(character): packages such as fonts-noto-core and fonts-noto-cjk have most"
+                "no installed font has all characters of its subtitles, such as \(character): install packages such as fonts-noto-core and fonts-noto-cjk"
             )
         }
     }

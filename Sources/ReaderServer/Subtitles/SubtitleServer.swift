@@ -96,7 +96,7 @@ struct SubtitleServer: ~Copyable {
         let track = tracks.subtitles(order.choice, sound: sound)
         if track == nil, order.choice != .off, order.choice != .automatic {
             let have = tracks.filter { $0.kind == .subtitle }.map(\.summary).joined(separator: "; ")
-            media.report("has no subtitles “\(order.choice)”: none are shown; there is \(have)")
+            media.report("has no subtitles “\(order.choice)”: kiosk shows none; there is \(have)")
         }
         feed?.stop()
         (selected, cues, feed, last) = (track?.id, [], nil, nil)

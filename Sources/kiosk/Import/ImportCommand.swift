@@ -11,13 +11,13 @@ struct ImportCommand: ParsableCommand {
         discussion: """
             kiosk reads these files, and tells them apart by their content: video_looper.ini of pi_video_looper; mpv.conf; a script, a unit or a crontab \
             that starts omxplayer, mpv or vlc; the assets of Anthias as its API lists them (/api/v2/assets). Name the playlist or the clips behind \
-            mpv.conf. Settings without an equal become comments. Nothing is played, and no file is looked at but the one you name.
+            mpv.conf. Settings without an equal become comments. It plays nothing, and reads only the file that you name.
             """)
 
     @Argument(help: ArgumentHelp("The file with the settings; - reads standard input.", valueName: "file"))
     var file: String
 
-    @Argument(help: ArgumentHelp("Files, folders, lists and URLs to play besides.", valueName: "source"))
+    @Argument(help: ArgumentHelp("More files, folders, lists and URLs to play.", valueName: "source"))
     var sources: [String] = []
 
     @Option(name: [.short, .long], help: ArgumentHelp("Write into this new file, not to standard output.", valueName: "file"))
