@@ -158,6 +158,51 @@ extension BedTests {
             #expect(differences("toast", "seek", around: sign.x, sign.y, sign.diameter / 2) > sign.diameter / 2, "a seek is not shown")
         }
 
+        /// docs/demo.gif: a loop that comes round, a tap that pauses, another that plays on, a display that is pulled out and put in again. Its pictures were
+        /// scanned out, ten a second of the display's time.
+        @Test(
+            .enabled(
+                if: ProcessInfo.processInfo.environment["KIOSK_RECORD"] != nil, "it is the README's film: KIOSK_RECORD=1 makes it anew"))
+        func `the film of the README`() async throws {
+            let clip = try BedGallery.demo()
+            let machine = Machine { ($0.time, $0.recordsSound, $0.mode) = (.free, false, .init(width: 1280, height: 720)) }
+            let configuration = KioskConfiguration(
+                display: "physical-size = \"154x86\"", playlist: ["source = \"\(clip)\"\ntitle = \"The lobby\""])
+            // Seconds of the run, and of the film's captions
+            let (begin, seconds) = (5.5, 10.0)
+            let captions = [
+                (0.0, "one clip, in a loop"), (2.2, "it comes round without a gap"), (4.0, "a tap pauses"), (5.6, "a tap plays on"),
+                (7.2, "the display is unplugged"), (8.4, "and plugged in again"),
+            ]
+            let record = try await Bed.run("film", for: .seconds(begin + seconds + 1), .kiosk(configuration), on: machine) { at in
+                for picture in 0..<Int(seconds * 10) { at(begin + Double(picture) / 10, .screenshot(), "\(1000 + picture)") }
+                at(begin + 4.05, .tap(200, 200))
+                at(begin + 5.65, .tap(200, 200))
+                at(begin + 7.25, .display(false))
+                at(begin + 8.45, .display(true))
+            }
+            let folder = NSTemporaryDirectory() + "kiosk-film-\(UUID().uuidString)"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(atPath: folder) }
+            var picture: Picture?
+            for number in 0..<Int(seconds * 10) {
+                picture = record.screenshots["\(1000 + number)"] ?? picture
+                try #require(picture, "nothing was scanned out").write(to: "\(folder)/\(1000 + number).png")
+            }
+            let texts = captions.enumerated().map { index, caption in
+                let end = index + 1 < captions.count ? captions[index + 1].0 : seconds
+                return
+                    "drawtext=text='\(caption.1)':font=Inter:fontsize=20:fontcolor=white:x=(w-tw)/2:y=277:enable='gte(t,\(caption.0))*lt(t,\(end))'"
+            }
+            let filter = "scale=480:270:flags=area,pad=480:304:0:0:0x202020,\(texts.joined(separator: ",")),split[a][b];"
+            _ = try Clips.run([
+                "ffmpeg", "-nostdin", "-v", "error", "-y", "-framerate", "10", "-start_number", "1000", "-i", "\(folder)/%d.png",
+                "-filter_complex",
+                filter + "[a]palettegen=max_colors=128[p];[b][p]paletteuse=dither=bayer:bayer_scale=4:diff_mode=rectangle",
+                Bed.package + "/docs/demo.gif",
+            ])
+        }
+
         private func keep(_ pictures: [String: Picture], _ display: Case) throws {
             let environment = ProcessInfo.processInfo.environment
             if let folder = environment["KIOSK_CONTROLS_PICTURES"] {
