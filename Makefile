@@ -205,7 +205,7 @@ install:
 	install -D -m 644 -t $(AT)/share/man/man1 .build/manual/kiosk.1
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
 	install -D -m 644 -t $(AT)/share/doc/kiosk README.md CHANGELOG.md SECURITY.md THIRD-PARTY.md
-	install -D -m 644 -t $(AT)/share/doc/kiosk/docs $(filter-out docs/testing%,$(wildcard docs/*.md docs/*.jpg))
+	install -D -m 644 -t $(AT)/share/doc/kiosk/docs $(filter-out docs/testing%,$(wildcard docs/*.md docs/*.jpg docs/*.gif))
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
 	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
