@@ -92,7 +92,7 @@ struct FolderListing {
                     folders.append(file)
                 }
             } else if PlaylistSource.isMedia(name) {
-                expansion.sources.append(.init(file.string, status.map { FileVersion($0) }))
+                expansion.sources.append(.init(file.string, status.map { FileVersion($0, at: file.string) }))
             }
         }
         if expansion.cut(at: "folder \(path)") { return }

@@ -46,7 +46,7 @@ struct PathPattern: Equatable {
                     } else if place + 1 < self.names.count {
                         if status.isFolder { fitting.append(path) }
                     } else if status.isFile, PlaylistSource.isMedia(name) {
-                        expansion.sources.append(.init(path.string, FileVersion(status)))
+                        expansion.sources.append(.init(path.string, FileVersion(status, at: path.string)))
                     }
                 }
             }

@@ -154,7 +154,7 @@ extension PlaylistSource {
             }
             return expansion
         }
-        let version = FileVersion(status)
+        let version = FileVersion(status, at: path.string)
         if status.isFolder {
             FolderListing(isRecursive: isRecursive, followsLinks: followsLinks).list(path, into: &expansion)
         } else if isList, status.isFile {

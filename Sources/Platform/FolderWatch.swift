@@ -208,6 +208,10 @@ package final class FolderWatch: Sendable {
         return mask & UInt32(IN_ATTRIB) != 0 ? .touched : nil
     }
 
+    /// Whether the file system of a file numbers its files anew at each mount, and when it has dropped one from its cache: FAT and exFAT, as sticks have them,
+    /// hand out the next number of the kernel (iunique).
+    package static func numbersAnew(_ path: String) -> Bool { [0x4D44, 0x2011_BAB0].contains(kiosk_file_system(path)) }
+
     /// Whether a file system of this kind (linux/magic.h) has other writers than this kernel.
     private static func isShared(_ magic: UInt32) -> Bool {
         // NFS, SMB, CIFS, SMB2, FUSE, 9p, Ceph, AFS, OCFS2, GFS2, VirtualBox.
