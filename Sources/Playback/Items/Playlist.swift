@@ -120,9 +120,9 @@ struct Playlist: Hashable, Sendable {
                 var missing = key
                 missing.version = nil
                 let former = known[key]?.popLast()
-                guard former.map({ places[$0] == nil }) ?? true, let listed = known[missing]?.last, places[listed] != nil else {
-                    return QueueItem(id: former ?? newID(), entry)
-                }
+                // The one that is on the list, or left it last: a file that has come is not on it while it may still be written.
+                func rank(_ id: QueueItem.ID?) -> Int { id.map { places[$0] != nil ? .max : leavers.lastIndex(of: $0) ?? -1 } ?? -1 }
+                guard let listed = known[missing]?.last, rank(listed) > rank(former) else { return QueueItem(id: former ?? newID(), entry) }
                 known[missing]?.removeLast()
                 selections[listed] = selections[listed] ?? former.flatMap { selections[$0] }
                 return QueueItem(id: listed, entry)
