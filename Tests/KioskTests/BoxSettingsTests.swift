@@ -13,7 +13,7 @@ import Testing
             try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
         }
         try FileManager.default.copyItem(atPath: "\(Self.box)/usr/share/kiosk-box", toPath: "\(folder.path)/root/usr/share/kiosk-box")
-        for name in ["root/usr/share/zoneinfo/Europe/Berlin", "root/etc/systemd/import-pubring.pgp", "data/ssh/ssh_host_ed25519_key"] {
+        for name in ["root/usr/share/zoneinfo/Europe/Berlin", "root/etc/systemd/import-pubring.gpg", "data/ssh/ssh_host_ed25519_key"] {
             _ = try folder.file(name, "x")
         }
     }
