@@ -6,55 +6,59 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// Plays to an ALSA card. While there is none, samples are discarded in time by the monotonic clock (``SilentSink``).
+/// Plays to an ALSA card. While there is none, it discards samples in real time by the monotonic clock (``SilentSink``).
 ///
-/// The card is opened on a thread of its own (`sound-opening`), so that one that is slow or hangs does not hold up the first picture. The format is fixed when
-/// it is first asked for, by what the card offers (48 kHz stereo when there is none, or it takes longer than ``openingLimit`` to open): a card that comes later
-/// and does not offer that rate is played to through ALSA's `plug` layer, which resamples; otherwise ALSA does not resample. Samples are converted to the
-/// sample format and the channels of the card here (``FrameLayout``, ``ChannelMix``). Until the card is open, samples are discarded in time.
+/// A thread of its own (`sound-opening`) opens the card: a slow or hanging card does not delay the first picture. The first caller of
+/// ``format`` fixes the format, by the card's offer. It is 48 kHz stereo if there is no card, or if the card takes longer than
+/// ``openingLimit`` to open. If a later card does not offer that rate, ALSA's `plug` layer resamples; otherwise ALSA does not resample.
+/// This module converts samples to the sample format and channels of the card (``FrameLayout``, ``ChannelMix``). Until the card is open, it
+/// discards samples in real time.
 ///
-/// The number of channels is constant, too, whichever card comes later. Where the display decides it, it is asked for on the thread that opens the card,
-/// before that; whoever asks for the format waits for it, no longer than ``openingLimit``.
+/// The number of channels is constant too, whichever card comes later. If the display decides it, the opening thread asks for it before it
+/// opens the card. A caller of ``format`` waits for the answer, ``openingLimit`` at most.
 ///
-/// Then one thread does everything. The PCM runs all the time and is not drained between items. The thread fills the card's buffer as far as there is sound,
-/// period by period, writes silence only where the card would run dry, and reports the position (`snd_pcm_status`) after each write. The number of frames
-/// rendered and not heard is known at all times (``UnheardFrames``): at a pause or a seek the card is stopped, they are given back to the engine, and the card
-/// begins again, with silence in a pause. Those of an unplugged card are given back, too.
+/// From then on one thread does everything. The PCM runs all the time, and kiosk does not drain it between items. The thread fills the
+/// card's buffer as far as there is sound, period by period. It writes silence only if the card would underrun, and reports the position
+/// (`snd_pcm_status`) after each write. The number of frames rendered and not heard is known at all times (``UnheardFrames``). At a pause
+/// or a seek, the thread stops the card and gives these frames back to the engine. It then starts the card again, with silence during a
+/// pause. It also gives back the frames of an unplugged card.
 ///
-/// After an underrun all that was written has been heard, so nothing is given back: playing goes on with the next frame, later than it was due, and the reports
-/// show the delay. After three underruns in ten seconds the card is opened again with twice the buffer, up to ``PCM/longBuffer``. A card that does not start,
-/// or stops at once each time it is started whatever its buffer, counts as lost.
+/// After an underrun, the card has played everything written, so the thread gives nothing back. Playback goes on with the next frame, later
+/// than it was due, and the reports show the delay. After three underruns in ten seconds, the thread opens the card again with twice the
+/// buffer, up to ``PCM/longBuffer``. A card counts as lost if it does not start, or always stops right after its start, whatever its
+/// buffer.
 ///
-/// A call into ALSA may hang: in a driver, in a plugin that waits for a server, while a card is opened or closed. Nothing is rendered then, and the
-/// engine's clock would stand still. The engine notices, and has another thread render in time meanwhile (``standIn()``, ``RendererLoan``). When the
-/// call returns the card begins again; one that never returns costs the sound and a thread.
+/// A call into ALSA may hang: in a driver, or in a plugin that waits for a server. So may the opening or closing of a card. The audio
+/// thread renders nothing meanwhile, and the engine's clock would stand still. The engine notices, and another thread then renders in real
+/// time (``standIn()``, ``RendererLoan``). When the call returns, the card starts again. A call that never returns costs the sound and a
+/// thread.
 package final class ALSAOutput: PCMOutput {
-    /// What is rendered: the rate of the card that was opened first, and as many channels as were chosen. Constant; waits up to ``openingLimit`` for the card when
-    /// asked for the first time.
+    /// The format to render: the rate of the card that opened first, and the chosen number of channels. Constant. The first access waits
+    /// for the card, ``openingLimit`` at most.
     package var format: AudioFormat { shared.settle() }
-    /// The card and its configuration, or why there is no sound. From any thread; waits as ``format`` does.
+    /// The card and its configuration, or why there is no sound. From any thread; waits like ``format``.
     package var name: String {
         _ = shared.settle()
         return shared.name.withLock { $0 }
     }
 
-    /// How its card is opened, the first time and again.
+    /// Opens a card, the first time and again.
     typealias Opening = @Sendable (PCM.Rate, _ buffer: MediaTime, _ renderedCount: Int) throws(AudioError) -> OpenDevice
-    /// The PCMs there are, where the choice is automatic (``AudioCard/listing(_:)``).
+    /// Lists the PCMs present, for an automatic choice (``AudioCard/listing(_:followsPlugs:)``).
     typealias ListPCMs = @Sendable () -> String
 
-    /// How often a card ran dry, whichever it was.
+    /// The number of underruns of all cards so far.
     package var underruns: Int { shared.underruns.load(ordering: .relaxed) }
 
     /// How a card is chosen and opened.
     fileprivate struct Choice: Sendable {
         let open: Opening
         let listPCMs: ListPCMs?
-        /// Whether what the card is plugged into must stay: where it does not another is chosen.
+        /// Whether the plug of the card has to stay in; once it is pulled, the thread chooses another card.
         let followsPlugs: Bool
 
-        /// Opens a card; what is said of it in the log, and what there is to be noticed from then on. The list is taken before the opening: a card
-        /// that comes during it counts as new.
+        /// Opens a card, logs it, and sets `watch` to the changes to notice from then on. It reads the list before it opens the card: a
+        /// card that comes meanwhile counts as new.
         func make(
             _ rate: PCM.Rate, _ buffer: MediaTime, _ renderedCount: Int, _ watch: inout CardWatch?, makesAudible: Bool = true
         ) throws(AudioError) -> PCM {
@@ -65,7 +69,7 @@ package final class ALSAOutput: PCMOutput {
             if followsPlugs, let list { watch = CardWatch(list: list, holding: AudioCard.plugs(of: opened.pcm.hardware), at: time) }
             log.info("\(opened.pcm.summary): \(opened.reason)")
             if makesAudible, let mixer = opened.mixer {
-                // What is muted on a card that is configured is only told.
+                // On a configured card, muted controls are only logged.
                 if listPCMs != nil { mixer.makeAudible() } else { for silencer in mixer.silencers() { log.warning("\(silencer)") } }
             }
             return opened.pcm
@@ -78,26 +82,27 @@ package final class ALSAOutput: PCMOutput {
     /// The rate of films and of most cards.
     static let preferredRate = 48_000
 
-    /// How long a call into ALSA may take where nothing is left that has been rendered, before somebody stands in.
+    /// The longest that a call into ALSA may take, with no rendered frames left, before another thread stands in.
     private static let longestCall = MediaTime.milliseconds(15)
 
-    /// For how long the format waits for the card that is being opened. Most open within some milliseconds.
+    /// The longest that ``format`` waits for the card to open. Most cards open within some milliseconds.
     static let openingLimit = MediaTime.milliseconds(50)
 
-    /// What the audio thread shares with the others.
+    /// The state that the audio thread shares with the others.
     fileprivate final class Shared: Sendable {
         let control = AudioThreadControl()
         let name = Mutex("silent: the sound card has not opened yet")
         let underruns = Atomic(0)
         let opening: Monitor<Opening>
-        /// Once the output has started.
+        /// Set once the output has started.
         let loan = Mutex<RendererLoan?>(nil)
-        /// Of the audio thread, which is at work but for where it waits for time to pass.
+        /// The heartbeat of the audio thread: at work except while it waits for time to pass.
         let beats = Heartbeat()
-        /// The beat at which it seemed to hang, and since when.
+        /// The beat at which the thread seemed to hang, and since when.
         let suspect = Mutex<(beat: Heartbeat.Beat, since: HostTime)?>(nil)
 
-        /// Whether the audio thread is at the same piece of work as it was some time ago. A card that is slow to start has it wait, and look again.
+        /// Whether the audio thread is still at the same piece of work. With a card that is slow to start, the thread waits and looks
+        /// again.
         func seemsToHang(at now: HostTime) -> Bool {
             let beat = beats.last
             return suspect.withLock { suspect in
@@ -111,23 +116,23 @@ package final class ALSAOutput: PCMOutput {
 
         struct Opening {
             var outcome: Outcome?
-            /// Whether it cannot begin before it is known which display there is: nobody waits for it then.
+            /// Whether the opening waits for the display; nobody waits for the opening then.
             var awaitsDisplay: Bool
-            /// How many channels are rendered; nil while the cards are asked.
+            /// The number of channels to render; nil while the cards are being asked.
             var channelCount: Int?
-            /// Fixed once anybody has asked for it.
+            /// Fixed by the first caller that asks for it.
             var format: AudioFormat?
         }
 
-        /// What the first opening has come to: a card, or why there is none.
+        /// The outcome of the first opening: a card, or why there is none.
         struct Outcome: Sendable {
             var card: FirstCard?
             var problem: AudioError?
-            /// The cards there were before it; one that has come during it counts as new.
+            /// Watches for changes since the list before the opening; a card that came during it counts as new.
             var watch: CardWatch?
         }
 
-        /// The format, which is fixed now.
+        /// Fixes the format, and returns it.
         func settle() -> AudioFormat {
             if let format = opening.withLock({ $0.format }) { return format }
             _ = opening.wait(until: .now + ALSAOutput.openingLimit) {
@@ -144,7 +149,7 @@ package final class ALSAOutput: PCMOutput {
             return format
         }
 
-        /// The first opening has ended.
+        /// Records the outcome of the first opening.
         func opened(_ outcome: Outcome) {
             opening.signal { $0.outcome = outcome }
             control.wakeUp.wake()
@@ -152,7 +157,7 @@ package final class ALSAOutput: PCMOutput {
         }
     }
 
-    /// The card that was opened first, until the audio thread takes it.
+    /// The card that opened first, until the audio thread takes it.
     fileprivate final class FirstCard: Sendable {
         let sampleRate: Int
         let pcm: Mutex<PCM?>
@@ -163,8 +168,8 @@ package final class ALSAOutput: PCMOutput {
         }
     }
 
-    /// An output of `channelCount` channels to the card that `open` opens, once `awaitDisplay` has returned; it is called again when `listPCMs`
-    /// shows a new card.
+    /// Creates an output of `channelCount` channels. Calls `open` to open its card once `awaitDisplay` has returned, and again when
+    /// `listPCMs` shows a new card.
     init(
         listPCMs: ListPCMs? = nil, followsPlugs: Bool = false, channelCount: @escaping @Sendable () -> Int = { 2 },
         awaitDisplay: (@Sendable () -> Void)? = nil, _ open: @escaping Opening
@@ -178,7 +183,7 @@ package final class ALSAOutput: PCMOutput {
             let counted = channelCount()
             log.debug("\(counted) channels; that took \((HostTime.now - begin).nanoseconds / 1000) µs")
             let renderedCount = shared.opening.signal { opening in
-                // Whoever could not wait for it has fixed it.
+                // A caller that could not wait has fixed the count.
                 let count = opening.format?.channelCount ?? counted
                 opening.channelCount = count
                 return count
@@ -201,7 +206,7 @@ package final class ALSAOutput: PCMOutput {
         }.detach()
     }
 
-    /// Begins to render, on the audio thread. Called once.
+    /// Starts rendering on the audio thread. Call once.
     package func start(_ renderer: any AudioRenderer) {
         let (choice, format, shared) = (choice, format, shared)
         let loan = RendererLoan(renderer, format)
@@ -209,13 +214,13 @@ package final class ALSAOutput: PCMOutput {
         shared.control.start("audio") {
             var player = CardPlayer(choice, format, shared, loan)
             player.run()
-            // A card that came too late is closed here, where that may take its time.
+            // Closes a card that came too late; here the call may take its time.
             shared.opening.withLock { $0.outcome?.card }?.pcm.withLock { $0 = nil }
         }
     }
 
-    /// Has a thread render in time by the monotonic clock until the audio thread, which hangs in a call, has returned from it. Asked for once, it only
-    /// looks where that is. From any thread.
+    /// Starts a stand-in thread if the audio thread hangs in a call. The stand-in renders in real time by the monotonic clock until that
+    /// call returns. The first call only notes the audio thread's beat. From any thread.
     package func standIn() {
         guard shared.seemsToHang(at: .now), let loan = shared.loan.withLock({ $0 }), loan.take() else { return }
         let shared = shared
@@ -233,14 +238,14 @@ package final class ALSAOutput: PCMOutput {
         }.detach()
     }
 
-    /// Has the audio thread drop what is in the card's buffer, give it back and render anew. From any thread.
+    /// Makes the audio thread drop the frames in the card's buffer, give them back and render anew. From any thread.
     package func interrupt() { shared.control.interrupt() }
 
-    /// Ends the rendering and its thread, and closes the card; false where a call into ALSA has not returned by `deadline`.
+    /// Ends the rendering and its thread, and closes the card. Returns false if a call into ALSA has not returned by `deadline`.
     package func stop(by deadline: HostTime) -> Bool { shared.control.stop(by: deadline) }
 
-    /// Begins to open `device`, and returns. `display` is called on any thread and names the active connector; where the choice is automatic
-    /// it may take as long as a display needs, and the card is opened then.
+    /// Starts to open `device`, and returns. `display` names the active connector; it is called on any thread. With an automatic choice it
+    /// may take as long as a display needs, and the card opens after it.
     package convenience init(
         device: AudioDevice, session: AudioSession = AudioSession(), channels: AudioChannels = .stereo,
         delays: AudioDelays = AudioDelays(), display: @escaping @Sendable () -> String? = { nil }
@@ -255,7 +260,7 @@ package final class ALSAOutput: PCMOutput {
         }
         let followsPlugs = session.route == .port
         let isFixed = session.route == .fixed
-        // An empty list is one in which nothing ever comes.
+        // An empty list never shows a new card.
         let list: ListPCMs = { isFixed ? "" : AudioCard.listing(display(), followsPlugs: followsPlugs) }
         self.init(
             listPCMs: list, followsPlugs: followsPlugs, channelCount: channelCount, awaitDisplay: { _ = display() }
@@ -277,9 +282,9 @@ private struct CardPlayer: ~Copyable {
     private var card: OpenCard?
     private var bufferDuration = PCM.shortBuffer
     private var underruns = UnderrunHistory()
-    /// When rendering for no card began, or will begin.
+    /// The time when rendering without a card began, or will begin.
     private var silentSince = HostTime.now
-    /// Whether the first opening goes on. No other is tried meanwhile: the card would be in use.
+    /// Whether the first opening is still running. The thread opens no other card meanwhile: it would be in use.
     private var awaitsFirst = true
 
     init(_ choice: ALSAOutput.Choice, _ format: AudioFormat, _ shared: ALSAOutput.Shared, _ renderer: RendererLoan) {
@@ -291,7 +296,7 @@ private struct CardPlayer: ~Copyable {
         takeFirst()
     }
 
-    /// Takes what the first opening has come to, if it has ended.
+    /// Takes the outcome of the first opening, once it has ended.
     private mutating func takeFirst() {
         guard awaitsFirst, let outcome = shared.opening.withLock({ $0.outcome }) else { return }
         awaitsFirst = false
@@ -302,7 +307,7 @@ private struct CardPlayer: ~Copyable {
             card = OpenCard(pcm, renderedCount: format.channelCount, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
         } else {
-            // The format had to be fixed before the card was open: it is opened again, at that rate.
+            // The format was fixed before the card was open: opens the card again at that rate.
             _ = consume pcm
             openCard()
         }
@@ -321,7 +326,7 @@ private struct CardPlayer: ~Copyable {
         }
     }
 
-    /// Goes on where somebody has stood in: a call has returned that hung. True where that was so.
+    /// Takes over from the stand-in thread, once a call that hung has returned. Returns whether another thread had stood in.
     @discardableResult private mutating func comeBack() -> Bool {
         let shared = shared
         guard renderer.comeBack({ shared.control.wakeUp.wake() }) else { return false }
@@ -360,18 +365,18 @@ private struct CardPlayer: ~Copyable {
         }
         if outcome.hasFailed { return lose(card!.refusal(errno: EPIPE)) }
         do throws(AudioError) {
-            // Otherwise the timeline would count time in which nothing was played.
+            // Otherwise the timeline would count time in which the card played nothing.
             if isEarly { return try card!.interrupt(renderer) }
             try card!.recover()
             renderer.takeBack(frames: 0)
         } catch { lose(error) }
     }
 
-    /// Closes a lost card. What was not heard by now is given back, and goes to a ``SilentSink`` from this instant on, so the timeline does
+    /// Closes a lost card. Gives back the frames not heard by now. A ``SilentSink`` takes them from this instant on, so the timeline does
     /// not jump.
     private mutating func lose(_ error: AudioError) {
         guard case .fallSilent(let error) = state.handle(.lost(error), at: .now) else { return }
-        // Closing a card that is gone can take long, which must not count.
+        // Closing a lost card can take long; that time must not count.
         silentSince = .now
         let frames = card!.unheard(at: silentSince)
         if frames > 0 { renderer.takeBack(frames: frames) }
@@ -380,12 +385,11 @@ private struct CardPlayer: ~Copyable {
         shared.name.withLock { $0 = "silent: \(error)" }
     }
 
-    /// Closes the card where another has come that may be the better choice. Samples go to a ``SilentSink`` until one of them has been
-    /// opened.
+    /// Closes the card if another has come that may be the better choice. A ``SilentSink`` takes the samples until one of them is open.
     private mutating func chooseAgain() {
         guard let listPCMs = choice.listPCMs, case .open = state else { return }
-        // The display whose sound this card is, switched off and on again, is no new choice.
-        // Where plugs are followed it has to be seen going.
+        // If the display of this card is switched off and on again, that is no new choice. When plugs are followed, the list has to show
+        // its disappearance.
         let ours = choice.followsPlugs ? nil : card!.hardware().map(AudioCard.displayLine)
         let list = { listPCMs().split(separator: "\n").filter { $0 != ours ?? "" }.joined(separator: "\n") }
         guard watch?.hasNewCard(at: .now, list: list) == true else { return }
@@ -400,7 +404,7 @@ private struct CardPlayer: ~Copyable {
         card = nil
     }
 
-    /// Renders to a ``SilentSink`` until a card has been opened; false when the thread is to end.
+    /// Renders to a ``SilentSink`` until a card is open. Returns false if the thread has to end.
     private mutating func renderSilence() -> Bool {
         var sink = SilentSink(format: format, start: silentSince)
         var folder = DeviceFolder()
@@ -422,7 +426,7 @@ private struct CardPlayer: ~Copyable {
                 wait(until: next)
             }
         }
-        // Opening a card takes up to some tenths of a second: that time has passed without sound.
+        // Opening a card takes up to some tenths of a second; that time has passed without sound.
         _ = sink.render(renderer)
         sink.interrupt(renderer)
         return true
@@ -435,7 +439,7 @@ private struct CardPlayer: ~Copyable {
 
     private mutating func openCard() {
         do throws(AudioError) {
-            // Opened again with a longer buffer it is the same card: what was muted meanwhile stays muted.
+            // A card that is opened again with a longer buffer is the same card: controls muted meanwhile stay muted.
             let isSame = if case .open = state { true } else { false }
             var watch: CardWatch?
             let pcm = try choice.make(.exactly(format.sampleRate), bufferDuration, format.channelCount, &watch, makesAudible: !isSame)
@@ -445,7 +449,7 @@ private struct CardPlayer: ~Copyable {
             card = OpenCard(pcm, renderedCount: format.channelCount, wakeUp: shared.control.wakeUp)
             _ = state.handle(.opened, at: .now)
         } catch {
-            // In the state `open` this was the second opening, with a longer buffer, and has lost the card.
+            // In the state `open`, this was the second opening, with a longer buffer, and the card is lost.
             let event: CardState.Event = if case .open = state { .lost(error) } else { .openFailed(error) }
             switch state.handle(event, at: .now) {
             case .log(let error), .fallSilent(let error):
@@ -457,14 +461,14 @@ private struct CardPlayer: ~Copyable {
     }
 }
 
-/// Notices that sound devices came or went, by the modification time of /dev/snd.
+/// Notices that sound devices have come or gone, by the modification time of /dev/snd.
 struct DeviceFolder {
     private var lastReading = HostTime.now
     private var change = Self.lastChange()
 
     static let interval = MediaTime.milliseconds(500)
 
-    /// Whether any has since the last reading; reads every ``interval``.
+    /// Whether devices have come or gone since the last reading; reads every ``interval``.
     mutating func hasChanged(at now: HostTime) -> Bool {
         guard now - lastReading >= Self.interval else { return false }
         lastReading = now

@@ -5,7 +5,7 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// A sound card as ALSA lists it, and its playback devices.
+/// A sound card as ALSA lists it, with its playback devices.
 package struct AudioCard: Hashable, Sendable {
     /// The kernel's number; it may differ at the next boot.
     package var index: Int
@@ -24,16 +24,16 @@ package struct AudioCard: Hashable, Sendable {
         package var number: Int
         /// The ALSA name to put into kiosk.conf: `hw:CARD=PCH,DEV=0`.
         package var pcm: String
-        /// What the driver calls it: `ALC269 Analog`.
+        /// The driver's name for it: `ALC269 Analog`.
         package var name: String
-        /// What it is connected to.
+        /// The output to which it is connected.
         package var output: Output
-        /// The most channels that the display on it takes; nil where there is none.
+        /// The most channels that its display takes; nil without a display.
         package var displayChannelCount: Int?
-        /// Whether something is plugged into it, headphones or a line; nil where nothing tells.
+        /// Whether something is plugged into it, headphones or a line; nil if no jack reports it.
         package var isPlugged: Bool?
 
-        /// A device from its parts.
+        /// Creates a device from its parts.
         package init(
             number: Int, pcm: String, name: String, output: Output = .other, displayChannelCount: Int? = nil, isPlugged: Bool? = nil
         ) {
@@ -46,7 +46,7 @@ package struct AudioCard: Hashable, Sendable {
         }
     }
 
-    /// A card from its parts.
+    /// Creates a card from its parts.
     package init(index: Int, id: String, name: String, driver: String, devices: [Device]) {
         self.index = index
         self.id = id
@@ -55,10 +55,10 @@ package struct AudioCard: Hashable, Sendable {
         self.devices = devices
     }
 
-    /// Whether its driver is one without a loudspeaker.
+    /// Whether the card has a driver without a loudspeaker.
     package var isVirtual: Bool { driver == "Dummy" || driver == "Loopback" || driver == "vivid" }
 
-    /// The cards of this machine, in the kernel's order; empty when there is none or none may be opened. The corresponding C function is
+    /// The cards of this machine, in the kernel's order; empty if this process can open none. The corresponding C function is
     /// `snd_card_next`.
     package static func all() -> [AudioCard] {
         quietly {
@@ -107,14 +107,14 @@ package struct AudioCard: Hashable, Sendable {
         }
     }
 
-    /// The index of a device among the card's HDMI and DisplayPort outputs, which is the DEV of ALSA's `hdmi:` and the index of its IEC958
-    /// switch; nil for other devices.
+    /// Returns the index of a device among the card's HDMI and DisplayPort outputs; nil for other devices. This is the DEV of ALSA's
+    /// `hdmi:` and the index of the device's IEC958 switch.
     func displayIndex(of device: Int) -> Int? {
         devices.filter { $0.output != .other }.firstIndex { $0.number == device }
     }
 
-    /// The PCM names to try for a device: the kernel's, then those of ALSA's configuration for the card (some HDMI cards take nothing but
-    /// IEC 958 frames, which that configuration makes).
+    /// Returns the PCM names to try for a device: the kernel's, then those of ALSA's configuration for the card. Some HDMI cards take only
+    /// IEC 958 frames, which that configuration makes.
     func candidates(_ device: Device, _ reason: String) -> [AudioDevice.Candidate] {
         var names = [device.pcm]
         if let index = displayIndex(of: device.number) { names.append("hdmi:CARD=\(id),DEV=\(index)") }
@@ -124,17 +124,17 @@ package struct AudioCard: Hashable, Sendable {
 }
 
 extension AudioCard.Device {
-    /// What a device can do without conversion.
+    /// The abilities of a device without conversion.
     package struct Capabilities: Hashable, Sendable {
-        /// Those of its sample formats that this module converts to, by the kernel's names.
+        /// The sample formats of the device that this module can convert to, by the kernel's names.
         package var formats: [String]
-        /// Frames a second.
+        /// Frames per second.
         package var sampleRates: ClosedRange<Int>
-        /// Samples a frame.
+        /// Samples per frame.
         package var channelCounts: ClosedRange<Int>
     }
 
-    /// Opens the device to read what it can do, and closes it.
+    /// Opens the device, reads its capabilities, and closes it.
     package func capabilities() -> Result<Capabilities, Refusal> {
         quietly {
             var handle: OpaquePointer?
@@ -167,7 +167,7 @@ extension AudioCard.Device {
 
     /// Why a device could not be opened.
     package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What went wrong and what to do about it.
+        /// The failure and its remedy.
         package let description: String
 
         init(_ error: AudioError) { description = error.description }
@@ -175,8 +175,8 @@ extension AudioCard.Device {
 }
 
 extension AudioDevice {
-    /// The result of opening this device now, for listings: `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms (the system's default)`, or why it
-    /// would be silent. Closes it again.
+    /// Returns the result of opening this device now, for listings, or why it would be silent. An example is
+    /// `hw:1,0 S16_LE 48000 Hz stereo, buffer 85 ms (the system's default)`. Closes the device again.
     ///
     /// `display` is the active connector: `HDMI-A-1`.
     package func trial(display: String?, session: AudioSession = AudioSession(), channels: AudioChannels = .stereo) -> String {
@@ -193,19 +193,19 @@ extension AudioDevice {
     }
 }
 
-/// Runs `body` without libasound's own messages on standard error, as a probe expects errors. Holds for the calling thread. Where the
-/// process captures the library's lines they go to its log nevertheless. The corresponding C function is `snd_lib_error_set_local`.
+/// Runs `body` without libasound's own messages on standard error, as a probe expects errors. Applies to the calling thread. If the process
+/// captures libasound's lines, they still go to its log. The corresponding C function is `snd_lib_error_set_local`.
 package func quietly<Result>(_ body: () -> Result) -> Result {
     let previous = snd_lib_error_set_local { _, _, _, _, _, _ in }
     defer { snd_lib_error_set_local(previous) }
     return body()
 }
 
-/// The card in the name of a PCM, and its device: `hw:CARD=PCH,DEV=3`, `hw:0,3`, `front:PCH`.
+/// The card and the device in the name of a PCM: `hw:CARD=PCH,DEV=3`, `hw:0,3`, `front:PCH`.
 struct PCMName: Equatable {
-    /// As in the name: an id or a number; nil for a name without a card.
+    /// The card as in the name, an id or a number; nil for a name without a card.
     var card: String?
-    /// 0 where the name has none. With `hdmi:` and the like it is the index among those, not the kernel's number.
+    /// The device; 0 if the name has none. With `hdmi:` and similar names it is the index among those outputs, not the kernel's number.
     var device: Int
 
     init(_ name: String) {
@@ -223,13 +223,14 @@ struct PCMName: Equatable {
         }
     }
 
-    /// The kernel's number of the card, negative when there is none of that name; nil for a name without a card.
+    /// The kernel's number of the card, negative if no card has that name; nil for a name without a card.
     var cardIndex: Int? { card.map { Int(snd_card_get_index($0)) } }
 }
 
 /// Finds the process that has a hardware PCM open, in /proc.
 package enum CardHolder {
-    /// `arecord (pid 212)`, who plays to the device of this ALSA name, or records from it; nil where nobody can be seen.
+    /// Returns the process that uses the device of this ALSA name for playback, or for recording: `arecord (pid 212)`. Returns nil if none
+    /// is visible.
     package static func find(_ device: String, records: Bool = false) -> String? {
         let name = PCMName(device)
         guard let index = name.cardIndex else { return nil }
@@ -241,9 +242,9 @@ package enum CardHolder {
 
 private let alsaLog = Logger(label: "alsa")
 
-/// What libasound logs in its own words.
+/// The log of libasound.
 package enum ALSALog {
-    /// Has the lines of libasound logged at `debug` with the label `alsa` for the rest of the process, instead of written to standard
-    /// error. Call when swift-log has been bootstrapped. The corresponding C function is `snd_lib_error_set_handler`.
+    /// Logs libasound's lines at `debug` with the label `alsa` for the rest of the process, instead of on standard error. Call after
+    /// swift-log is bootstrapped. The corresponding C function is `snd_lib_error_set_handler`.
     package static func capture() { kiosk_capture_alsa_log { alsaLog.debug("\(String(cString: $0))") } }
 }

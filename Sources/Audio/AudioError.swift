@@ -1,30 +1,30 @@
 import CKioskALSA
 import Glibc
 
-/// Why there is no sound. It never ends playback: an output stays silent and tries again.
+/// The reason why there is no sound. It never ends playback: an output stays silent and tries again.
 enum AudioError: Error, Hashable, Sendable {
     /// The machine has no card with playback.
     case noCard
-    /// libasound has no configuration, without which it knows no device at all.
+    /// libasound has no configuration; without it, it knows no device at all.
     case noLibraryConfiguration(folder: String)
-    /// The device exists but did not open. `errno` is positive; `holder` is the process that has it open, where that is known.
+    /// The device exists but did not open. `errno` is positive; `holder` is the process that has it open, if known.
     case cannotOpen(device: String, errno: Int32, holder: String?)
     /// The device opened and refused a configuration.
     case cannotConfigure(device: String, step: String, errno: Int32)
-    /// The device offers no sample format that is supported.
+    /// The device offers no supported sample format.
     case noUsableFormat(device: String)
     /// The card vanished or failed while it played.
     case lost(device: String, operation: String, errno: Int32)
-    /// The card takes frames and refuses to play them, or stops each time it has been started.
+    /// The card takes frames but refuses to play them, or stops after each start.
     case doesNotStart(device: String, errno: Int32)
-    /// The card takes frames and its position does not move.
+    /// The card takes frames, but its position does not move.
     case stalled(device: String)
     /// The device takes frames faster than time passes (ALSA's `null` and `file`).
     case keepsNoTime(device: String)
 }
 
 extension AudioError {
-    /// Whether the next attempt would come to the same while no device comes or goes.
+    /// Whether the next attempt would fail the same way until a device comes or goes.
     var isLasting: Bool { if case .keepsNoTime = self { true } else { false } }
 }
 

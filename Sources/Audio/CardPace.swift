@@ -1,12 +1,11 @@
 import KioskMedia
 import KioskPlatform
 
-/// Judges whether a started card keeps time: its position moves, and not faster than time does. A driver can hang without an error, and
-/// ALSA's null device takes everything at once. A pure value.
+/// Judges whether a started card keeps time: its position moves, and not faster than time. A driver can hang without an error, and ALSA's
+/// null device takes all frames at once. A pure value.
 ///
-/// Time between two readings counts as standstill for at most the length of the buffer, which is the longest time between two readings of a
-/// running process: a process that was stopped, or frozen with the machine before a suspend, did not read for longer, and the card is not
-/// to blame.
+/// The time between two readings counts as standstill for the length of the buffer at most. A running process reads at least that often. A
+/// stopped process, or one frozen before a suspend, did not read for longer: the card is not to blame.
 struct CardPace {
     private let sampleRate: Int
     private let bufferSize: Int
@@ -17,22 +16,24 @@ struct CardPace {
 
     enum Fault { case stalled, keepsNoTime }
 
-    /// A card that has not moved for this long, and twice its buffer, has failed.
+    /// The time after which a card that has not moved has failed; twice its buffer is added.
     static let longestPause = MediaTime.milliseconds(1000)
 
-    /// A card with a buffer of `bufferSize` frames begins at `start`.
+    /// Starts to judge a card with a buffer of `bufferSize` frames at `start`.
     init(sampleRate: Int, bufferSize: Int, start: HostTime) {
         (self.sampleRate, self.bufferSize, self.start) = (sampleRate, bufferSize, start)
         lastReading = start
     }
 
-    /// How long the card plays from a full buffer.
+    /// The time that the card plays from a full buffer.
     private var bufferDuration: MediaTime { MediaTime(seconds: Double(bufferSize) / Double(sampleRate)) }
 
-    /// Whether a card that has stopped by `now` cannot have played half of the `given` frames since its start: then it has not run empty.
+    /// Returns whether a card that has stopped by `now` cannot have played half of the `given` frames since its start. If so, it has not
+    /// run empty.
     func stopsEarly(given: Int, at now: HostTime) -> Bool { (now - start).seconds * Double(sampleRate) < 0.5 * Double(given) }
 
-    /// A reading: of the `rendered` frames since the start, `heard` have been heard by `now`; nil when the card does not tell.
+    /// Takes a reading. Of the `rendered` frames since the start, `heard` have been heard by `now`. `heard` is nil if the card does not
+    /// report it.
     mutating func check(rendered: Int, heard: Int?, at now: HostTime) -> Fault? {
         standstill += min(now - lastReading, bufferDuration)
         lastReading = now

@@ -2,25 +2,26 @@ import CKioskALSA
 import Glibc
 import KioskPlatform
 
-/// Whether there is a card to play to, and what to do when that changes. A pure value: events in, actions out.
+/// Whether there is a card to play to, and the reaction to changes. A pure value: events in, actions out.
 ///
 ///     absent ──opened──▶ open ──lost, cardCame──▶ recovering ──opened──▶ open
 ///
-/// While absent or recovering, samples go to a ``SilentSink``, and opening is tried again after 0.5 s, 1 s, 2 s … 10 s, or as soon as
-/// /dev/snd changes; a device that keeps no time only then, as to find that out costs a second of pictures. A card that is lost within ``steadyAfter`` of its opening does not begin again at 0.5 s, so that a loose plug does not
-/// have the audio thread open cards all the time.
+/// While absent or recovering, samples go to a ``SilentSink``. The next attempts to open a card come after 0.5 s, 1 s, 2 s … 10 s, or once
+/// /dev/snd changes. A device that keeps no time is retried only after such a change: each attempt costs a second of pictures. If a card is
+/// lost within ``steadyAfter`` of its opening, the delay does not restart at 0.5 s. So a loose plug does not keep the audio thread busy
+/// with opening cards.
 enum CardState: Equatable {
-    /// There has not been a card yet.
+    /// There has been no card yet.
     case absent(Retry)
     case open(since: HostTime, backOff: MediaTime)
-    /// There was one; it was lost, or closed because another came.
+    /// There was a card; it was lost, or closed because another came.
     case recovering(Retry)
 
     struct Retry: Equatable {
         var next: HostTime
-        /// How long to wait after the attempt at `next`, if that fails.
+        /// The wait after the attempt at `next`, if that fails.
         var backOff: MediaTime
-        /// What was logged last, so that the same failure is logged once and not at each attempt.
+        /// The error logged last: the same failure is logged once, not at each attempt.
         var error: AudioError
     }
 
@@ -28,9 +29,9 @@ enum CardState: Equatable {
         case opened
         case openFailed(AudioError)
         case lost(AudioError)
-        /// Cards came or went.
+        /// Cards have come or gone.
         case devicesChanged
-        /// While one is open another came that may be the better choice.
+        /// Another card came, while one is open, that may be the better choice.
         case cardCame
         /// Time has passed.
         case tick
@@ -42,7 +43,7 @@ enum CardState: Equatable {
         case open
         /// Play to the card just opened.
         case play
-        /// Close the card, give back what was not heard of it, render without a card. Log the error.
+        /// Close the card, give back the frames not heard, render without a card. Log the error.
         case fallSilent(AudioError)
         /// Stay silent; log the error.
         case log(AudioError)
@@ -51,15 +52,15 @@ enum CardState: Equatable {
     static let firstBackOff = MediaTime.milliseconds(500)
     static let lastBackOff = MediaTime.milliseconds(10_000)
     static let steadyAfter = MediaTime.milliseconds(10_000)
-    /// How long after a change of /dev/snd the card is opened: udev sets the permissions of a new node a little after the kernel makes it.
+    /// The delay after a change of /dev/snd: udev sets a new node's permissions a little after the kernel makes it.
     static let settlingTime = MediaTime.milliseconds(200)
 
-    /// The state after a first attempt that has failed with `error`.
+    /// Returns the state after a first attempt that failed with `error`.
     static func initial(error: AudioError, at now: HostTime) -> CardState {
         .absent(Retry(next: error.isLasting ? .never : now + firstBackOff, backOff: doubled(firstBackOff), error: error))
     }
 
-    /// The next try; nil while the card is open.
+    /// The next attempt; nil while the card is open.
     private var retry: Retry? {
         get {
             switch self {
@@ -73,7 +74,7 @@ enum CardState: Equatable {
         }
     }
 
-    /// When ``Event/tick`` has an effect next; nil while the card is open.
+    /// The next time at which ``Event/tick`` has an effect; nil while the card is open.
     var nextTry: HostTime? { retry?.next }
 
     mutating func handle(_ event: Event, at now: HostTime) -> Action {
@@ -102,7 +103,7 @@ enum CardState: Equatable {
 }
 
 extension HostTime {
-    /// After all others.
+    /// Later than all others.
     fileprivate static let never = HostTime(nanoseconds: .max)
 }
 
@@ -121,9 +122,9 @@ extension CardState.Retry {
     }
 }
 
-/// What a call's error number means for an open card.
+/// The meaning of a call's error number for an open card.
 enum CardFault: Equatable {
-    /// The buffer ran empty: prepare and go on.
+    /// The buffer ran empty: prepare and continue.
     case underrun
     /// The machine was suspended: resume, or prepare.
     case suspended

@@ -1,15 +1,15 @@
 import CKioskALSA
 import Glibc
 
-/// The loudspeaker that a channel is for.
+/// The loudspeaker of a channel.
 enum Speaker: CaseIterable, Hashable, Sendable {
     case frontLeft, frontRight, frontCentre, lowFrequency, backLeft, backRight, sideLeft, sideRight
 
-    /// Those of rendered sound, in the order of FFmpeg's default layouts: stereo, 5.1 and 7.1.
+    /// Returns the loudspeakers of rendered sound, in the order of FFmpeg's default layouts: stereo, 5.1 and 7.1.
     static func rendered(_ count: Int) -> [Self] { Array(allCases.prefix(count)) }
 
-    /// Those of a card that does not tell, in ALSA's order (`surround51`, `surround71`); nil for a channel that no sound is for. Three
-    /// channels are ALSA's `surround21`.
+    /// Returns the loudspeakers of a card without a channel map, in ALSA's order (`surround51`, `surround71`). nil stands for a silent
+    /// channel. Three channels are ALSA's `surround21`.
     static func standard(_ count: Int) -> [Self?] {
         if count == 3 { return [.frontLeft, .frontRight, .lowFrequency] }
         let order: [Self] = [.frontLeft, .frontRight, .backLeft, .backRight, .frontCentre, .lowFrequency]
@@ -17,9 +17,9 @@ enum Speaker: CaseIterable, Hashable, Sendable {
         return (0..<count).map { $0 < order.count ? order[$0] : nil }
     }
 
-    /// From ALSA's number for it, whose upper bits are flags.
+    /// Converts ALSA's number for a position, whose upper bits are flags.
     fileprivate init?(alsa position: UInt32) {
-        // A driver's own number means something else.
+        // A number specific to the driver has another meaning.
         guard position & UInt32(SND_CHMAP_DRIVER_SPEC) == 0 else { return nil }
         switch Int(position & UInt32(SND_CHMAP_POSITION_MASK)) {
         case Int(SND_CHMAP_FL.rawValue): self = .frontLeft
@@ -34,15 +34,15 @@ enum Speaker: CaseIterable, Hashable, Sendable {
         }
     }
 
-    /// Those of an open and configured card; the standard ones where it has no map, or one without a front pair. The corresponding C function
-    /// is `snd_pcm_get_chmap`.
+    /// Returns the loudspeakers of an open and configured card. Returns the standard ones if its map is missing, or has no front pair. The
+    /// corresponding C function is `snd_pcm_get_chmap`.
     static func ofCard(_ handle: OpaquePointer, channelCount: Int) -> [Self?] {
         guard let map = quietly({ snd_pcm_get_chmap(handle) }) else { return standard(channelCount) }
         defer { free(map) }
         return ofCard((0..<map.pointee.channels).map { kiosk_channel_position(map, $0) }, channelCount: channelCount)
     }
 
-    /// Those of a card with this map of ALSA's numbers. A plugin that converts channels may hand out the map of what is behind it.
+    /// Returns the loudspeakers for a map of ALSA's numbers. A plugin that converts channels may return the map of the device behind it.
     static func ofCard(_ map: [UInt32], channelCount: Int) -> [Self?] {
         let speakers = map.map { Self(alsa: $0) }
         let isUsable = speakers.count == channelCount && speakers.contains(.frontLeft) && speakers.contains(.frontRight)
@@ -50,24 +50,24 @@ enum Speaker: CaseIterable, Hashable, Sendable {
     }
 }
 
-/// How rendered channels get to the channels of a card: each to its own loudspeaker, or mixed down to those there are. A pure value.
+/// The mix of rendered channels into a card's channels: each to its own loudspeaker, or mixed down to those present. A pure value.
 ///
-/// The centre and what is behind or beside go to the front pair at −3 dB each where they have no loudspeaker; the low frequencies are left
-/// out then, as other players do it. Stereo comes out as it is, whatever the card has.
+/// Without loudspeakers of their own, the centre, back and side channels go to the front pair at −3 dB each. The low frequencies are then
+/// dropped, as in other players. Stereo stays unchanged, whatever the card has.
 struct ChannelMix: Hashable, Sendable {
-    /// What a channel of the card gets: so much of these rendered channels.
+    /// A rendered channel that a channel of the card gets, with its gain.
     struct Source: Hashable, Sendable {
         var channel: Int
         var gain: Double
     }
 
     let renderedCount: Int
-    /// For each channel of the card; empty for silence.
+    /// The sources of each channel of the card; empty for silence.
     let sources: [[Source]]
 
     private static let minus3dB = 0.5.squareRoot()
 
-    /// From so many rendered channels to a card with these loudspeakers.
+    /// Creates the mix from this number of rendered channels to a card with these loudspeakers.
     init(from renderedCount: Int, to card: [Speaker?]) {
         self.renderedCount = renderedCount
         let rendered = Speaker.rendered(renderedCount)
@@ -78,7 +78,7 @@ struct ChannelMix: Hashable, Sendable {
             }
         }
         if card.count == 1 {
-            // The mean of what the front pair would get.
+            // The mean of the front pair's feeds.
             var gains: [Int: Double] = [:]
             for source in feeds(.frontLeft) + feeds(.frontRight) { gains[source.channel, default: 0] += source.gain / 2 }
             sources = [gains.sorted { $0.key < $1.key }.map { Source(channel: $0.key, gain: $0.value) }]
@@ -87,10 +87,10 @@ struct ChannelMix: Hashable, Sendable {
         }
     }
 
-    /// How much of the rendered channel of one loudspeaker another one gets, where `present` are there; nil for nothing.
+    /// Returns the gain from one loudspeaker's rendered channel to another loudspeaker, if `present` are there; nil for nothing.
     private static func gain(from source: Speaker, to target: Speaker, among present: Set<Speaker>, rendered: [Speaker]) -> Double? {
         if present.contains(source) { return source == target ? 1 : nil }
-        // Two channels share a loudspeaker where both are rendered.
+        // If both channels are rendered, they share the loudspeaker.
         func stands(in other: Speaker, orFront front: Speaker) -> Double? {
             if present.contains(other) { return target != other ? nil : rendered.contains(other) ? minus3dB : 1 }
             return target == front ? minus3dB : nil

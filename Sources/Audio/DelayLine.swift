@@ -1,21 +1,22 @@
 import KioskPlatform
 
-/// Has a card play everything later by a fixed number of frames. It gives silence first, then what came in that many frames before.
+/// Delays a card's sound by a fixed number of frames: first silence, then the frames that came in earlier.
 ///
-/// The engine knows one delay, the least that any card needs (``AudioDelays/least``). A line holds what a card needs beyond that. What comes out
-/// counts for the engine as heard, although it was rendered earlier. So positions need no correction, and the sound is late by the line.
+/// The engine knows one delay, the least that any card needs (``AudioDelays/least``). A line adds the rest that its card needs. Its output
+/// counts as heard for the engine, although it was rendered earlier. So positions need no correction, and the sound is late by the line.
 ///
-/// What the card did not play comes in again (``takeBack(_:)``). The line then gives out again what was not heard, so a pause loses no sound.
+/// Frames that the card did not play come in again (``takeBack(_:)``). The line then gives out the unheard frames again, so a pause loses
+/// no sound.
 struct DelayLine: ~Copyable {
     /// A ring of whole frames, interleaved.
     private let ring: UnsafeMutableBufferPointer<Float>
     private let delay: Int
     private let capacity: Int
     private let channelCount: Int
-    /// Frames that have come in.
+    /// The number of frames that have come in.
     private var count = 0
 
-    /// A line of `frames`, from which up to `most` frames can be taken back.
+    /// Creates a line of `frames` frames that can take back up to `most` frames.
     init(frames: Int, takingBack most: Int, channelCount: Int) {
         (delay, self.channelCount) = (max(0, frames), channelCount)
         capacity = delay == 0 ? 0 : delay + most
@@ -25,7 +26,7 @@ struct DelayLine: ~Copyable {
 
     deinit { ring.deallocate() }
 
-    /// Puts whole frames in, and has those that are due instead.
+    /// Replaces whole frames by those that are due.
     mutating func exchange(_ samples: UnsafeMutableBufferPointer<Float>) {
         if delay == 0 { return }
         for frame in 0..<samples.count / channelCount {
@@ -39,9 +40,9 @@ struct DelayLine: ~Copyable {
         }
     }
 
-    /// The last `frames` that came out were not heard; the same number comes in again.
+    /// Takes back the last `frames` frames of output, which were not heard; the same number comes in again.
     mutating func takeBack(_ frames: Int) { count -= min(max(0, frames), capacity - delay, count) }
 
-    /// Forgets what it holds.
+    /// Empties the line.
     mutating func clear() { count = 0 }
 }

@@ -8,11 +8,12 @@ import Logging
 let log = Logger(label: "audio")
 
 extension AudioDevice {
-    /// Makes the output to play to. Never fails: without a card the output is silent, says why in the log, and takes the card
-    /// once there is one.
+    /// Creates the output to play to. Never fails: without a card, the output is silent, logs the reason, and takes the card once there is
+    /// one.
     ///
-    /// `display` is called on the audio thread and names the active connector (`HDMI-A-1`; what follows a space is ignored), whose sound an
-    /// automatic choice prefers. nil while there is none. `session` says how the sound gets along with other programs and with plugs.
+    /// `display` names the active connector (`HDMI-A-1`; text after a space is ignored), whose sound an automatic choice prefers. It
+    /// returns nil while there is none, and is called on any thread. `session` says how the sound gets along with other programs and with
+    /// plugs.
     package func makeOutput(
         session: AudioSession = AudioSession(), channels: AudioChannels = .stereo, delays: AudioDelays = AudioDelays(),
         display: @escaping @Sendable () -> String?
@@ -20,7 +21,7 @@ extension AudioDevice {
         self == .off ? SilentOutput() : ALSAOutput(device: self, session: session, channels: channels, delays: delays, display: display)
     }
 
-    /// How many channels are rendered for this device. Where the display decides it asks the cards for their displays: those there are now, as
+    /// Returns the number of channels to render for this device. If the display decides it, reads the displays of the cards present now:
     /// the number does not change later.
     func renderedCount(_ channels: AudioChannels) -> Int {
         if let count = channels.count { return count }
@@ -41,16 +42,17 @@ extension AudioDevice {
         var reason: String
     }
 
-    /// The PCMs to try, best first. `route` is where the system's default leads, nil when it does not open; `displays` are the active ones.
+    /// Returns the PCMs to try, best first. `route` is the target of the system's default, nil if it does not open; `displays` are the
+    /// active ones.
     ///
-    /// A default that an administrator has set comes first; then the outputs of active displays; then ALSA's own default, unless that is an
-    /// output for a display with nothing connected; then all others, real cards first, outputs without a display last.
+    /// A default set by an administrator comes first, then the outputs of active displays. ALSA's own default is next, unless it is an
+    /// output for a display with nothing connected. All others follow: real cards first, outputs without a display last.
     ///
-    /// Where plugs are followed, what something is plugged into comes before the displays.
+    /// If plugs are followed, outputs with something plugged in come before the displays.
     ///
-    /// Where the default is ALSA's own software mixer on a card, that card is opened itself: no other program makes sound on most kiosks, and
-    /// what the mixer has accepted cannot be taken back at a pause. Where sound is to be mixed with that of others, the mixer of each card is
-    /// tried before the card itself.
+    /// If the default is ALSA's own software mixer on a card, the card itself is opened. No other program makes sound on most kiosks, and
+    /// the mixer does not give frames back at a pause. If the session mixes with other programs, the mixer of each card comes before the
+    /// card itself.
     func candidates(
         route: DefaultRoute?, cards: [AudioCard], displays: [ConnectedDisplay] = [], session: AudioSession = AudioSession()
     ) -> [Candidate] {
@@ -81,7 +83,7 @@ extension AudioDevice {
         func add(_ found: Found, _ reason: String) { result += found.card.candidates(found.device, reason) }
         func addDefault(_ route: DefaultRoute) {
             if route.isPlainMixer, !session.mixesWithOthers, let hardware = route.hardware {
-                // The device that it plays to, then the card's others.
+                // The device to which it plays, then the card's others.
                 let card = ranked.filter { $0.card.index == hardware.card }
                 for found in card where found.device.number == hardware.device { add(found, "the card of the system's default") }
                 for found in card { add(found, "the card of the system's default") }
@@ -95,7 +97,7 @@ extension AudioDevice {
         if let route, route.isSet, !leadsAstray { addDefault(route) }
         for found in ranked where found.isPlugged { add(found, "something is plugged into it") }
         for found in ranked where found.standing.isDisplay { add(found, found.displayReason(displays)) }
-        // HDMI without a display, where there is something that can be heard.
+        // HDMI without a display, while another output can be heard.
         let isSilent = (target?.standing ?? .other) > .other && ranked.contains { $0.standing == .other && $0.card.isVirtual == isVirtual }
         if let route, !leadsAstray, !isSilent { addDefault(route) }
         for found in ranked { add(found, found.card.isVirtual ? "no real card opens" : "the first card with playback that opens") }
@@ -104,12 +106,12 @@ extension AudioDevice {
         return result.filter { seen.insert($0.name).inserted }
     }
 
-    /// A playback device, and how well it fits.
+    /// A playback device and its rank.
     private struct Found {
         var card: AudioCard
         var device: AudioCard.Device
         var standing: AudioCard.Output.Standing
-        /// Whether it is to be preferred because something is plugged into it.
+        /// Whether it is preferred because something is plugged into it.
         var isPlugged: Bool
 
         /// Best first: a display's own sound, real cards, virtual ones.
@@ -123,20 +125,20 @@ extension AudioDevice {
         }
     }
 
-    /// Opens the first candidate that opens, for so many rendered channels. `display` is the active connector.
+    /// Opens the first candidate that opens, for this number of rendered channels. `display` is the active connector.
     ///
-    /// - Throws: the error of the first candidate; of one that can be put right (in use, no permission) where there is such.
+    /// - Throws: the first error that a user can fix (in use, no permission); otherwise the error of the first candidate.
     func open(
         rate: PCM.Rate, buffer: MediaTime, channels: AudioChannels = .stereo, renderedCount: Int = 2,
         delays: AudioDelays = AudioDelays(), display: String?, session: AudioSession = AudioSession()
     ) throws(AudioError) -> OpenDevice {
-        // libasound adds the configuration of a card's driver (`hdmi:`, `front:`, `sysdefault:`) to its own when that is first used, for
-        // the cards there are then, and reads it again only when a file has changed. Freed, it is read anew, with the cards of now. The
-        // call takes libasound's lock and drops one reference: an open PCM needs none, and a thread that is opening one keeps its own.
+        // At its first use, libasound adds the driver configuration of all present cards (`hdmi:`, `front:`, `sysdefault:`) to its own. It
+        // reads that again only when a file has changed. Freed, it is read anew, with the cards of now. The call takes libasound's lock and
+        // drops one reference. An open PCM needs none, and a thread that is opening one keeps its own.
         snd_config_update_free_global()
         let cards = AudioCard.all()
         var (route, displays): (DefaultRoute?, [ConnectedDisplay]) = (nil, [])
-        // Without a card the default leads nowhere, and libasound has a page to say about it.
+        // Without a card the default leads nowhere, and libasound prints a page about it.
         if self == .automatic, !cards.isEmpty { (route, displays) = (DefaultRoute.find(), ConnectedDisplay.find(display)) }
         let wish = ChannelWish(renderedCount: renderedCount, displays: channels == .automatic ? cards : nil)
         var first: AudioError?
@@ -149,15 +151,15 @@ extension AudioDevice {
                 let mixer = pcm.hardware.flatMap { Mixer($0, cards: cards) }
                 return OpenDevice(pcm: pcm, reason: reason, mixer: mixer)
             } catch {
-                // "In use" and "no permission" can be put right; that some other name did not fit is a detail.
+                // A user can fix "in use" and "no permission"; that some other name did not fit is a detail.
                 if first == nil || (!first!.isActionable && error.isActionable) { first = error }
             }
         }
         throw Self.diagnose(first ?? .noCard)
     }
 
-    /// libasound says "no such device" also where it has no permission, and where it lacks its configuration; and "invalid argument" of a
-    /// name with a card that is not there.
+    /// Corrects libasound's errors. It says "no such device" even if it has no permission or lacks its configuration. For a name with an
+    /// absent card it says "invalid argument".
     private static func diagnose(_ error: AudioError) -> AudioError {
         var error = error
         if case .cannotOpen(let device, EINVAL, _) = error, PCMName(device).cardIndex.map({ $0 < 0 }) == true {
@@ -170,7 +172,7 @@ extension AudioDevice {
         if let text = snd_config_topdir(), getenv("ALSA_CONFIG_PATH") == nil, access(String(cString: text) + "/alsa.conf", R_OK) != 0 {
             return .noLibraryConfiguration(folder: String(cString: text))
         }
-        // A card has a control device; the first 32 have these names.
+        // Every card has a control device; the first 32 have these names.
         for index in 0..<32 {
             let path = "/dev/snd/controlC\(index)"
             if access(path, F_OK) == 0, access(path, R_OK | W_OK) != 0 {
@@ -182,25 +184,25 @@ extension AudioDevice {
 }
 
 extension AudioDevice.Candidate {
-    /// ALSA's software mixer on the same device; none where its name does not stand for a device of the kernel.
+    /// ALSA's software mixer on the same device; empty if the name does not stand for a device of the kernel.
     fileprivate var mixed: [AudioDevice.Candidate] {
         guard let colon = name.firstIndex(of: ":"), ["hw", "plughw"].contains(name[..<colon]) else { return [] }
-        // Of a card and a device alone: what would be the subdevice is the sample format to dmix.
+        // Only the card and the device: dmix would take the subdevice for the sample format.
         let arguments = name[name.index(after: colon)...].split(separator: ",").prefix(2).filter { !$0.hasPrefix("SUBDEV=") }
         return [.init(name: "dmix:\(arguments.joined(separator: ","))", reason: "\(reason), mixed with other programs")]
     }
 }
 
-/// How many channels a card is asked for.
+/// The number of channels to request of a card.
 struct ChannelWish: Sendable {
-    /// How many are rendered.
+    /// The number of rendered channels.
     let renderedCount: Int
     private var counts: [Hardware: Int]?
 
     static let stereo = ChannelWish(renderedCount: 2)
 
-    /// As many as are rendered; where there are `displays`, of which these are the cards, no more than the display on a card takes, and two of
-    /// a card without one.
+    /// Requests the rendered channels. With the cards in `displays`, requests no more than the display on a card takes; two of a card
+    /// without a display.
     init(renderedCount: Int, displays: [AudioCard]? = nil) {
         self.renderedCount = renderedCount
         guard let displays else { return }
@@ -213,17 +215,17 @@ struct ChannelWish: Sendable {
         self.counts = counts
     }
 
-    /// What a card with this PCM is asked for; nil is a PCM of which no card is known.
+    /// Returns the number to request of a card with this PCM; nil is a PCM without a known card.
     func count(of hardware: Hardware?) -> Int {
         guard let counts else { return renderedCount }
         return min(renderedCount, Self.usual(hardware.flatMap { counts[$0] } ?? 2))
     }
 
-    /// The most of 2, 6 and 8 that a display with so many channels takes.
+    /// Returns the most of 2, 6 and 8 channels that a display with this number takes.
     static func usual(_ most: Int) -> Int { most >= 8 ? 8 : most >= 6 ? 6 : 2 }
 }
 
-/// A PCM, why this one, and the mixer of its card.
+/// An open PCM, the reason for its choice, and the mixer of its card.
 struct OpenDevice: ~Copyable {
     var pcm: PCM
     let reason: String
@@ -237,23 +239,23 @@ extension AudioError {
     }
 }
 
-/// What the PCM `default` plays to.
+/// The target of the PCM `default`.
 struct DefaultRoute: Equatable {
-    /// The PCM of the kernel behind it; nil when no card is (a sound server).
+    /// The kernel's PCM behind it; nil if there is none (a sound server).
     var hardware: Hardware?
     /// Whether it is ALSA's software mixer on a card, without a volume control of its own in between.
     var isPlainMixer: Bool
-    /// Whether it was set: by asound.conf, ~/.asoundrc, a sound server's package or $ALSA_CARD. Otherwise it is ALSA's own, the first card.
+    /// Whether it was set by asound.conf, ~/.asoundrc, a sound server's package or $ALSA_CARD. Otherwise it is ALSA's own, the first card.
     var isSet: Bool
 
-    /// Opens `default` to find out, and closes it; nil when it does not open.
+    /// Opens `default` to find its target, and closes it; nil if it does not open.
     static func find() -> DefaultRoute? {
         quietly {
             var handle: OpaquePointer?
             guard snd_pcm_open(&handle, "default", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK) >= 0, let handle else { return nil }
             defer { snd_pcm_close(handle) }
 
-            // libasound has no other call that tells what is behind a `plug`.
+            // libasound has no other call that shows the PCM behind a `plug`.
             var output: OpaquePointer?
             guard snd_output_buffer_open(&output) == 0 else { return nil }
             defer { snd_output_close(output) }
@@ -266,7 +268,7 @@ struct DefaultRoute: Equatable {
         }
     }
 
-    /// Whether `pcm.default` or what it refers to differs from libasound's own alsa.conf.
+    /// Whether `pcm.default` or its target differs from libasound's own alsa.conf.
     private static func isSet() -> Bool {
         for name in ["ALSA_CARD", "ALSA_PCM_CARD", "ALSA_CONFIG_PATH"] where getenv(name) != nil { return true }
         var top: OpaquePointer?
@@ -283,7 +285,7 @@ struct DefaultRoute: Equatable {
 }
 
 extension Hardware {
-    /// What the card and the device are called, as `kiosk devices` shows it.
+    /// Returns the names of the card and the device, as `kiosk devices` shows them.
     func names(among cards: [AudioCard]) -> [String] {
         guard let card = cards.first(where: { $0.index == card }) else { return [] }
         let devices = card.devices.filter { $0.number == device }
@@ -291,7 +293,7 @@ extension Hardware {
         return [card.id, card.name] + devices.map(\.name) + monitors
     }
 
-    /// The PCM of the kernel behind an open `snd_pcm_t`; nil when there is none.
+    /// Finds the kernel's PCM behind an open `snd_pcm_t`; nil if there is none.
     init?(_ handle: OpaquePointer) {
         var info: OpaquePointer?
         snd_pcm_info_malloc(&info)

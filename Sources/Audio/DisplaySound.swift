@@ -2,18 +2,18 @@ import CKioskALSA
 import Glibc
 import KioskPlatform
 
-// Which sound output leads to the display. An HDMI or DisplayPort output has a control named ELD (EDID-like data): the part of the
-// monitor's EDID that concerns sound; empty while there is no monitor, or none that takes sound. Maker and model of the monitor are the
-// same in the ELD and in the display's EDID, which the kernel shows in /sys/class/drm: the two are matched by them.
+// Finds the sound output that leads to the display. An HDMI or DisplayPort output has a control named ELD (EDID-like data), the sound part
+// of the monitor's EDID. It is empty without a monitor, or with one that takes no sound. The kernel shows the display's EDID in
+// /sys/class/drm. It has the same maker and model as the ELD: these match the two.
 
 /// Identifies a monitor, by its EDID or by an ELD.
 package struct MonitorIdentity: Hashable, Sendable {
-    /// Bytes 8 to 11 of the EDID, the maker and the product code; nil where the driver leaves them out.
+    /// Bytes 8 to 11 of the EDID, the maker and the product code; nil if the driver omits them.
     package var model: [UInt8]?
     /// The monitor's name in the EDID; empty for none.
     package var name: String
 
-    /// From its parts. A model of zeros is none; padding is taken off the name.
+    /// Creates an identity from its parts. A model of zeros counts as none; padding is removed from the name.
     package init(model: some Sequence<UInt8>, name: some Sequence<UInt8>) {
         let model = Array(model)
         self.model = model.contains { $0 != 0 } ? model : nil
@@ -21,7 +21,7 @@ package struct MonitorIdentity: Hashable, Sendable {
         self.name = String(text.split(separator: "\n").first ?? "").split(separator: " ").joined(separator: " ")
     }
 
-    /// From an EDID; nil when it is none.
+    /// Reads an EDID; nil if the bytes are none.
     package init?(edid: [UInt8]) {
         guard edid.count >= 128, edid.starts(with: [0, 255, 255, 255, 255, 255, 255, 0]) else { return nil }
         // Four descriptors of 18 bytes; 0xFC is the name.
@@ -30,7 +30,7 @@ package struct MonitorIdentity: Hashable, Sendable {
         self.init(model: edid[8..<12], name: name)
     }
 
-    /// From an ELD (version 2, CEA-861-D, or 31, partly filled); nil when there is no monitor that takes sound.
+    /// Reads an ELD (version 2, CEA-861-D, or 31, partly filled); nil if there is no monitor that takes sound.
     package init?(eld: [UInt8]) {
         guard eld.count >= 20, [2, 31].contains(eld[0] >> 3) else { return nil }
         let nameLength = Int(eld[4] & 0x1F)
@@ -38,8 +38,8 @@ package struct MonitorIdentity: Hashable, Sendable {
         self.init(model: eld[16..<20], name: eld[20..<20 + nameLength])
     }
 
-    /// The most channels of PCM that an ELD allows: those of its short audio descriptors, which follow the name, three bytes each. Two where there
-    /// is none of PCM, as every display with sound takes that; nil when there is no monitor that takes sound.
+    /// Returns the most channels of PCM that an ELD allows. Its short audio descriptors follow the name, three bytes each. Returns two if
+    /// none of them is PCM, as every display with sound takes that. Returns nil if there is no monitor that takes sound.
     package static func channelCount(eld: [UInt8]) -> Int? {
         guard MonitorIdentity(eld: eld) != nil else { return nil }
         let begin = 20 + Int(eld[4] & 0x1F)
@@ -48,28 +48,28 @@ package struct MonitorIdentity: Hashable, Sendable {
         return max(2, linear.map { Int($0 & 7) + 1 }.max() ?? 2)
     }
 
-    /// Whether it identifies no monitor: some drivers fill in nothing but the formats.
+    /// Whether it identifies no monitor: some drivers fill in only the formats.
     var isAnonymous: Bool { model == nil && name.isEmpty }
 
-    /// Whether the two are of one model. Two monitors of one model cannot be told apart.
+    /// Returns whether the two are of one model. Two monitors of one model are indistinguishable.
     func isSame(as other: MonitorIdentity) -> Bool {
         if let model, let other = other.model { return model == other }
         return !name.isEmpty && name == other.name
     }
 }
 
-/// A connected display, whose sound output is searched for.
+/// A connected display whose sound output is wanted.
 package struct ConnectedDisplay: Hashable, Sendable {
     /// The kernel's name of its connector: `HDMI-A-1`.
     package var connector: String
-    /// nil when it has no EDID.
+    /// The monitor; nil if it has no EDID.
     package var monitor: MonitorIdentity?
 
-    /// A display from its parts.
+    /// Creates a display from its parts.
     package init(connector: String, monitor: MonitorIdentity?) { (self.connector, self.monitor) = (connector, monitor) }
 
-    /// The display whose connector `name` begins with (`HDMI-A-1 1920x1080@60.00`, `card1:HDMI-A-1`), read from /sys/class/drm. All
-    /// connected displays where no connector has that name (a framebuffer device; no display is active yet).
+    /// Finds the display whose connector `name` begins with (`HDMI-A-1 1920x1080@60.00`, `card1:HDMI-A-1`), in /sys/class/drm. Returns all
+    /// connected displays if no connector has that name (a framebuffer device; no display is active yet).
     package static func find(_ name: String?) -> [ConnectedDisplay] {
         var connectors: [(name: String, display: ConnectedDisplay)] = []
         for folder in Folder.names(in: "/sys/class/drm").sorted() where folder.hasPrefix("card") {
@@ -89,32 +89,32 @@ package struct ConnectedDisplay: Hashable, Sendable {
 }
 
 extension AudioCard {
-    /// What a playback device is connected to.
+    /// The connection of a playback device.
     package enum Output: Hashable, Sendable {
         /// No display, as far as is known: analog, S/PDIF, USB.
         case other
-        /// An HDMI or DisplayPort connector, and its monitor; nil when there is none that takes sound.
+        /// An HDMI or DisplayPort connector, with its monitor; nil if there is none that takes sound.
         case display(MonitorIdentity?)
 
-        /// How well it fits, best first.
+        /// The fitness of an output, best first.
         enum Standing: Int, Comparable {
-            /// The monitor on it is an active display.
+            /// Its monitor is an active display.
             case active
-            /// It may be: the monitor or the display has nothing to identify it.
+            /// Its monitor may be active: the monitor or the display has no identity.
             case maybeActive
             case other
-            /// Another monitor.
+            /// It leads to another monitor.
             case otherDisplay
-            /// No monitor.
+            /// It has no monitor.
             case noMonitor
 
             static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
 
-            /// Whether this is the sound of an active display, which is preferred to all others.
+            /// Whether this is the sound of an active display, which ranks above all others.
             var isDisplay: Bool { self <= .maybeActive }
         }
 
-        /// How well it fits where `displays` are active.
+        /// Returns the fitness of this output if `displays` are active.
         func standing(among displays: [ConnectedDisplay]) -> Standing {
             switch self {
             case .other: .other
@@ -131,7 +131,7 @@ extension AudioCard {
         }
     }
 
-    /// The monitors of a card by their ELDs, by the number of the PCM that each belongs to, and how many channels each takes; empty for a card
+    /// Returns the monitors of a card from their ELDs, and the channels that each takes, by the number of their PCM. Empty for a card
     /// without HDMI.
     static func outputs(of control: OpaquePointer, among controls: [CardControl]) -> [Int: (output: Output, channelCount: Int?)] {
         var outputs: [Int: (Output, Int?)] = [:]
@@ -142,8 +142,8 @@ extension AudioCard {
         return outputs
     }
 
-    /// The most channels that a connected display takes, of those on the card of this number or, without one, on any; nil for no display. Reads
-    /// nothing of a card but its ELDs.
+    /// Returns the most channels that a connected display takes: on the card of this number, or without one on any card. Returns nil if
+    /// there is no display. Reads only the ELDs of the cards.
     static func displayChannelCount(card wanted: Int? = nil) -> Int? {
         quietly {
             var counts: [Int] = []
@@ -159,8 +159,8 @@ extension AudioCard {
         }
     }
 
-    /// The PCMs, a line each: the kernel's list, and once more those that lead to the active display and, where plugs are followed, those that
-    /// something is plugged into. For ``CardWatch``: a monitor that is switched on later, or headphones, are a card that comes.
+    /// Returns the PCMs, one per line: the kernel's list, and again those that lead to the active display. If plugs are followed, also
+    /// those with something plugged in. For ``CardWatch``: a monitor switched on later, or headphones, count as a card that comes.
     static func listing(_ displayName: String?, followsPlugs: Bool = false) -> String {
         var text = SmallFile.text("/proc/asound/pcm") ?? ""
         let displays = ConnectedDisplay.find(displayName)
@@ -175,7 +175,7 @@ extension AudioCard {
     }
 
     static func displayLine(_ hardware: Hardware) -> String { "\(hardware.card)-\(hardware.device) leads to the display: playback" }
-    /// The lines of a PCM that say what it leads to.
+    /// Returns the lines for the display and the plug of a PCM.
     static func plugs(of hardware: Hardware?) -> [String] { hardware.map { [displayLine($0), plugLine($0)] } ?? [] }
     static func plugLine(_ hardware: Hardware) -> String { "\(hardware.card)-\(hardware.device) has something plugged in: playback" }
 }

@@ -1,22 +1,22 @@
 import CKioskALSA
 import Glibc
 
-// Whether something is plugged into a card's headphone or line output. Drivers that can tell have a control of type boolean and interface CARD
-// for each jack: `Headphone Jack`, `Line Out Front Jack`, `HDMI/DP,pcm=3 Jack`. The word Phantom says that the driver knows of the jack and cannot
-// tell. Displays are told by their ELD instead (DisplaySound.swift).
+// Finds out whether something is plugged into a card's headphone or line output. Drivers that detect plugs have a boolean control of
+// interface CARD for each jack: `Headphone Jack`, `Line Out Front Jack`, `HDMI/DP,pcm=3 Jack`. The word Phantom means that the driver knows
+// the jack but cannot detect a plug. Displays are detected by their ELD instead (DisplaySound.swift).
 
-/// A control of a card, by what the card's list of controls says of it.
+/// A control of a card, from the card's list of controls.
 struct CardControl: Hashable {
     var interface: snd_ctl_elem_iface_t
     var name: String
-    /// The PCM it belongs to, of a control that says so.
+    /// The PCM of the control, if it has one.
     var device: Int
     var number: UInt32
 
     static func == (a: CardControl, b: CardControl) -> Bool { a.number == b.number && a.name == b.name }
     func hash(into hasher: inout Hasher) { hasher.combine(number) }
 
-    /// All of a card's; empty when they cannot be listed.
+    /// Returns all controls of a card; empty if they cannot be listed.
     static func all(of control: OpaquePointer) -> [CardControl] {
         var list: OpaquePointer?
         snd_ctl_elem_list_malloc(&list)
@@ -34,12 +34,12 @@ struct CardControl: Hashable {
         }
     }
 
-    /// The value of one of type boolean; nil when it cannot be read.
+    /// Returns the value of a boolean control; nil if it cannot be read.
     func flag(_ control: OpaquePointer) -> Bool? {
         read(control, SND_CTL_ELEM_TYPE_BOOLEAN) { _, value in snd_ctl_elem_value_get_boolean(value, 0) != 0 }
     }
 
-    /// The value of one of type bytes; empty when it cannot be read.
+    /// Returns the value of a control of type bytes; empty if it cannot be read.
     func bytes(_ control: OpaquePointer) -> [UInt8] {
         read(control, SND_CTL_ELEM_TYPE_BYTES) { info, value in
             (0..<min(512, snd_ctl_elem_info_get_count(info))).map { snd_ctl_elem_value_get_byte(value, $0) }
@@ -68,24 +68,24 @@ struct Jack: Hashable {
     var name: String
     var isPlugged: Bool
 
-    /// The jacks of a card whose plugs can be told.
+    /// Returns the jacks of a card that detect plugs.
     static func all(of control: OpaquePointer, among controls: [CardControl]) -> [Jack] {
         controls.filter { $0.interface == SND_CTL_ELEM_IFACE_CARD && isOutput($0.name) }.compactMap { element in
             element.flag(control).map { Jack(name: element.name, isPlugged: $0) }
         }
     }
 
-    /// Whether a control of this name tells of headphones or of a line output.
+    /// Returns whether a control of this name is for headphones or a line output.
     static func isOutput(_ name: String) -> Bool {
         guard name.hasSuffix(" Jack"), !name.contains("Phantom"), !name.contains("HDMI") else { return false }
         return ["Headphone", "Headset", "Line Out", "Lineout"].contains { name.contains($0) } && !name.contains("Mic")
     }
 
-    /// The PCM that its name gives it to: 2 in `Headphone,pcm=2 Jack`.
+    /// The PCM in its name: 2 in `Headphone,pcm=2 Jack`.
     var device: Int? { name.firstMatch(of: /pcm=([0-9]{1,3})/).flatMap { Int($0.1) } }
 
-    /// Whether something is plugged into a device of a card with these jacks; nil where nothing tells. Jacks that are given to no device belong
-    /// to the card's first, `isFirst`.
+    /// Returns whether something is plugged into a device of a card with these jacks; nil if no jack reports it. Jacks without a device
+    /// belong to the card's first device, `isFirst`.
     static func isPlugged(_ jacks: [Jack], device: Int, isFirst: Bool) -> Bool? {
         let own = jacks.filter { $0.device.map { $0 == device } ?? isFirst }
         return own.isEmpty ? nil : own.contains { $0.isPlugged }

@@ -1,37 +1,37 @@
 import CKioskALSA
 import Logging
 
-// Drivers start their mixers muted, at volume 0, or both; a program of the distribution usually sets them (alsactl), but not everywhere. On
-// a card that was chosen automatically, switches on the way of the sound are switched on when it is opened; an element that is muted and at
-// volume 0, as a driver leaves it, is set to 0 dB. A volume of 0 whose switch is on may be intended: it is logged, with the command that
-// raises it. On a device that is named in kiosk.conf nothing is changed, only logged.
+// Drivers start their mixers muted, at volume 0, or both. A program of the distribution usually sets them (alsactl), but not everywhere.
+// When kiosk opens an automatically chosen card, it turns on the switches in the sound's path. An element that is muted and at volume 0, as
+// a driver leaves it, is also set to 0 dB. A volume of 0 with its switch on may be intended: kiosk logs it, with the command that raises
+// it. On a device named in kiosk.conf, kiosk only logs and changes nothing.
 
-/// An element of ALSA's simple mixer, as amixer shows it; the part that concerns playback.
+/// The playback part of an element of ALSA's simple mixer, as amixer shows it.
 struct MixerElement: Hashable, Sendable {
     var name: String
     var index = 0
     /// Whether its switch is off on all channels; nil without a switch.
     var isMuted: Bool?
-    /// Whether its volume is as low as it goes on all channels; nil without a volume.
+    /// Whether its volume is at the minimum on all channels; nil without a volume.
     var isAtMinimum: Bool?
 
-    /// How amixer names it, quoted for a shell.
+    /// Its name for amixer, quoted for a shell.
     var label: String {
         let name = name.contains { !($0.isLetter || $0.isNumber) } ? "'\(name)'" : name
         return index == 0 ? name : "\(name),\(index)"
     }
 }
 
-/// An element that keeps sound from being heard.
+/// An element that silences the sound.
 struct Silencer: Hashable, Sendable, CustomStringConvertible {
     var element: MixerElement
     /// The short name of its card.
     var card: String
 
-    /// Whether its switch is to be put on. Its volume is then set, too, where it is 0.
+    /// Whether its switch is to be turned on. If its volume is 0, that is set too.
     var isMuted: Bool { element.isMuted == true }
 
-    /// The command with which an operator makes it audible.
+    /// The command that makes it audible.
     var command: String {
         "amixer -c \(card) sset \(element.label)" + (element.isAtMinimum == true ? " 100%" : "") + (isMuted ? " unmute" : "")
     }
@@ -39,17 +39,17 @@ struct Silencer: Hashable, Sendable, CustomStringConvertible {
     var description: String { "\(element.label) of \(card) is \(isMuted ? "muted" : "at volume 0"), so nothing is heard: \(command)" }
 }
 
-/// The mixer of a card, as it concerns one of the card's devices.
+/// The mixer of a card, for one of the card's devices.
 struct Mixer: Hashable, Sendable {
     /// The kernel's number of the card, and its short name.
     var index: Int
     var card: String
-    /// The index of the device among the card's outputs for displays; nil for another device.
+    /// The index of the device among the card's outputs for displays; nil for other devices.
     var displayIndex: Int?
-    /// Whether the card has no other outputs than those for displays.
+    /// Whether all outputs of the card are for displays.
     var isForDisplays: Bool
 
-    /// The mixer of the card of `hardware`; nil when `cards` does not have it.
+    /// Creates the mixer of the card of `hardware`; nil if `cards` does not have it.
     init?(_ hardware: Hardware, cards: [AudioCard]) {
         guard let card = cards.first(where: { $0.index == hardware.card }) else { return nil }
         index = card.index
@@ -58,27 +58,27 @@ struct Mixer: Hashable, Sendable {
         isForDisplays = card.devices.allSatisfy { $0.output != .other }
     }
 
-    /// Whether the sound of the device passes through an element. Pure.
+    /// Returns whether the sound of the device passes through an element. Pure.
     func isOnTheWay(_ element: MixerElement) -> Bool {
         if let displayIndex {
             if element.name == "IEC958" { return element.index == displayIndex }
             if !isForDisplays { return false }
         }
-        // Also where a driver has added to the name: "Desktop Speaker", "Headphone+LO".
+        // Also if a driver has added to the name: "Desktop Speaker", "Headphone+LO".
         let name = element.name.hasSuffix("+LO") ? String(element.name.dropLast(3)) : element.name
         return ["Master", "PCM", "Front", "Digital"].contains(name)
             || ["Headphone", "Headphones", "Speaker", "Line Out", "Lineout"].contains { name == $0 || name.hasSuffix(" " + $0) }
     }
 
-    /// Which of `elements` keep sound from being heard. Pure.
+    /// Returns the elements among `elements` that silence the sound. Pure.
     func silencers(among elements: [MixerElement]) -> [Silencer] {
         elements.filter { isOnTheWay($0) && ($0.isMuted == true || $0.isAtMinimum == true) }.map { Silencer(element: $0, card: card) }
     }
 
-    /// What keeps sound from being heard now.
+    /// Returns the elements that silence the sound now.
     func silencers() -> [Silencer] { withElements { silencers(among: $0.map(\.element)) } ?? [] }
 
-    /// Unmutes what is muted, and logs what else keeps sound from being heard.
+    /// Unmutes muted elements, and logs the others that silence the sound.
     func makeAudible() {
         withElements { handles in
             for (handle, element) in handles {
@@ -93,7 +93,7 @@ struct Mixer: Hashable, Sendable {
         }
     }
 
-    /// Sets the volume to 0 dB where the driver tells what that is, else to the maximum. `[audio] volume` in kiosk.conf sets the loudness.
+    /// Sets the volume to 0 dB if the driver reports dB, otherwise to the maximum. `[audio] volume` in kiosk.conf sets the loudness.
     private static func raise(_ handle: OpaquePointer) {
         var (lowest, highest) = (0, 0)
         if snd_mixer_selem_get_playback_dB_range(handle, &lowest, &highest) == 0, lowest < 0, highest >= 0,
@@ -105,7 +105,7 @@ struct Mixer: Hashable, Sendable {
         snd_mixer_selem_set_playback_volume_all(handle, highest)
     }
 
-    /// Opens the mixer for `body`, with its active elements for playback; nil when it cannot be opened.
+    /// Opens the mixer for `body`, with its active elements for playback; nil if it does not open.
     @discardableResult
     private func withElements<Result>(_ body: ([(handle: OpaquePointer, element: MixerElement)]) -> Result) -> Result? {
         quietly {
@@ -149,7 +149,7 @@ struct Mixer: Hashable, Sendable {
 }
 
 extension AudioCard {
-    /// What keeps its devices silent now, one sentence each, which ends with the command that makes them heard.
+    /// Returns the elements that silence its devices now, one sentence each, which ends with the command that makes them audible.
     package func silencers() -> [String] {
         var said: Set<String> = []
         return devices.compactMap { Mixer(Hardware(card: index, device: $0.number), cards: [self]) }

@@ -3,29 +3,29 @@ import Glibc
 import KioskPlatform
 import KioskPlayback
 
-/// A card that is played to: its PCM, the frames on their way to it, and its position. Used by the audio thread alone.
+/// A card in use: its PCM, the frames on their way to it, and its position. Used by the audio thread alone.
 ///
-/// Just after a start it is filled and asked for its position every period, so that there is a clock soon. Later it wakes the thread when
-/// two thirds of its buffer have been played, which is filled with one call then; but not where it has run dry before.
+/// Just after a start, the thread fills it and reads its position every period, so there is a clock soon. Later the card wakes the thread
+/// when it has played two thirds of its buffer; one call then fills it. A card that has had an underrun keeps waking it every period.
 struct OpenCard: ~Copyable {
     private let pcm: PCM
-    /// How the rendered channels get to those of the card; nil for stereo as it is.
+    /// The conversion from the rendered channels to those of the card; nil for plain stereo.
     private let mix: ChannelMix?
     private var frames: UnheardFrames
     private let samples: UnsafeMutableBufferPointer<Float>
-    /// As much as the card holds.
+    /// Room for a full buffer of the card.
     private let bytes: UnsafeMutableRawBufferPointer
     private let wakeUp: WakeUp
     private var descriptors: [pollfd]
-    /// Frames in `bytes` that the card has not taken yet, and how many it has taken that lie before them.
+    /// The frames in `bytes` that the card has not taken yet, and the number before them that it has taken.
     private var unwritten = 0, written = 0
-    /// Frames that can be written since the last call.
+    /// The frames that the card has room for, as of the last reading minus the writes since.
     private var space = 0
-    /// Whether there is room for a period, and the sound for it has not been decoded yet.
+    /// Whether there is room for a period, but its sound is not decoded yet.
     private var isWaiting = false
     private var isStarted = false
     private var startTime = HostTime.now
-    /// Whether the card has been started and not moved since. Until it has there is no clock, and with it no picture but the first.
+    /// Whether the card has started and not moved since. Until it moves there is no clock, and without a clock no picture after the first.
     private var awaitsMotion = false
     /// Whether the card wakes the thread less often than every period.
     private var isRelaxed = false
@@ -34,15 +34,15 @@ struct OpenCard: ~Copyable {
     private var pace: CardPace
     private var line: DelayLine
 
-    /// With so many frames in the card's buffer it waits for more sound instead of writing silence, so that a large buffer is filled only
-    /// as far as the engine is ahead. Includes a period, because some cards tell their position by the period.
+    /// The number of buffered frames below which the thread writes silence instead of waiting for sound. So a large buffer is filled only
+    /// as far as the engine is ahead. Includes a period, because some cards report their position in periods.
     private var reserve: Int { pcm.periodSize + 2 * Int(Self.soundRetryInterval.nanoseconds) * pcm.sampleRate / 1_000_000_000 }
-    /// For how long after a start its position is asked for every period: until the first readings have become a clock.
+    /// The time after a start with a reading every period: until the first readings have become a clock.
     private static let settlingTime = MediaTime.seconds(1)
-    /// How soon to look again where the sound for a period has not been decoded yet, or the card has not moved yet.
+    /// The time until the next look while the sound for a period is not decoded, or the card has not moved.
     private static let soundRetryInterval = MediaTime.milliseconds(5)
 
-    /// A card that plays so many rendered channels.
+    /// Creates a card in use that plays `renderedCount` rendered channels.
     init(_ pcm: consuming PCM, renderedCount: Int, wakeUp: WakeUp) {
         frames = UnheardFrames(sampleRate: pcm.sampleRate)
         samples = .allocate(capacity: pcm.periodSize * renderedCount)
@@ -51,7 +51,7 @@ struct OpenCard: ~Copyable {
         self.wakeUp = wakeUp
         descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()
         pace = CardPace(sampleRate: pcm.sampleRate, bufferSize: pcm.bufferSize, start: startTime)
-        // What a card has not played is in its buffer, in the one before that, and in what the hardware has of its own.
+        // Unplayed frames are in the card's buffer, in the buffer before that, and in the hardware's own buffers.
         line = DelayLine(
             frames: Int(pcm.delay.nanoseconds * Int64(pcm.sampleRate) / 1_000_000_000), takingBack: 4 * pcm.bufferSize + pcm.periodSize,
             channelCount: renderedCount)
@@ -69,18 +69,18 @@ struct OpenCard: ~Copyable {
     /// The kernel's PCM behind it.
     func hardware() -> Hardware? { pcm.hardware }
 
-    /// Whether a card that has stopped by `now` has stopped sooner than it can have run empty.
+    /// Whether a stop by `now` came before the card can have run empty.
     func stopsEarly(at now: HostTime) -> Bool { !isStarted || pace.stopsEarly(given: frames.rendered - unwritten, at: now) }
 
-    /// The error for a card that cannot be started, or that stops early again and again.
+    /// The error for a card that does not start, or that stops early again and again.
     func refusal(errno: Int32) -> AudioError { .doesNotStart(device: pcm.device, errno: errno) }
 
-    /// Frames rendered for this card and not heard by `now`.
+    /// The frames rendered for this card and not heard by `now`.
     func unheard(at now: HostTime) -> Int { max(frames.count(at: now), unwritten) }
 
-    /// Fills the card's buffer, starts the card where it does not run, and reports the position.
+    /// Fills the card's buffer, starts the card if it is not running, and reports the position.
     ///
-    /// - Throws: what has stopped the card; an underrun is `.lost(…, EPIPE)`.
+    /// - Throws: the reason why the card has stopped; an underrun is `.lost(…, EPIPE)`.
     mutating func play(_ renderer: any AudioRenderer) throws(AudioError) {
         var position = try pcm.position()
         switch position.state {
@@ -90,14 +90,15 @@ struct OpenCard: ~Copyable {
         default: break
         }
         space = min(position.space, pcm.bufferSize)
-        // What is written below has not been heard, so this is the position to tell: a second call would say the same some microseconds later.
+        // The frames written below are not heard yet, so this is the position to report. A second call would say the same some microseconds
+        // later.
         var heard = isStarted ? tell(position, to: renderer) : nil
         try fill(renderer)
         if !isStarted {
             let result = pcm.start()
-            // Suspended since the state was read: shows at the next call.
+            // The card was suspended after the state was read: the next call sees it.
             if [-ESTRPIPE, -EBADFD].contains(result) { return try checkPace(heard: nil) }
-            // EPIPE, too: here it is no underrun, but a driver that cannot start (USB without the bandwidth for it).
+            // EPIPE too: here it is no underrun, but a driver that cannot start (USB without the bandwidth for it).
             if result < 0 { throw refusal(errno: -result) }
             (isStarted, awaitsMotion) = (true, true)
             startTime = .now
@@ -108,7 +109,7 @@ struct OpenCard: ~Copyable {
         try checkPace(heard: heard)
     }
 
-    /// Writes as much as there is room and sound for.
+    /// Writes as many frames as there are room and sound for.
     private mutating func fill(_ renderer: any AudioRenderer) throws(AudioError) {
         isWaiting = false
         while space > 0 {
@@ -116,7 +117,7 @@ struct OpenCard: ~Copyable {
             if unwritten == 0 { return }
             let count = pcm.write(bytes.baseAddress! + written * pcm.layout.bytesPerFrame, frames: min(unwritten, space))
             if count <= 0 {
-                // A suspension shows in the state, at the next call.
+                // The next call sees a suspension in the state.
                 if count == 0 || [.busy, .suspended].contains(CardFault(errno: Int32(-count))) { return }
                 throw lost("snd_pcm_writei", Int32(-count))
             }
@@ -126,7 +127,7 @@ struct OpenCard: ~Copyable {
         }
     }
 
-    /// Renders periods for the room there is, where all that was rendered has been written.
+    /// Renders periods for the room in the card, once it has taken all rendered frames.
     private mutating func render(_ renderer: any AudioRenderer) {
         if unwritten > 0 { return }
         written = 0
@@ -142,20 +143,22 @@ struct OpenCard: ~Copyable {
         }
     }
 
-    /// Tells a position of the card; returns the frames that have been heard by then, nil where it does not say.
+    /// Reports a position of the card. Returns the frames heard by then; nil if the position is not usable.
     private mutating func tell(_ position: PCM.Position, to renderer: any AudioRenderer, isFirst: Bool = false) -> Int? {
-        // Just after a start the timestamp can still be from before it.
+        // Just after a start, the timestamp can still be older than the start.
         guard position.state == SND_PCM_STATE_RUNNING, position.time >= startTime else { return nil }
         let unheard = frames.observe(delay: position.delay, pending: unwritten, at: position.time)
         let heard = frames.rendered - unheard
         if heard > 0 { awaitsMotion = false }
-        // At the start nothing has been heard; a card that still says so later tells its position by the period, and has not stood still.
+        // At the start the card has played nothing. A card that still says so later reports its position in periods, and has not stood
+        // still.
         if isFirst || !awaitsMotion { renderer.report(unheard: unheard, at: position.time) }
         return heard
     }
 
-    /// Waits for room for a period, for much of the buffer where the card has played for a while, or for a wake-up, at most the length of the
-    /// buffer; ``soundRetryInterval`` where there is room and no sound yet, or the card has just been started. That is a rest.
+    /// Waits for room for a period, or for a wake-up. Once the card has played for a while, it waits for room for two thirds of the buffer.
+    /// It waits for the length of the buffer at most; for ``soundRetryInterval`` if sound is missing or the card has just started. The wait
+    /// counts as a rest.
     mutating func wait(_ beats: Heartbeat) {
         if isWaiting {
             beats.rest()
@@ -169,8 +172,8 @@ struct OpenCard: ~Copyable {
         pcm.acknowledge(&descriptors[1...])
     }
 
-    /// Has a card that plays well wake the thread when two thirds of its buffer have been played, in whole periods: what it says of its position
-    /// is exact when it wakes somebody by itself.
+    /// Makes a card that plays well wake the thread once it has played two thirds of its buffer, in whole periods. A card's position is
+    /// exact when the card itself wakes the thread.
     private mutating func relax() {
         let frames = pcm.bufferSize * 2 / 3 / pcm.periodSize * pcm.periodSize
         guard !isRelaxed, isStarted, !hasRunDry, !awaitsMotion, frames > pcm.periodSize, .now - startTime > Self.settlingTime else {
@@ -180,15 +183,15 @@ struct OpenCard: ~Copyable {
         pcm.wake(atSpace: frames)
     }
 
-    /// Drops what was not heard, gives it back to the renderer, and prepares the card to begin again.
+    /// Drops the frames not heard, gives them back to the renderer, and prepares the card to start again.
     mutating func interrupt(_ renderer: any AudioRenderer) throws(AudioError) {
         var unheard = unheard(at: .now)
         if isStarted, let position = try? pcm.position() {
             if position.state == SND_PCM_STATE_RUNNING, position.time >= startTime {
-                // The card's position where it has one: frames pass in bursts, so an estimate by time is not exact to the frame.
+                // Prefers the card's position if it has one. Frames pass in bursts, so an estimate by time is not exact to the frame.
                 unheard = frames.observe(delay: position.delay, pending: unwritten, at: position.time)
             } else if position.state == SND_PCM_STATE_SUSPENDED {
-                // It has stopped with what is in its buffer, and has not played since.
+                // The card stopped with these frames in its buffer, and has not played since.
                 unheard = frames.observe(delay: pcm.bufferSize - position.space, pending: unwritten, at: position.time)
             }
         }
@@ -199,7 +202,7 @@ struct OpenCard: ~Copyable {
         try begin()
     }
 
-    /// Drops all it holds, none of which is to be heard any more, and prepares the card to begin again.
+    /// Drops all frames, since they are outdated, and prepares the card to start again.
     mutating func restart() throws(AudioError) {
         _ = pcm.drop()
         unwritten = 0
@@ -207,13 +210,13 @@ struct OpenCard: ~Copyable {
         try begin()
     }
 
-    /// Drops what is rendered and not written, and returns how many frames that is.
+    /// Drops the frames rendered and not written, and returns their number.
     mutating func discardUnwritten() -> Int {
         defer { unwritten = 0 }
         return unwritten
     }
 
-    /// Prepares the card after an underrun; what is rendered and not written is played next.
+    /// Prepares the card after an underrun. The frames rendered and not written play next.
     mutating func recover() throws(AudioError) {
         hasRunDry = true
         try begin()
@@ -229,7 +232,8 @@ struct OpenCard: ~Copyable {
         if result < 0 { throw lost("snd_pcm_prepare", -result) }
     }
 
-    /// After a suspension a card goes on where it was, or has to be prepared again: then what was in its buffer was not heard.
+    /// Resumes after a suspension. A card either goes on at its old position, or has to be prepared again. In that case the frames in its
+    /// buffer were not heard.
     private mutating func resume(_ renderer: any AudioRenderer) throws(AudioError) {
         let result = pcm.resume()
         if result == 0 { return renderer.takeBack(frames: 0) }

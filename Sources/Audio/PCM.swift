@@ -6,20 +6,21 @@ import KioskPlatform
 /// An open playback PCM, configured once: non-blocking, interleaved, started explicitly, with timestamps on CLOCK_MONOTONIC. Belongs to one
 /// thread at a time. The corresponding C functions are those of `snd_pcm_t`.
 struct PCM: ~Copyable {
-    /// What the rate must be. ALSA resamples only where nothing else is possible (``PCM/resampling``).
+    /// The required rate. ALSA resamples only as the last resort (``PCM/resampling``).
     enum Rate {
-        /// The rate that the card offers nearest to this.
+        /// The card's rate nearest to this one.
         case near(Int)
-        /// This rate; through ALSA's `plug` layer, which resamples, where the card does not offer it.
+        /// This rate. If the card does not offer it, ALSA's `plug` layer resamples.
         case exactly(Int)
     }
 
-    /// Asked for; a card may have another. A whole number of frames at every usual rate: otherwise ALSA's resampler, which converts period
-    /// by period, would change the pitch by the rounding.
+    /// The requested period; a card may choose another. It is a whole number of frames at every usual rate. ALSA's resampler converts
+    /// period by period, and would otherwise change the pitch by the rounding.
     static let period = MediaTime.milliseconds(20)
-    /// Asked for at first. A pause drops what is in the buffer, so its length adds no latency; it is what is lost when a card is unplugged.
+    /// The requested buffer at first. Its length adds no latency, since a pause drops its content. It is the sound lost when a card is
+    /// unplugged.
     static let shortBuffer = MediaTime.milliseconds(120)
-    /// The longest that is asked for after underruns: the emulated cards of virtual machines need this much.
+    /// The longest buffer requested after underruns: the emulated cards of virtual machines need this much.
     static let longBuffer = MediaTime.milliseconds(500)
 
     let device: String
@@ -29,17 +30,17 @@ struct PCM: ~Copyable {
     let periodSize: Int
     /// In frames.
     let bufferSize: Int
-    /// The kernel's PCM behind it; nil when there is none (a sound server, ALSA's null).
+    /// The kernel's PCM behind it; nil if there is none (a sound server, ALSA's null).
     let hardware: Hardware?
     /// Whether ALSA resamples from ``sampleRate`` to the card's own.
     let resampling: Bool
-    /// By how much what is rendered for it is heard later than on the card that needs the least delay (``DelayLine``).
+    /// How much later its sound is heard than on the card that needs the least delay (``DelayLine``).
     var delay = MediaTime.zero
     private let handle: OpaquePointer
     private let status: OpaquePointer
 
-    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`, with the number of channels nearest to what `wish`
-    /// says. Does not wait for a card in use. The corresponding C function is `snd_pcm_open`.
+    /// Opens and configures `device`, an ALSA name such as `default` or `hw:CARD=PCH,DEV=0`, with the number of channels nearest to `wish`.
+    /// Does not wait for a card in use. The corresponding C function is `snd_pcm_open`.
     static func open(
         _ device: String, rate: Rate, buffer: MediaTime, wish: ChannelWish = .stereo
     ) throws(AudioError) -> PCM {
@@ -56,13 +57,13 @@ struct PCM: ~Copyable {
         _ device: String, rate: Rate, buffer: MediaTime, wish: ChannelWish, resampling: Bool
     ) throws(AudioError) -> PCM {
         var handle: OpaquePointer?
-        // ALSA's plug would take any number of channels, and mix them in its own way.
+        // ALSA's plug would accept any number of channels, and mix them in its own way.
         let mode = wish.renderedCount > 2 ? SND_PCM_NONBLOCK | SND_PCM_NO_AUTO_CHANNELS : SND_PCM_NONBLOCK
         let result = quietly { snd_pcm_open(&handle, device, SND_PCM_STREAM_PLAYBACK, mode) }
         guard result >= 0, let handle else {
             throw .cannotOpen(device: device, errno: -result, holder: result == -EBUSY ? CardHolder.find(device) : nil)
         }
-        // It takes whatever it is given, at once. To find that out by playing costs a second of pictures.
+        // A null PCM accepts all frames at once. To find that out during playback would cost a second of pictures.
         if snd_pcm_type(handle) == SND_PCM_TYPE_NULL {
             snd_pcm_close(handle)
             throw .keepsNoTime(device: device)
@@ -71,7 +72,7 @@ struct PCM: ~Copyable {
         return try configure(handle, device, rate: rate, buffer: buffer, channelCount: count, resampling: resampling)
     }
 
-    /// Configures an open `snd_pcm_t`, and closes it where it refuses.
+    /// Configures an open `snd_pcm_t`, and closes it if that fails.
     static func configure(
         _ handle: OpaquePointer, _ device: String, rate: Rate, buffer: MediaTime, channelCount: Int = 2, resampling: Bool
     ) throws(AudioError) -> PCM {
@@ -114,9 +115,9 @@ struct PCM: ~Copyable {
     /// A reading of the card's position.
     struct Position {
         var state: snd_pcm_state_t
-        /// Frames that can be written.
+        /// The frames that can be written.
         var space: Int
-        /// Frames written and not at the speaker at `time`.
+        /// The frames written and not yet at the speaker at `time`.
         var delay: Int
         var time: HostTime
     }
@@ -131,7 +132,7 @@ struct PCM: ~Copyable {
         snd_pcm_status_get_htstamp(status, &stamp)
         var time = HostTime(stamp)
         let now = HostTime.now
-        // Plugins that keep no timestamp leave 0; some use CLOCK_REALTIME whatever they are asked for.
+        // Plugins that keep no timestamp leave 0; some use CLOCK_REALTIME regardless of the requested type.
         let longestAge = MediaTime(nanoseconds: 2 * Int64(periodSize) * 1_000_000_000 / Int64(sampleRate))
         if state == SND_PCM_STATE_RUNNING, time > now || now - time > longestAge {
             var fresh = snd_pcm_sframes_t()
@@ -141,12 +142,11 @@ struct PCM: ~Copyable {
         return Position(state: state, space: Int(snd_pcm_status_get_avail(status)), delay: delay, time: time)
     }
 
-    /// Writes up to `frames` frames; returns how many were taken, or a negative errno. The corresponding C function is
-    /// `snd_pcm_writei`.
+    /// Writes up to `frames` frames. Returns the number taken, or a negative errno. The corresponding C function is `snd_pcm_writei`.
     func write(_ bytes: UnsafeRawPointer, frames: Int) -> Int { Int(snd_pcm_writei(handle, bytes, snd_pcm_uframes_t(frames))) }
 
-    /// Has ``pollDescriptors()`` become ready when so many frames can be written; where that is refused it stays as it is. The corresponding C
-    /// function is `snd_pcm_sw_params_set_avail_min`.
+    /// Makes ``pollDescriptors()`` ready once this number of frames can be written; no effect if ALSA refuses. The corresponding C function
+    /// is `snd_pcm_sw_params_set_avail_min`.
     func wake(atSpace frames: Int) {
         var parameters: OpaquePointer?
         snd_pcm_sw_params_malloc(&parameters)
@@ -157,23 +157,23 @@ struct PCM: ~Copyable {
         snd_pcm_sw_params(handle, parameters)
     }
 
-    /// Starts what was written. 0 or a negative errno, as with all below.
+    /// Starts to play the frames written. Returns 0 or a negative errno, like all below.
     func start() -> Int32 { snd_pcm_start(handle) }
-    /// Stops at once and drops what was written.
+    /// Stops at once and drops the frames written.
     func drop() -> Int32 { snd_pcm_drop(handle) }
-    /// Makes it writable again, after a drop, an underrun or a suspension.
+    /// Makes the PCM writable again, after a drop, an underrun or a suspension.
     func prepare() -> Int32 { snd_pcm_prepare(handle) }
-    /// Goes on after a suspension; -EAGAIN while the card is not back yet, -ENOSYS where it must be prepared instead.
+    /// Resumes after a suspension; -EAGAIN while the card is not back yet, -ENOSYS if it has to be prepared instead.
     func resume() -> Int32 { snd_pcm_resume(handle) }
 
-    /// The descriptors that become ready when a period can be written.
+    /// Returns the descriptors that become ready when a period can be written.
     func pollDescriptors() -> [pollfd] {
         var descriptors = [pollfd](repeating: pollfd(), count: Int(max(0, snd_pcm_poll_descriptors_count(handle))))
         let count = snd_pcm_poll_descriptors(handle, &descriptors, UInt32(descriptors.count))
         return Array(descriptors.prefix(Int(max(0, count))))
     }
 
-    /// Hands the result of poll(2) to ALSA: plugins clear their timers here. The corresponding C function is
+    /// Passes the result of poll(2) to ALSA: plugins clear their timers here. The corresponding C function is
     /// `snd_pcm_poll_descriptors_revents`.
     func acknowledge(_ descriptors: inout ArraySlice<pollfd>) {
         var events: UInt16 = 0
@@ -187,7 +187,7 @@ struct PCM: ~Copyable {
 private struct Setup {
     let handle: OpaquePointer
     let device: String
-    /// What is asked for, then what there is.
+    /// The requested number, then the number in use.
     var channelCount: Int
     var sample = SampleFormat.s16
     var sampleRate = 0
@@ -223,7 +223,7 @@ private struct Setup {
             sampleRate = wanted
         }
 
-        // With one period there would be no time to write the next one; a card that offers nothing else fails below.
+        // With a single period there would be no time to write the next one. A card that offers nothing else fails below.
         var fewestPeriods: UInt32 = 2
         snd_pcm_hw_params_set_periods_min(handle, parameters, &fewestPeriods, nil)
         let step = "\(format.name) \(sampleRate) Hz \(channels) channels"
@@ -237,8 +237,8 @@ private struct Setup {
     }
 
     /// Sets the sizes and applies the configuration. `set_…_near` chooses one parameter at a time, so the first choice may leave none for
-    /// the second (most cards need a whole number of periods, some have a fixed buffer). Then the other order is tried, and at last the
-    /// card's own choice.
+    /// the second. Most cards need a whole number of periods, some have a fixed buffer. The function then tries the other order, and at
+    /// last the card's own choice.
     private func commit(_ parameters: OpaquePointer?, period: snd_pcm_uframes_t, buffer: snd_pcm_uframes_t) -> Int32 {
         var saved: OpaquePointer?
         snd_pcm_hw_params_malloc(&saved)
@@ -273,7 +273,7 @@ private struct Setup {
         try check("an explicit start", snd_pcm_sw_params_set_start_threshold(handle, parameters, boundary))
         try check("a wake-up at each period", snd_pcm_sw_params_set_avail_min(handle, parameters, snd_pcm_uframes_t(periodSize)))
         try check("timestamps", snd_pcm_sw_params_set_tstamp_mode(handle, parameters, SND_PCM_TSTAMP_ENABLE))
-        // Not every plugin knows about clocks; position() notices one that is not monotonic.
+        // Not every plugin knows about clocks; position() notices a clock that is not monotonic.
         snd_pcm_sw_params_set_tstamp_type(handle, parameters, SND_PCM_TSTAMP_TYPE_MONOTONIC)
         try check("its software parameters", snd_pcm_sw_params(handle, parameters))
     }

@@ -2,20 +2,21 @@ import KioskMedia
 import KioskPlatform
 import KioskPlayback
 
-/// Whose the renderer is: the audio thread's, or that of who stands in for it while it hangs in a call into ALSA.
+/// The ownership of the renderer. It belongs to the audio thread. While that hangs in a call into ALSA, it belongs to a stand-in thread.
 ///
-/// The audio thread has the renderer through this, and finds it silent while somebody stands in. What it had rendered and nobody has heard by then
-/// is given back. When its call returns it asks for it back (``comeBack(_:)``), and has the card begin again. The lock is held while the renderer is called, and never during a call into ALSA.
+/// The audio thread uses the renderer through this value, and gets silence while a stand-in has it. ``take()`` gives back the frames
+/// rendered but not heard by then. When its call returns, the audio thread takes the renderer back (``comeBack(_:)``), and the card starts
+/// again. The lock is held while the renderer is called, and never during a call into ALSA.
 final class RendererLoan: AudioRenderer {
     private enum Holder {
         case audio
-        /// `hasBegun`: there is a thread that will give it back.
+        /// `hasBegun`: a thread runs that will give it back.
         case standIn(hasBegun: Bool, isWantedBack: Bool)
     }
 
     private struct State {
         var holder = Holder.audio
-        /// What the audio thread has rendered and the card has not played.
+        /// The frames that the audio thread has rendered and the card has not played.
         var frames: UnheardFrames
     }
 
@@ -58,8 +59,8 @@ final class RendererLoan: AudioRenderer {
         }
     }
 
-    /// Takes the renderer back from who stands in; false where nobody does. Waits until it has been given back, some milliseconds. `wake` ends
-    /// the wait of who has it.
+    /// Takes the renderer back from the stand-in; false if there is none. Waits until the stand-in has given it back, some milliseconds.
+    /// `wake` ends the stand-in's wait.
     func comeBack(_ wake: () -> Void) -> Bool {
         let isElsewhere = state.withLock { state in
             switch state.holder {
@@ -72,14 +73,14 @@ final class RendererLoan: AudioRenderer {
         if !isElsewhere { return false }
         wake()
         _ = state.wait { state in if case .audio = state.holder { true } else { nil } }
-        // Where it is has to be learned anew.
+        // The engine has to learn its position anew.
         takeBack(frames: 0)
         return true
     }
 
-    // MARK: Who stands in
+    // MARK: The stand-in
 
-    /// Takes the renderer from the audio thread; false where somebody has already.
+    /// Takes the renderer from the audio thread; false if a stand-in already has it.
     func take() -> Bool {
         state.withLock { state in
             guard case .audio = state.holder else { return false }
@@ -90,8 +91,8 @@ final class RendererLoan: AudioRenderer {
         }
     }
 
-    /// Renders in time by the monotonic clock until the renderer is wanted back. `next` is what is asked for meanwhile, nil at the end of the
-    /// output; `wait` waits until the next piece is due.
+    /// Renders in real time by the monotonic clock until the audio thread wants the renderer back. `next` returns the pending request, nil
+    /// at the end of the output; `wait` waits until the next piece is due.
     func standIn(next: () -> Bool?, wait: (HostTime) -> Void) {
         // The call may have returned before this thread began.
         let isWanted = state.withLock { state in

@@ -1,8 +1,8 @@
 import CKioskALSA
 
-/// A sample format of a card that rendered floats can be converted to; little-endian, like all machines that are supported.
+/// A sample format of a card that this module can convert floats to; little-endian, like all supported machines.
 enum SampleFormat: CaseIterable, Sendable {
-    // In the order in which they are asked for: 16 bits is what every HDMI display accepts, and what most files hold.
+    // In the order of preference: every HDMI display accepts 16 bits, and most files have them.
     case s16
     case s32
     case s24Packed
@@ -26,10 +26,10 @@ enum SampleFormat: CaseIterable, Sendable {
     var bytesPerSample: Int { Int(snd_pcm_format_physical_width(alsa)) / 8 }
 }
 
-/// How the frames of a card are arranged in memory: interleaved, with the card's number of channels.
+/// The layout of a card's frames in memory: interleaved, with the card's number of channels.
 struct FrameLayout: Hashable, Sendable {
     var sample: SampleFormat
-    /// What each channel is for; nil for one that stays silent.
+    /// The loudspeaker of each channel; nil for a channel that stays silent.
     var speakers: [Speaker?]
 
     var channelCount: Int { speakers.count }
@@ -37,16 +37,17 @@ struct FrameLayout: Hashable, Sendable {
 
     init(sample: SampleFormat, speakers: [Speaker?]) { (self.sample, self.speakers) = (sample, speakers) }
 
-    /// With so many channels in ALSA's order.
+    /// Creates a layout with this number of channels in ALSA's order.
     init(sample: SampleFormat, channelCount: Int) { self.init(sample: sample, speakers: Speaker.standard(channelCount)) }
 
-    /// How so many rendered channels get to it; nil where these are two, and they are its first two, or it has one: ``convert(_:into:)``.
+    /// Returns the mix from this number of rendered channels. Returns nil for two rendered channels if they are the card's first two, or if
+    /// the card has one channel. ``convert(_:into:)`` then converts them.
     func mix(from renderedCount: Int) -> ChannelMix? {
         let isPlain = renderedCount == 2 && (channelCount == 1 || speakers.starts(with: [.frontLeft, .frontRight]))
         return isPlain ? nil : ChannelMix(from: renderedCount, to: speakers)
     }
 
-    /// `5.1` for six channels of which each has its loudspeaker, and the like.
+    /// The name of the channels: `5.1` for six channels with their six loudspeakers, and similar names.
     var channelName: String {
         let present = Set(speakers.compactMap(\.self))
         let hasBase = present.isSuperset(of: [.frontLeft, .frontRight, .frontCentre, .lowFrequency])
@@ -60,10 +61,10 @@ struct FrameLayout: Hashable, Sendable {
         }
     }
 
-    /// Converts stereo floats to this layout. One channel gets the mean of left and right; channels after the second are silent.
+    /// Converts stereo floats to this layout. A single channel gets the mean of left and right; channels after the second are silent.
     ///
-    /// Full scale is 2^(bits−1), so samples decoded from integers of the same width are unchanged. Values outside −1…1 are clamped, and NaN
-    /// is silence. `bytes` must hold as many frames as `stereo`.
+    /// Full scale is 2^(bits−1), so samples decoded from integers of the same width stay unchanged. Values outside −1…1 are clamped, and
+    /// NaN becomes silence. `bytes` must hold as many frames as `stereo`.
     func convert(_ stereo: UnsafeBufferPointer<Float>, into bytes: UnsafeMutableRawBufferPointer) {
         precondition(bytes.count >= stereo.count / 2 * bytesPerFrame)
         switch sample {
@@ -75,7 +76,7 @@ struct FrameLayout: Hashable, Sendable {
         }
     }
 
-    /// Converts frames that `mix` is for, clamped as above; stereo where it is nil.
+    /// Converts frames with `mix`, clamped as above; stereo if it is nil.
     func convert(_ samples: UnsafeBufferPointer<Float>, by mix: ChannelMix?, into bytes: UnsafeMutableRawBufferPointer) {
         guard let mix else { return convert(samples, into: bytes) }
         precondition(bytes.count >= samples.count / mix.renderedCount * bytesPerFrame && mix.sources.count == channelCount)
@@ -88,7 +89,7 @@ struct FrameLayout: Hashable, Sendable {
         }
     }
 
-    /// Channel by channel, as all frames are in the processor's cache.
+    /// Channel by channel: all frames are in the processor's cache.
     @inline(__always)
     private func write<Sample: BitwiseCopyable>(
         _ samples: UnsafeBufferPointer<Float>, _ mix: ChannelMix, _ bytes: UnsafeMutableRawBufferPointer, _ convert: (Double) -> Sample

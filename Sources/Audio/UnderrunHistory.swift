@@ -1,31 +1,31 @@
 import KioskPlatform
 
-/// Counts underruns, and decides which to log, when a card needs a longer buffer, and when no buffer helps: a card that stops each time it
-/// is started differs from one that runs empty by how soon it stops (``CardPace/stopsEarly(given:at:)``). A pure value.
+/// Counts underruns. Decides which to log, when a card needs a longer buffer, and when no buffer helps. A card that stops after each start
+/// stops sooner than one that runs empty (``CardPace/stopsEarly(given:at:)``). A pure value.
 struct UnderrunHistory {
-    /// Since the output was made.
+    /// The number of underruns since the output was created.
     private(set) var total = 0
     private var recent: [(time: HostTime, isEarly: Bool)] = []
     private var logged: (total: Int, time: HostTime)?
 
-    /// So many underruns…
+    /// The number of underruns…
     static let tooMany = 3
-    /// …within this span are too many.
+    /// …within this span that is too many.
     static let window = MediaTime.milliseconds(10_000)
-    /// Log lines about underruns are at least this far apart.
+    /// The least time between two log lines about underruns.
     static let logInterval = MediaTime.milliseconds(60_000)
 
-    /// What follows from an underrun.
+    /// The consequences of an underrun.
     struct Outcome: Equatable {
-        /// How many underruns to report in the log now, if at all.
+        /// The number of underruns to log now, if any.
         var log: Int?
         /// Whether to open the card again with a longer buffer.
         var lengthen: Bool
-        /// Whether the card does not keep running: where its buffer cannot be longer, it has failed.
+        /// Whether the card does not keep running: if its buffer cannot be longer, it has failed.
         var hasFailed = false
     }
 
-    /// Counts an underrun; `isEarly` when the card had not had the time to run empty.
+    /// Counts an underrun; `isEarly` if the card cannot have run empty yet.
     mutating func record(at now: HostTime, isEarly: Bool = false) -> Outcome {
         total += 1
         recent = recent.filter { now - $0.time < Self.window } + [(now, isEarly)]

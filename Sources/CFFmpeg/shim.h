@@ -1,5 +1,5 @@
-// What the Swift importer drops from FFmpeg's headers (macros with casts, compound literals), brought back as values and
-// inline functions. Everything else is used as FFmpeg declares it.
+// Values and inline functions for the parts of FFmpeg's headers that the Swift importer drops: macros with casts, compound literals.
+// Everything else is used as FFmpeg declares it.
 #pragma once
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -30,12 +30,12 @@ static const int kAVERROR_INVALIDDATA = AVERROR_INVALIDDATA;
 static const int kAVERROR_EAGAIN = AVERROR(EAGAIN);
 /// The pixel format whose bytes are a little-endian DRM_FORMAT_XRGB8888 (B, G, R, unused).
 static const enum AVPixelFormat kAV_PIX_FMT_XRGB8888 = AV_PIX_FMT_BGR0;
-/// The same with red and blue exchanged (R, G, B, unused), as some framebuffer devices have it.
+/// The same with red and blue exchanged (R, G, B, unused), as on some framebuffer devices.
 static const enum AVPixelFormat kAV_PIX_FMT_XBGR8888 = AV_PIX_FMT_RGB0;
 static const enum AVPixelFormat kAV_PIX_FMT_RGB565 = AV_PIX_FMT_RGB565LE;
 
 static inline int shim_averror(int errnum) { return AVERROR(errnum); }
-/// AVStream.discard and friends are enums the importer makes distinct from Int32; this sets them from a switch.
+/// Sets AVStream.discard from a switch. The importer makes its enum distinct from Int32.
 static inline void shim_stream_discard(AVStream *stream, int all) { stream->discard = all ? AVDISCARD_ALL : AVDISCARD_DEFAULT; }
 
 /// The nine numbers of a decoded frame's display matrix (EXIF orientation of a still), or null. Owned by the frame.
@@ -50,7 +50,7 @@ static inline int shim_packet_is_encrypted(const AVPacket *packet) {
 static inline int shim_stream_is_attached_picture(const AVStream *stream) {
     return (stream->disposition & AV_DISPOSITION_ATTACHED_PIC) != 0;
 }
-/// Threads that decode several frames at once; slices where the codec has no frame threads.
+/// Sets the number of threads. They decode several frames at once, or slices if the codec has no frame threads.
 static inline void shim_codec_use_threads(AVCodecContext *codec, int count) {
     codec->thread_count = count;
     codec->thread_type = FF_THREAD_FRAME | FF_THREAD_SLICE;

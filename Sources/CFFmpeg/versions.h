@@ -1,5 +1,5 @@
-// What FFmpeg's versions differ in, from 5.1 (Debian 12) to 7.1 (Debian 13): a function for each field that was renamed, moved or deprecated, which
-// says since when. No other file has an #if on a version of FFmpeg.
+// The differences between FFmpeg's versions, from 5.1 (Debian 12) to 7.1 (Debian 13). Each renamed, moved or deprecated field has a
+// function, which names the version. No other file has an #if on a version of FFmpeg.
 #pragma once
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
@@ -8,7 +8,7 @@
 #include <libavutil/frame.h>
 #include <stdio.h>
 
-/// How long a decoded frame lasts in its stream's time base, 0 when not known; the field was renamed in FFmpeg 6.
+/// The duration of a decoded frame in its stream's time base, 0 if unknown; FFmpeg 6 renamed the field.
 static inline int64_t shim_frame_duration(const AVFrame *frame) {
 #if LIBAVUTIL_VERSION_MAJOR >= 58
     return frame->duration;
@@ -16,7 +16,7 @@ static inline int64_t shim_frame_duration(const AVFrame *frame) {
     return frame->pkt_duration;
 #endif
 }
-/// Forgets how many timestamps of a stream were wrong, by which a decoder chooses between the two of a frame; FFmpeg 7 keeps that to itself.
+/// Resets the count of wrong timestamps, by which a decoder chooses between a frame's two; FFmpeg 7 keeps it private.
 static inline void shim_codec_forget_timestamps(AVCodecContext *context) {
 #if LIBAVCODEC_VERSION_MAJOR < 61
     context->pts_correction_num_faulty_pts = context->pts_correction_num_faulty_dts = 0;
@@ -40,7 +40,7 @@ static inline int shim_frame_is_key(const AVFrame *frame) {
     return frame->key_frame != 0;
 #endif
 }
-/// Side data of a track, of so many bytes at least; null where it has none such. Owned by the stream.
+/// Returns a track's side data of at least `least` bytes; null if there is none. Owned by the stream.
 static inline const void *shim_stream_side_data(const AVStream *stream, enum AVPacketSideDataType type, size_t least) {
     size_t size = 0;
 #if LIBAVCODEC_VERSION_MAJOR >= 61
@@ -56,13 +56,13 @@ static inline const void *shim_stream_side_data(const AVStream *stream, enum AVP
 static inline const int32_t *shim_stream_display_matrix(const AVStream *stream) {
     return (const int32_t *)shim_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, 9 * sizeof(int32_t));
 }
-/// The Dolby Vision profile of a track whose base layer is of use to nobody else, as that of profile 5; 0 of any other.
+/// Returns a track's Dolby Vision profile if its base layer has no other use, as in profile 5; 0 otherwise.
 static inline int shim_stream_dolby_vision(const AVStream *stream) {
     const AVDOVIDecoderConfigurationRecord *record =
         (const AVDOVIDecoderConfigurationRecord *)shim_stream_side_data(stream, AV_PKT_DATA_DOVI_CONF, sizeof(*record));
     return record && !record->dv_bl_signal_compatibility_id ? record->dv_profile : 0;
 }
-/// Gives a track that is to be written a display matrix of nine numbers, which are copied. Returns 0 or a negative AVERROR.
+/// Sets the display matrix of a track to write, from nine numbers, which it copies. Returns 0 or a negative AVERROR.
 static inline int shim_stream_set_display_matrix(AVStream *stream, const int32_t *matrix) {
 #if LIBAVCODEC_VERSION_MAJOR >= 61
     AVPacketSideData *data = av_packet_side_data_new(&stream->codecpar->coded_side_data, &stream->codecpar->nb_coded_side_data,
@@ -75,7 +75,7 @@ static inline int shim_stream_set_display_matrix(AVStream *stream, const int32_t
     __builtin_memcpy(target, matrix, 9 * sizeof(int32_t));
     return 0;
 }
-/// Says that `get_buffer2` may be called from any thread of the decoder; since FFmpeg 6 it always may.
+/// Allows `get_buffer2` on any thread of the decoder; FFmpeg 6 always allows it.
 static inline void shim_codec_use_safe_callbacks(AVCodecContext *codec) {
 #if LIBAVCODEC_VERSION_MAJOR < 60
 #pragma GCC diagnostic push
@@ -86,7 +86,8 @@ static inline void shim_codec_use_safe_callbacks(AVCodecContext *codec) {
     (void)codec;
 #endif
 }
-/// The pixel formats that an encoder takes, ended by AV_PIX_FMT_NONE; null if it does not say. Owned by the encoder. FFmpeg 7.1 deprecates the field.
+/// The pixel formats that an encoder takes, ended by AV_PIX_FMT_NONE; null if it lists none. Owned by the encoder. FFmpeg 7.1 deprecates
+/// the field.
 static inline const enum AVPixelFormat *shim_codec_pixel_formats(const AVCodec *codec) {
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
     const void *formats = NULL;
@@ -95,7 +96,8 @@ static inline const enum AVPixelFormat *shim_codec_pixel_formats(const AVCodec *
     return codec->pix_fmts;
 #endif
 }
-/// Writes the frame's colours as options for the source of a filter graph, with a colon before each. FFmpeg before 7 has no such options: an empty text.
+/// Writes the frame's colours as options for the source of a filter graph, each after a colon. FFmpeg before 7 has no such options: the
+/// text is then empty.
 static inline void shim_filter_colours(const AVFrame *frame, char *text, size_t size) {
 #if LIBAVUTIL_VERSION_MAJOR >= 59
     snprintf(text, size, ":colorspace=%d:range=%d", frame->colorspace, frame->color_range);

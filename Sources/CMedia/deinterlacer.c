@@ -15,8 +15,8 @@ struct kiosk_deinterlacer {
     AVFilterContext *source, *sink;
 };
 
-// Where frames come in, as `frame` is. Surfaces of a decoder bring the context of their pool with them. FFmpeg 7 gives the pictures that come out the
-// shape of pixels that the graph was made with, earlier versions each the frame's own.
+// Adds the source for frames like `frame`. Surfaces of a decoder bring the context of their pool. FFmpeg 7 gives output pictures the pixel
+// shape of the graph. Earlier versions keep each frame's own.
 static int add_source(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame) {
     const struct filter_library *library = deinterlacer->library;
     char format[192];
@@ -51,9 +51,9 @@ static int build(struct kiosk_deinterlacer *deinterlacer, const AVFrame *frame, 
         snprintf(options, sizeof options, "mode=%s:parity=auto:deint=interlaced", fields ? "send_field" : "send_frame");
     deinterlacer->graph = library->graph_alloc();
     if (!deinterlacer->graph) return AVERROR(ENOMEM);
-    // Before the filters are made, which take it from the graph.
+    // Set before the filters are made: they take it from the graph.
     deinterlacer->graph->nb_threads = threads;
-    // What bwdif does not take would go through libswscale twice a frame.
+    // Formats that bwdif does not take would go through libswscale twice a frame.
     library->graph_set_auto_convert(deinterlacer->graph, AVFILTER_AUTO_CONVERT_NONE);
     AVFilterGraph *graph = deinterlacer->graph;
     int status = add_source(deinterlacer, frame);

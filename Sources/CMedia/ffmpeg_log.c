@@ -6,7 +6,7 @@
 static void (*_Atomic log_sink)(const char *line);
 
 static void on_line(void *object, int level, const char *format, va_list arguments) {
-    char line[2048];  // a URL cut off within its password could not be told from one without
+    char line[2048];  // room for a URL: cut off within its password, it would look like one without a password
     int prefix = 1;
     if (level > av_log_get_level()) return;
     av_log_format_line2(object, level, format, arguments, line, sizeof line, &prefix);

@@ -1,12 +1,12 @@
-// libavfilter is loaded when it is first wanted, and not linked: with Debian's build it brings some eighty further shared objects, which
-// nearly doubles the time from exec to the first picture for something that most players never use.
+// kiosk loads libavfilter at its first use and does not link it. With Debian's build it brings some eighty more shared objects. They nearly
+// double the time from exec to the first picture, for a feature that most players never use.
 #pragma once
 
 #include <libavfilter/avfilter.h>
 #include <libavfilter/buffersink.h>
 #include <libavfilter/buffersrc.h>
 
-/// The functions of libavfilter that are used here: what each is called here, and there.
+/// The functions of libavfilter in use: the name here, and the name there.
 #define FILTER_FUNCTIONS(FUNCTION)                                    \
     FUNCTION(graph_alloc, avfilter_graph_alloc)                       \
     FUNCTION(graph_free, avfilter_graph_free)                         \
@@ -28,5 +28,5 @@ struct filter_library {
     FILTER_FUNCTIONS(DECLARE)
 };
 
-/// Loads libavfilter at the first call; null when it is not installed. From any thread.
+/// Loads libavfilter at the first call; returns null if it is not installed. From any thread.
 const struct filter_library *kiosk_filter_library(void);

@@ -18,7 +18,7 @@ static AVOption *writable_option(const AVClass *protocol, const char *name) {
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t begin = (uintptr_t)&option->default_val & ~(page - 1);
     uintptr_t end = ((uintptr_t)(&option->default_val + 1) + page - 1) & ~(page - 1);
-    // It stays writable: whether it was before, and what else lies there, nobody says.
+    // It stays writable: its former protection and its other content are unknown.
     return mprotect((void *)begin, end - begin, PROT_READ | PROT_WRITE) == 0 ? option : NULL;
 }
 
@@ -34,7 +34,7 @@ int kiosk_set_default_text(const AVClass *protocol, const char *name, const char
     if (!option || option->type != AV_OPT_TYPE_STRING) return -1;
     const char *present = option->default_val.str;
     if (present == text || (present && text && strcmp(present, text) == 0)) return 0;
-    // Somebody may be reading the one before: it stays. There are as many as kiosk.conf names.
+    // Another thread may be reading the former text, so it stays. There are only as many texts as kiosk.conf names.
     char *copy = text ? strdup(text) : NULL;
     if (text && !copy) return -1;
     __atomic_store_n(&option->default_val.str, copy, __ATOMIC_RELEASE);

@@ -33,7 +33,7 @@ struct kiosk_tempo *kiosk_tempo_open(double rate, int sample_rate, int channels)
     tempo->graph = library->graph_alloc();
     tempo->input = av_frame_alloc();
     tempo->output = av_frame_alloc();
-    // The layout that the frames have: others are refused.
+    // The layout of the frames: the filter refuses others.
     AVChannelLayout layout = {0};
     av_channel_layout_default(&layout, channels);
     bool is_native = layout.order == AV_CHANNEL_ORDER_NATIVE;

@@ -16,7 +16,7 @@ bool kiosk_video_device_converts(const char *path) {
     while (status < 0 && errno == EINTR);
     close(fd);
     unsigned can = found.capabilities & V4L2_CAP_DEVICE_CAPS ? found.device_caps : found.capabilities;
-    // Older drivers say it by both of the others.
+    // Older drivers report both of the others instead.
     unsigned both = V4L2_CAP_VIDEO_CAPTURE_MPLANE | V4L2_CAP_VIDEO_OUTPUT_MPLANE;
     return status == 0 && ((can & (V4L2_CAP_VIDEO_M2M | V4L2_CAP_VIDEO_M2M_MPLANE)) || (can & both) == both);
 }

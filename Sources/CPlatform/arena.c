@@ -1,8 +1,10 @@
-// Memory that a reader's pictures lie in, and that its player sees, too. The player makes it and maps it read-only; the reader gives it to its allocator, so that libavcodec and
-// libavformat draw where the player looks, wherever they allocate, and no picture is copied. Which parts of it are taken stands beside it, in memory of the reader's alone.
+// Memory for a reader's pictures, shared with its player. The player makes it and maps it read-only; the reader gives it to its allocator.
+// So libavcodec and libavformat draw where the player looks, wherever they allocate, and no picture is copied. The table of blocks is
+// beside it, in the reader's private memory.
 //
-// It is found first-fit in whole units. A unit is no page: the kernel's pages have 4, 16 or 64 KiB (a Raspberry Pi 5 has 16), and several blocks may lie in one. Only madvise(2) is
-// asked for pages, and for whole ones. A reader has some hundred blocks at most: what is smaller is ordinary memory.
+// The allocator is first-fit, in whole units. A unit is not a page: the kernel's pages have 4, 16 or 64 KiB (a Raspberry Pi 5 has 16), and
+// one page may hold several blocks. Only madvise(2) works on pages, and on whole ones. A reader has some hundred blocks at most: smaller
+// memory is ordinary.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
@@ -13,10 +15,10 @@
 
 #include "cplatform.h"
 
-// A unit has 4 KiB: no page is smaller, and each is a multiple of it.
+// A unit has 4 KiB: no page is smaller, and every page is a multiple.
 enum { UNIT = 4 << 10, MOST_BLOCKS = 4096, POPULATE_WRITE = 23 };
 
-// In the order of their places, without gaps.
+// In address order, without gaps.
 struct block {
     uint32_t units;
     bool is_taken;
@@ -25,9 +27,9 @@ struct block {
 static struct {
     unsigned char *base;
     size_t size;
-    // Bytes of a page of this kernel.
+    // The page size of this kernel, in bytes.
     size_t page;
-    // Up to where its pages have been found: the beginning of one.
+    // The end of the populated pages, on a page boundary.
     size_t touched;
     size_t count;
     struct block blocks[MOST_BLOCKS];
@@ -51,7 +53,7 @@ ptrdiff_t kiosk_arena_offset(const void *place, size_t count) {
     return offset < arena.size && count <= arena.size - offset ? (ptrdiff_t)offset : -1;
 }
 
-// Makes room for one more block behind `index`.
+// Inserts a block after `index`.
 static void insert(size_t index, struct block block) {
     memmove(&arena.blocks[index + 2], &arena.blocks[index + 1], (arena.count - index - 1) * sizeof(struct block));
     arena.blocks[index + 1] = block;
@@ -93,7 +95,7 @@ void *kiosk_arena_take(size_t alignment, size_t size) {
     return found;
 }
 
-// The block that begins at a place of the arena; MOST_BLOCKS where none does. With the lock held.
+// Returns the taken block that begins at a place of the arena; MOST_BLOCKS if there is none. With the lock held.
 static size_t block_at(const void *memory) {
     size_t wanted = (uintptr_t)memory - (uintptr_t)arena.base, place = 0;
     for (size_t index = 0; index < arena.count && place <= wanted; place += (size_t)arena.blocks[index].units * UNIT, index++)
@@ -104,7 +106,7 @@ static size_t block_at(const void *memory) {
 void kiosk_arena_free(void *memory) {
     pthread_mutex_lock(&lock);
     size_t index = block_at(memory);
-    // What is freed twice, or was never given out, is a fault of this process.
+    // A double free, or a pointer from elsewhere, is a bug in this process.
     if (index == MOST_BLOCKS) __builtin_trap();
     arena.blocks[index].is_taken = false;
     if (index + 1 < arena.count && !arena.blocks[index + 1].is_taken) {

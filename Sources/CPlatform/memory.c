@@ -1,5 +1,5 @@
-// Memory that is found before it is touched. A picture is some hundred pages, and each of them is a page fault when it is touched for the first time: on the bed these
-// were nine tenths of what the first pictures took to be decoded. One call finds all of them.
+// Populates memory before its first use. A picture has some hundred pages, and the first access to each is a page fault. On the test bed
+// these took nine tenths of the time to decode the first pictures. One call populates all pages.
 #define _GNU_SOURCE
 #include "cplatform.h"
 
@@ -14,24 +14,25 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-// Linux 5.14; glibc's header has it from 2.35 on.
+// Linux 5.14; in glibc's header since 2.35.
 enum { POPULATE_READ = 22, POPULATE_WRITE = 23 };
 
-// From so many bytes on malloc takes memory from the system and gives it back: it is new each time.
+// The size from which malloc takes memory from the system and gives it back, so that it is new each time.
 enum { LARGE = 256 * 1024 };
 
-// The smallest block that may be a plane of a picture worth sharing (arena.c).
+// The smallest block that may be a plane of a picture to share (arena.c).
 enum { PICTURE = 16 * 1024 };
 
 void kiosk_tune_malloc(void) {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, LARGE);
-    // Without these the heap grows and shrinks by some pages at every packet and item.
+    // Without these settings the heap grows and shrinks by some pages at every packet and item.
     mallopt(M_TOP_PAD, 1024 * 1024);
     mallopt(M_TRIM_THRESHOLD, 4 * 1024 * 1024);
 }
 
-// Whether memory is of a device that maps it page by page: madvise leaves it out, and the kernel has to be made to write there. Some drivers have mapped it already.
+// Returns whether memory belongs to a device that maps it page by page. madvise refuses it, so the kernel has to write to it. Some drivers
+// have mapped it already.
 static bool is_left_out(void *base, size_t count) {
     if (madvise(base, count, POPULATE_WRITE) == 0 || errno != EINVAL) return false;
     unsigned char isMapped = 0;
@@ -60,7 +61,7 @@ void kiosk_populate_without_files(void *base, size_t count) {
 }
 
 void kiosk_populate_read(const void *place, size_t count) {
-    // From the beginning of a page on, or the kernel refuses; to the end of the last one it goes by itself.
+    // The kernel wants the beginning of a page; it rounds up the end by itself.
     size_t before = (uintptr_t)place % (uintptr_t)sysconf(_SC_PAGESIZE);
     (void)madvise((char *)(uintptr_t)place - before, before + count, POPULATE_READ);
 }
@@ -80,10 +81,10 @@ bool kiosk_is_sanitized(void) {
 }
 
 #ifndef IS_SANITIZED
-// Up to where the heap has been found; what is taken from it again is there already.
+// The end of the populated heap; reused memory below it is populated already.
 static _Atomic uintptr_t heap_end;
 
-// Stands in for glibc's. It is what libavcodec, libavformat and libswscale have their pictures and tables from, wherever they allocate them.
+// Replaces glibc's. libavcodec, libavformat and libswscale allocate their pictures and tables with it.
 int posix_memalign(void **result, size_t alignment, size_t size) {
     if (alignment % sizeof(void *) != 0 || alignment == 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
     int saved = errno;

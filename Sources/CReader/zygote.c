@@ -29,7 +29,7 @@ extern char **environ;
 static bool is_kept(const char *variable, const char *const *kept) {
     for (; *kept; kept++) {
         size_t length = strlen(*kept);
-        // `FAULTY_` keeps all that begin so.
+        // `FAULTY_` keeps all variables with that prefix.
         if (strncmp(variable, *kept, length) == 0 && ((*kept)[length - 1] == '_' || variable[length] == '=')) return true;
     }
     return false;
@@ -50,7 +50,7 @@ int kiosk_zygote_start(const char *path, const char *const *kept, int *socket, p
     for (size_t i = 0; i < count; i++) {
         if (is_kept(environ[i], kept)) environment[used++] = environ[i];
     }
-    // A crash is told by the signal; Swift's own report would be made by another program.
+    // The signal reports a crash; Swift's own report would need another program.
     environment[used] = "SWIFT_BACKTRACE=enable=no";
 
     posix_spawn_file_actions_t actions;
@@ -59,11 +59,11 @@ int kiosk_zygote_start(const char *path, const char *const *kept, int *socket, p
     sigemptyset(&none);
     sigfillset(&all);
     posix_spawn_file_actions_init(&actions);
-    // dup2 onto itself would leave close-on-exec set: glibc clears it.
+    // If the descriptor has that number already, dup2 would leave close-on-exec set; glibc clears it.
     posix_spawn_file_actions_adddup2(&actions, ends[1], KIOSK_READER_CONTROL);
     posix_spawn_file_actions_addclosefrom_np(&actions, KIOSK_READER_CONTROL + 1);
     posix_spawnattr_init(&attributes);
-    // A terminal's Ctrl-C is the player's; what it blocks and ignores is its own.
+    // A terminal's Ctrl-C goes to the player only, and its blocked and ignored signals are not inherited.
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
@@ -87,7 +87,7 @@ const char *kiosk_signal_name(int signal) { return sigabbrev_np(signal); }
 
 // MARK: The zygote's side
 
-/// Says why there can be no zygote, and ends it.
+/// Reports why there can be no zygote, and ends it.
 static _Noreturn void give_up(const char *reason) {
     dprintf(2, "kiosk-reader: %s\n", reason);
     _exit(3);
@@ -102,7 +102,7 @@ static int count_threads(void) {
     return count;
 }
 
-/// Answers the player; false when it is gone.
+/// Answers the player; returns false if it is gone.
 static bool answer(struct kiosk_fork_answer message, int descriptor) {
     ssize_t sent;
     do sent = kiosk_send(KIOSK_READER_CONTROL, &message, sizeof message, descriptor);
@@ -110,7 +110,7 @@ static bool answer(struct kiosk_fork_answer message, int descriptor) {
     return sent == sizeof message;
 }
 
-/// Tells of all processes that have ended; false when the player is gone.
+/// Reports all processes that have ended; returns false if the player is gone.
 static bool reap(void) {
     struct rusage usage;
     int status;
@@ -124,12 +124,12 @@ static bool reap(void) {
     return true;
 }
 
-/// What the new process does before anything else.
+/// Prepares the new process before anything else.
 static void become_reader(pid_t zygote, uint32_t priority) {
-    // It is of no use without the player, whose end is the zygote's.
+    // It is useless without the player, whose end is also the zygote's.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != zygote) _exit(0);
-    // Where memory is short it goes before the player.
+    // If memory is short, the kernel kills it before the player.
     int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (score >= 0) {
         (void)!write(score, "500", 3);
@@ -139,7 +139,7 @@ static void become_reader(pid_t zygote, uint32_t priority) {
     if (priority >= KIOSK_PRIORITY_IDLE) kiosk_thread_run_when_idle();
 }
 
-/// Carries out a request: true in the new process, which has its socket in place of the zygote's.
+/// Carries out a request. Returns true in the new process, which has its own socket in place of the zygote's.
 static bool fork_reader(struct kiosk_fork_request request, int socket, int signals, const sigset_t *mask) {
     pid_t zygote = getpid(), pid = fork();
     if (pid == 0) {
@@ -155,7 +155,7 @@ static bool fork_reader(struct kiosk_fork_request request, int socket, int signa
         message.kind = KIOSK_FORK_FAILED;
         message.status = errno;
     }
-    // Readers never become zombies unseen: this is the only parent that waits for them, and not before this answer.
+    // No pid is reused unseen: only this parent reaps readers, and not before this answer.
     int pidfd = pid > 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
     bool isHeard = answer(message, pidfd);
     if (pidfd >= 0) close(pidfd);
@@ -165,7 +165,7 @@ static bool fork_reader(struct kiosk_fork_request request, int socket, int signa
 
 void kiosk_zygote_serve(void) {
     if (count_threads() != 1) give_up("a library has started a thread while it was loaded, so nothing can be forked");
-    // What ends the player is for the player: the zygote goes after it.
+    // Signals that end the player are for the player: the zygote ends after it.
     signal(SIGTERM, SIG_IGN);
     signal(SIGPIPE, SIG_IGN);
     sigset_t child, before;
@@ -191,7 +191,7 @@ void kiosk_zygote_serve(void) {
         int socket = -1;
         ssize_t count = kiosk_receive(KIOSK_READER_CONTROL, &request, sizeof request, &socket);
         if (count < 0 && errno == EINTR) continue;
-        // The player has gone, and SIGKILL comes to all of these.
+        // The player has gone, and all readers get SIGKILL.
         if (count <= 0) _exit(0);
         bool isReader = count == sizeof request && socket >= 0 && fork_reader(request, socket, signals, &before);
         if (isReader) return;

@@ -1,4 +1,5 @@
-// Stands in for glibc's in kiosk-reader, whose posix_memalign(3) takes large blocks from an arena (Sources/CPlatform/arena.c): wherever such a block is freed or grown, it is known.
+// Replaces glibc's free(3) and realloc(3) in kiosk-reader. There posix_memalign(3) takes large blocks from an arena
+// (Sources/CPlatform/arena.c), and these recognize such blocks.
 #include "creadermemory.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #endif
 #endif
 
-// Sanitizers have theirs.
+// Sanitizers replace these functions themselves.
 #if defined(__GLIBC__) && !defined(IS_SANITIZED)
 extern void __libc_free(void *);
 extern void *__libc_realloc(void *, size_t);

@@ -1,5 +1,5 @@
-// Names of hosts in `.local` are known to a service of the machine (Avahi), which a reader must not talk to. So getaddrinfo(3) is glibc's here but for these: the player is asked
-// for their addresses (kiosk_ask_for_names), and each of those is looked up as the number that it is.
+// Only a service of the machine (Avahi) knows the hosts in `.local`, and a reader must not talk to it. So this getaddrinfo(3) asks the
+// player for their addresses (kiosk_ask_for_names), and passes each to glibc as a number. It passes all other names to glibc.
 #define _GNU_SOURCE
 #include "creadermemory.h"
 
@@ -24,7 +24,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
     if (!kiosk_name_asker || !name || !is_local(name) || (hints && hints->ai_flags & AI_NUMERICHOST)) return glibc(name, service, hints, found);
     char addresses[8][KIOSK_ADDRESS_SIZE];
     size_t count = kiosk_name_asker(name, addresses, sizeof addresses / sizeof *addresses);
-    // What nobody else knows may stand in /etc/hosts.
+    // The host may be in /etc/hosts.
     if (count == 0) return glibc(name, service, hints, found);
     struct addrinfo wanted = {0}, *first = NULL, **next = &first;
     if (hints) wanted = *hints;
@@ -37,7 +37,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
             failure = status;
             continue;
         }
-        // glibc allocates each by itself, and so does freeaddrinfo(3) free them.
+        // glibc allocates each entry separately, and freeaddrinfo(3) frees them that way.
         while (*next) next = &(*next)->ai_next;
     }
     if (!first) return failure;

@@ -1,7 +1,7 @@
-// The table: which system calls a reader may make, and why. The filter and docs/sandbox.md are made from it. The filter looks in the order of
-// the rows, so what is called often comes first. A call that is not here is KIOSK_COUNTED.
+// The table of system calls that a reader may make, and why. It generates the filter and docs/sandbox.md. The filter checks in the order of
+// the rows, so frequent calls come first. A call that is missing here is KIOSK_COUNTED.
 //
-// OLD calls have no number on aarch64, where the C library uses newer ones.
+// OLD calls have no number on aarch64, whose C library uses newer ones.
 #define _GNU_SOURCE
 #include "table.h"
 
@@ -25,7 +25,7 @@
 #define COUNT TRAP(TRAP_COUNT)
 #define WORST TRAP(TRAP_WORST)
 #define ALWAYS(text, result) {.words = text, .answer = result}
-// An argument, the bits of it that matter (0: all), how many values follow, and these
+// An argument, its relevant bits (0: all), the number of values, and the values
 #define ARGUMENT(index, bits, number, ...) .argument = index, .mask = (uint32_t)(bits), .count = number, .values = {__VA_ARGS__}
 
 // A new namespace, a stopped parent or a traced child is no thread
@@ -44,7 +44,7 @@ const struct call_rule call_rules[] = {
     [KIOSK_ITSELF_ONLY] = {"itself only", WORST, ALLOW, ARGUMENT(0, 0, 1, (uint32_t)OWN_PROCESS)},
     [KIOSK_LOG_ONLY] = {"its log only", COUNT, ALLOW, ARGUMENT(0, 0, 3, 0, 1, KIOSK_READER_LOG)},
     [KIOSK_CONTROL_ONLY] = {"its socket only", COUNT, ALLOW, ARGUMENT(0, 0, 1, KIOSK_READER_CONTROL)},
-    // From the source on: what was granted is read by the same call
+    // From the source on: the same call reads granted descriptors
     [KIOSK_SOURCE_ONLY] = {"its files only", ALLOW, COUNT, ARGUMENT(0, 0, 6, 0, 1, 2, 3, 4, 5)},
     [KIOSK_NAMES_ONLY] = {"names only", COUNT, ALLOW, ARGUMENT(0, 0, 3, PR_SET_NAME, PR_GET_NAME, PR_SET_VMA)},
     [KIOSK_OPEN_FILES_ONLY] = ALWAYS("open files only", TRAP(TRAP_STAT)),
@@ -168,7 +168,7 @@ enum {
     HARDWARE = 1 << KIOSK_SANDBOX_HARDWARE | 1 << KIOSK_SANDBOX_BOTH,
 };
 
-// Where a name is a link, what it leads to. /etc as a whole would be kiosk.conf, too, and its passwords.
+// If a name is a link, its target. Opening all of /etc would open kiosk.conf, too, and its passwords.
 static const struct kiosk_sandbox_path paths[] = {
     {"/etc/resolv.conf", READ, NETWORK, "name servers"},
     {"/etc/hosts", READ, NETWORK, "names"},

@@ -1,14 +1,14 @@
-// The sandbox of a reader: a process that sees the bytes of media, and is expected to be taken over by them one day.
+// The sandbox of a reader: a process that sees the bytes of media, and that such bytes may take over one day.
 //
-// Three layers, each of which holds without the others. Descriptors and limits: what the process does not have it cannot use, and its
-// memory ends before the machine's. Landlock: which files it can open, and that it reaches no process outside. seccomp: which system calls
-// it can make at all, by the table in calls.c. None of them can be taken back, and all threads that are made later are under them.
+// Three layers, each of which holds without the others. Descriptors and limits: the process cannot use what it does not have, and its
+// memory ends before the machine's. Landlock: the process can open only certain files, and reaches no process outside. seccomp: it can make
+// only the system calls that the table in calls.c allows. None of them can be undone, and all later threads are under them.
 //
-// The filter answers most calls itself. Some it hands to the handler of SIGSYS below, in the thread that has made the call: there a refused
-// call becomes EPERM and is counted in memory that the player reads, since a library that asks for something odd is better told no than
-// ended. A few calls no decoder has ever a reason for (KIOSK_WORST): their number is told, then the process ends by SIGSYS. A reader that is
-// hostile already can lie in what is told. It does not get the call. Where SIGSYS is blocked the kernel ends the process without the handler,
-// and the number stays untold: posix_spawn(3) blocks all signals.
+// The filter answers most calls itself. It hands some to the SIGSYS handler below, in the calling thread. The handler turns a refused call
+// into EPERM and counts it in memory that the player reads: a library that makes an odd call should get an error, not end. No decoder ever
+// has a reason for a few calls (KIOSK_WORST): the handler reports their number, then the process ends by SIGSYS. A reader that is hostile
+// already can forge the report, but it does not get the call. If SIGSYS is blocked, the kernel ends the process without the handler, and
+// the number is not reported: posix_spawn(3) blocks all signals.
 #define _GNU_SOURCE
 #include "table.h"
 
@@ -40,7 +40,7 @@ static void close_from(unsigned first) {
     for (long descriptor = first, end = sysconf(_SC_OPEN_MAX); descriptor < end; descriptor++) close((int)descriptor);
 }
 
-/// A limit that is lower already stays.
+/// Keeps a limit that is lower already.
 static bool set_limit(int resource, rlim_t most) {
     struct rlimit limit;
     if (getrlimit(resource, &limit) != 0) return false;
@@ -62,7 +62,7 @@ static bool set_limits(const struct kiosk_sandbox_limits *limits, struct kiosk_s
         {"RLIMIT_MEMLOCK", RLIMIT_MEMLOCK, 0},
         {"RLIMIT_MSGQUEUE", RLIMIT_MSGQUEUE, 0},
         {"RLIMIT_RTPRIO", RLIMIT_RTPRIO, 0},
-        // This is the first number that no descriptor can have. With 0 none can be received either; those that are open stay usable.
+        // This is the first number that no descriptor can have. With 0 the process cannot receive any either; open ones stay usable.
         {"RLIMIT_NOFILE", RLIMIT_NOFILE, limits->grants > 0 ? (rlim_t)KIOSK_READER_GRANTED + limits->grants : 0},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -78,16 +78,16 @@ static bool set_limits(const struct kiosk_sandbox_limits *limits, struct kiosk_s
 // Interfaces later than the headers of Debian 12
 enum { ABI_PORTS = 4, ABI_DEVICES = 5, ABI_SCOPES = 6 };
 enum { BIND_TCP = 1, CONNECT_TCP = 2, ABSTRACT_SOCKETS_AND_SIGNALS = 3, IOCTL_DEV = 1 << 15 };
-// What can be allowed of a file that is no folder
+// Rights that apply to a file that is no folder
 static const uint64_t of_files = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | IOCTL_DEV;
 
-/// The version of Landlock's interface; 0 and errno where there is none.
+/// Returns the version of Landlock's interface; 0 and errno without Landlock.
 static int landlock_version(void) {
     long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     return version > 0 ? (int)version : 0;
 }
 
-/// What does not exist on this box is passed over.
+/// Skips a path that does not exist on this machine.
 static void leave_open(int rules, const char *path, uint64_t rights) {
     struct landlock_path_beneath_attr rule = {.allowed_access = rights, .parent_fd = open(path, O_PATH | O_CLOEXEC)};
     struct stat status;
@@ -99,7 +99,7 @@ static void leave_open(int rules, const char *path, uint64_t rights) {
 
 static void restrict_files(
     enum kiosk_sandbox_profile profile, const struct kiosk_sandbox_limits *limits, struct kiosk_sandbox_state *state) {
-    // All that each interface knows of files
+    // All file rights that each interface knows
     static const uint64_t known[] = {0, 0x1fff, 0x3fff, 0x7fff, 0x7fff, 0xffff};
     int abi = landlock_version();
     if (abi == 0) return note_lack(state, "Landlock", errno);
@@ -107,7 +107,7 @@ static void restrict_files(
         uint64_t files, ports, scopes;
     } all = {
         known[abi < ABI_DEVICES ? abi : ABI_DEVICES],
-        // Servers listen at any port
+        // Servers listen on any port
         kiosk_sandbox_has_network(profile) ? BIND_TCP : BIND_TCP | CONNECT_TCP,
         ABSTRACT_SOCKETS_AND_SIGNALS,
     };
@@ -135,9 +135,9 @@ bool kiosk_restrict_process(
     enum kiosk_sandbox_profile profile, const struct kiosk_sandbox_limits *limits, struct kiosk_sandbox_state *state) {
     *state = (struct kiosk_sandbox_state){0};
     close_from(KIOSK_READER_GRANTED);
-    // Else what is received could have the numbers 0 and 1
+    // Otherwise a received descriptor could get the numbers 0 and 1
     if (dup2(KIOSK_READER_LOG, 0) != 0 || dup2(KIOSK_READER_LOG, 1) != 1) return note_lack(state, "descriptor 2", errno), false;
-    // Text for a log that is an ordinary file is lost, by RLIMIT_FSIZE, and not the process
+    // If the log is an ordinary file, RLIMIT_FSIZE loses the text, but does not end the process
     signal(SIGXFSZ, SIG_IGN);
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return note_lack(state, "PR_SET_NO_NEW_PRIVS", errno), false;
     if (prctl(PR_SET_DUMPABLE, limits->core > 0, 0, 0, 0) != 0) return note_lack(state, "PR_SET_DUMPABLE", errno), false;
@@ -187,9 +187,9 @@ void kiosk_filter_calls(
 
 #else
 
-// si_code of a signal by the filter; the C library's headers lack it
+// si_code of a signal from seccomp; the C library's headers lack it
 enum { BY_SECCOMP = 1 };
-// Numbers of another interface, x32, begin here
+// System call numbers of another interface, x32, begin here
 enum { X32 = 0x40000000 };
 
 #ifdef __x86_64__
@@ -203,8 +203,8 @@ static const int registers[] = {REG_RDI, REG_RSI, REG_RDX, REG_R10};
 
 static struct kiosk_sandbox_report *told;
 
-/// fstat(2) in place of newfstatat(2) with an empty path, which fstat(3) calls; -EPERM for a path, which a filter cannot see. Landlock would
-/// not keep the process from looking at files by it.
+/// Calls fstat(2) in place of newfstatat(2) with an empty path, which fstat(3) calls. Returns -EPERM for a path: a filter cannot see paths,
+/// and Landlock would not stop the process from examining files by path.
 static long stat_open_file(ucontext_t *context) {
     const char *path = (const char *)ARGUMENT_OF(context, 1);
     if (!(ARGUMENT_OF(context, 3) & AT_EMPTY_PATH) || (path && *path != 0)) return -EPERM;
@@ -222,7 +222,7 @@ static void answer_refused_call(int signal, siginfo_t *info, void *interrupted) 
     if (info->si_errno == TRAP_WORST) {
         uint32_t none = 0;
         if (told) __atomic_compare_exchange_n(&told->worst, &none, number, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-        // The filter ends the process for this
+        // Now the filter ends the process for this call
         syscall(SYS_rt_sigaction, SIGSYS, NULL, NULL, 8);
         _exit(128 + SIGSYS);
     }
@@ -241,7 +241,7 @@ struct program {
 };
 
 static void add(struct program *program, uint16_t code, unsigned if_so, unsigned if_not, uint32_t value) {
-    // A program that is cut off jumps to nowhere, and the kernel refuses it
+    // A truncated program jumps out of range, and the kernel refuses it
     if (program->length == sizeof program->code / sizeof *program->code) return;
     program->code[program->length++] = (struct sock_filter){code, (uint8_t)if_so, (uint8_t)if_not, value};
 }
@@ -254,7 +254,7 @@ static void add_call(struct program *program, int number, const struct call_rule
     unsigned steps = count == 0 ? 1 : 1 + exact + mask + count + 2;
     add(program, EQUAL, 0, steps, (uint32_t)number);
     if (count > 0) {
-        // The lower half of an argument comes first on both processors; the kernel takes no more of those that are looked at
+        // The lower half of an argument comes first on both processors; the kernel takes no more of the arguments compared here
         add(program, LOAD, 0, 0, (uint32_t)(offsetof(struct seccomp_data, args) + 8 * rule->argument));
         for (unsigned i = 0; i < exact; i++) add(program, EQUAL, exact - i + mask + count, 0, rule->exact[i]);
         if (mask) add(program, AND, 0, 0, rule->mask);
@@ -291,7 +291,7 @@ void kiosk_filter_calls(
     struct sock_fprog given = {.len = program.length, .filter = program.code};
 
     told = report;
-    // SA_NODEFER: the end by SIGSYS comes from within the handler
+    // SA_NODEFER: the handler itself makes the call that ends the process by SIGSYS
     struct sigaction action = {.sa_sigaction = answer_refused_call, .sa_flags = SA_SIGINFO | SA_NODEFER};
     sigset_t own;
     sigemptyset(&own);
@@ -299,8 +299,8 @@ void kiosk_filter_calls(
     sigaction(SIGSYS, &action, NULL);
     sigprocmask(SIG_UNBLOCK, &own, NULL);
 
-    // Without SPEC_ALLOW older kernels make the decoder slower, against attacks by timing for which it has no secrets. Threads of a driver
-    // are there already, and get the filter by TSYNC. prctl(2) is what units and containers forbid least
+    // Without SPEC_ALLOW older kernels slow the decoder down to stop timing attacks, for which it has no secrets. A driver's threads are
+    // there already, and get the filter by TSYNC. prctl(2) is the call that units and containers forbid least
     unsigned long flags = SECCOMP_FILTER_FLAG_SPEC_ALLOW | (kiosk_sandbox_has_devices(profile) ? SECCOMP_FILTER_FLAG_TSYNC : 0);
     long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &given);
     int error = result > 0 ? ESRCH : errno;

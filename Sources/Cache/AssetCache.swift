@@ -2,44 +2,44 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Keeps what is played over HTTP on the disk, so that it is played from there, also when the network is gone.
+/// Keeps files played over HTTP on the disk, and plays them from there, even without the network.
 ///
-/// A thread that gives way to all others fetches the files of the playlist one after the other, and asks the server now and then whether they
-/// have changed (``CacheSchedule``, ``TransferPlan``). A file counts from when it is complete and written through (``CacheStore``); a new
-/// content of it is played from the next opening on. Who opens an item asks ``file(for:)`` and waits for nothing but the first look into the
-/// folder. What cannot be kept, because the disk is full or read-only or the server does not say how long it is, is played over the network as if
-/// there were no cache; that is said once.
+/// A thread of the lowest priority fetches the playlist's files one after the other. It asks the server now and then whether they have
+/// changed (``CacheSchedule``, ``TransferPlan``). A file counts once it is complete and synced to the disk (``CacheStore``). New content
+/// plays from the next opening on. To open an item, a reader calls ``file(for:)``, which waits only for the first look into the folder. If
+/// kiosk cannot keep a file, it plays the file over the network, and reports that once. Reasons are a full or read-only disk, or a server
+/// that does not send the length.
 ///
-/// A folder belongs to one process: it is locked (``FolderLock``), and who finds it locked plays over the network until it is free.
+/// One process uses a folder at a time, by a lock (``FolderLock``). A second process plays over the network until the folder is free.
 package final class AssetCache: Sendable {
-    /// What is worth saying.
+    /// A line for the log.
     package enum News: Hashable, Sendable {
         case note(String)
         case problem(String)
     }
 
-    /// What is known of a source.
+    /// The state of a source.
     package struct Item: Hashable, Sendable {
         package var source: String
-        /// How long the file is; nil where that is not known yet.
+        /// The length of the file in bytes; nil while it is unknown.
         package var size: Int64?
-        /// How much of it is there.
+        /// The bytes on the disk.
         package var bytes: Int64
-        /// Whether it can be played from the disk.
+        /// Whether kiosk can play the source from the disk.
         package var isComplete: Bool
-        /// Why it could not be fetched or checked the last time.
+        /// Why the last fetch or check failed.
         package var problem: String?
     }
 
     struct State {
         var kept: [Path: CacheEntry] = [:]
         var isScanned = false
-        /// What has been played since the thread looked last.
+        /// The sources played since the thread last looked.
         var used: Set<Path> = []
-        /// Entries that are not playable.
+        /// Entries that cannot be played.
         var rejected: [CacheEntry] = []
         var wanted: [Path] = []
-        /// How far the one that is fetched is.
+        /// The progress of the current fetch.
         var fetching: (source: Path, bytes: Int64, size: Int64)?
         var parts: [Path: (bytes: Int64, size: Int64)] = [:]
         var problems: [Path: String] = [:]
@@ -52,11 +52,11 @@ package final class AssetCache: Sendable {
     let state = Monitor(State())
     let tell: @Sendable (News) -> Void
 
-    /// How often the playlist is looked at.
+    /// The interval of looks at the playlist.
     private static let interval = MediaTime.seconds(1)
-    /// How long who opens an item waits for the first look into the folder.
+    /// How long ``file(for:)`` waits for the first look into the folder.
     private static let scanLimit = MediaTime.seconds(2)
-    /// How long a folder that another process has is waited for before that is said: one that is ending lets go of it.
+    /// How long to wait for another process's folder without a report: an ending process releases it.
     private static let lockLimit = MediaTime.milliseconds(1500)
     private static let lockInterval = MediaTime.milliseconds(100)
 
@@ -66,7 +66,7 @@ package final class AssetCache: Sendable {
         store = CacheStore(folder: folder)
     }
 
-    /// The folder for it: the service's own, else the user's (`XDG_CACHE_HOME`); nil where there is neither.
+    /// The default folder: the service's own, else the user's (`XDG_CACHE_HOME` or `~/.cache`); nil if there is neither.
     package static var defaultFolder: String? {
         func folder(_ name: String) -> String? {
             environment(name).flatMap { $0.hasPrefix("/") ? String($0.prefix { $0 != ":" }) : nil }
@@ -76,8 +76,8 @@ package final class AssetCache: Sendable {
         return folder("HOME").map { $0 + "/.cache/kiosk" }
     }
 
-    /// Begins to fetch. `wanted` gives the items of the playlist, in their order; it is called on the thread `cache`. A source is fetched as the first of
-    /// its items says. Called once.
+    /// Starts to fetch. `wanted` returns the items of the playlist, in order, on the thread `cache`. The first item of a source sets how it
+    /// is fetched. Call once.
     package func start(wanted: @escaping @Sendable () -> [PlaylistItem]) {
         Thread("cache") { [self] in
             Thread.giveWay()
@@ -85,10 +85,10 @@ package final class AssetCache: Sendable {
         }.detach()
     }
 
-    /// Ends fetching; a request that is under way ends within about a second, and goes on where it was the next time.
+    /// Stops fetching. A running request ends within about a second, and resumes at the next start.
     package func stop() { state.signal { $0.isStopping = true } }
 
-    /// Whether a source is one that can be kept.
+    /// Returns whether a source can be kept.
     package static func mayKeep(_ source: String) -> Bool {
         let lower = source.lowercased()
         guard lower.hasPrefix("http://") || lower.hasPrefix("https://") else { return false }
@@ -96,14 +96,14 @@ package final class AssetCache: Sendable {
         return ![".m3u8", ".m3u", ".mpd", ".ism", ".sdp"].contains { path.hasSuffix($0) }
     }
 
-    // MARK: For who opens items
+    // MARK: Opening items
 
-    /// The file that is kept of a source; nil where there is none. From any thread.
+    /// Returns the kept file of a source; nil if there is none. From any thread.
     package func file(for source: String) -> String? {
         guard Self.mayKeep(source) else { return nil }
         let source = Path(source)
         _ = state.wait(until: .now + Self.scanLimit) { $0.isScanned || $0.isStopping ? true : nil }
-        // Nothing is asked of its disk here, which may hang.
+        // This does not touch the disk, which may hang.
         return state.withLock { state in
             guard let entry = state.kept[source] else { return nil }
             state.used.insert(source)
@@ -111,8 +111,8 @@ package final class AssetCache: Sendable {
         }
     }
 
-    /// The file that was given out for a source cannot be played: it is deleted, and the source is fetched again. Where another content has taken its place
-    /// meanwhile, as a file of another name, that stays. From any thread.
+    /// Deletes the file that ``file(for:)`` returned for a source, because it cannot be played, and has the source fetched again. Newer
+    /// content of the source, which has another file name, stays. From any thread.
     package func reject(_ source: String, at file: String) {
         let source = Path(source)
         state.signal { state in
@@ -122,7 +122,7 @@ package final class AssetCache: Sendable {
         }
     }
 
-    /// What it has, of what is on the playlist and of what is not, and how much that is in all.
+    /// The sources in the cache or on the playlist, and their bytes in all.
     package var contents: (items: [Item], bytes: Int64) {
         state.withLock { state in
             let sources = state.wanted + state.kept.keys.filter { !state.wanted.contains($0) }.sorted()
@@ -150,9 +150,9 @@ package final class AssetCache: Sendable {
         }
     }
 
-    /// Waits until no other process has the folder; nil at the end.
+    /// Waits until no other process uses the folder; nil at the end.
     private func takeFolder() -> FolderLock? {
-        // Where that cannot be, the first fetch says why.
+        // If this fails, the first fetch reports the reason.
         try? store.make()
         let patience = HostTime.now + Self.lockLimit
         while true {
@@ -183,7 +183,7 @@ package final class AssetCache: Sendable {
             schedule.setWanted(sources, at: now)
             let former = settings
             settings = Dictionary(items.map { ($0.path, $0.stream) }, uniquingKeysWith: { first, _ in first })
-            // What was refused with other headers may not be with these.
+            // A server that refused the former headers may accept these.
             for (source, stream) in settings where former[source] ?? stream != stream { schedule.hurry(source, at: now) }
             for source in settle(sources) { schedule.hurry(source, at: now) }
             if let source = schedule.due(at: now) {
@@ -198,7 +198,7 @@ package final class AssetCache: Sendable {
         }
     }
 
-    /// Looks into the folder for the first time.
+    /// Reads the folder for the first time.
     private func scan() {
         let kept = Dictionary(store.scan().map { ($0.source, $0) }, uniquingKeysWith: { first, _ in first })
         let parts = store.parts()
@@ -212,7 +212,7 @@ package final class AssetCache: Sendable {
         }
     }
 
-    /// Notes what is wanted and has been used, and deletes what cannot be played; returns those.
+    /// Stores the wanted sources, notes those used, and deletes unplayable files; returns their sources.
     private func settle(_ sources: [Path]) -> [Path] {
         let used = state.withLock { state in
             defer { (state.used, state.wanted) = ([], sources) }
@@ -220,7 +220,7 @@ package final class AssetCache: Sendable {
         }
         for entry in used {
             store.touch(CacheKey(entry.source))
-            // Somebody has cut it off.
+            // The file has been truncated.
             if !store.isComplete(entry) { reject(entry.source.string, at: store.contentPath(entry)) }
         }
         let rejected = state.withLock { state in
@@ -237,12 +237,12 @@ package final class AssetCache: Sendable {
     }
 }
 
-/// A lock on a folder that one process at a time has; it ends with the process, however that ends. The corresponding C function is `flock`.
+/// A lock on a folder for one process at a time. It ends with the process, however that ends. The corresponding C function is `flock`.
 struct FolderLock: ~Copyable {
-    /// -1 where its file system, or its being read-only, allows no lock: who cannot lock it goes on without one.
+    /// -1 if the folder cannot be locked, as on some or read-only file systems: kiosk then continues without a lock.
     private let file: Descriptor
 
-    /// Takes the lock; nil where another process has it, or something else of this one.
+    /// Takes the lock; nil if another process has it, or another user in this one.
     static func take(_ folder: String) -> FolderLock? {
         let file = Descriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
         if file.raw >= 0, !file.lock(), errno == EWOULDBLOCK { return nil }

@@ -1,8 +1,8 @@
-// What the cache knows of a file it keeps. Each has a small text file of its own beside it, which is written and renamed into place when the
-// file is complete; without it the file does not count. The text is a line for each value: `size 1048576`.
+// The description of a kept file: a small text file beside it, which is written and renamed into place once the file is complete. Without
+// it the file does not count. The text has a line for each value: `size 1048576`.
 import KioskPlatform
 
-/// Names what is kept of one URL: 32 hexadecimal digits. Two URLs have one name by chance only, and ``CacheEntry/source`` tells them apart.
+/// The name of a URL's files: 32 hexadecimal digits. If two URLs share a name by chance, ``CacheEntry/source`` tells them apart.
 struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
     let description: String
 
@@ -11,7 +11,7 @@ struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
         description = FNV.hash(name).padded(to: 16, radix: 16) + FNV.hash(name, from: 0x8422_2325_CBF2_9CE4).padded(to: 16, radix: 16)
     }
 
-    /// From the beginning of a file's name; nil where it is none.
+    /// Reads the key at the beginning of a file's name; nil if there is none.
     init?(fileName: some StringProtocol) {
         let digits = fileName.utf8.prefix(32)
         guard digits.count == 32,
@@ -23,14 +23,14 @@ struct CacheKey: Hashable, Sendable, Comparable, CustomStringConvertible {
     static func < (a: CacheKey, b: CacheKey) -> Bool { a.description < b.description }
 }
 
-/// What a server says of a file's content, by which it is known again.
+/// A server's identification of a file's content.
 struct Validators: Hashable, Sendable {
     /// The header `ETag`, as it came.
     var tag: String?
     /// The header `Last-Modified`, as it came.
     var modified: String?
 
-    /// What a part that has been fetched can be gone on with; a weak tag says that the bytes may be others.
+    /// The validator for continuing a partial file. A weak tag does not count, because the bytes may differ.
     var forRange: String? {
         if let tag, !tag.hasPrefix("W/") { return tag }
         return tag == nil ? modified : nil
@@ -39,19 +39,19 @@ struct Validators: Hashable, Sendable {
     var isEmpty: Bool { tag == nil && modified == nil }
 }
 
-/// A file that is kept, or the part of one that has been fetched.
+/// A kept file, or the part of it that has been fetched.
 struct CacheEntry: Hashable, Sendable {
-    /// The URL, with its password where it has one: the file is the user's own.
+    /// The URL, including its password: the file belongs to the user.
     var source: Path
     /// The name of the file with the content.
     var file: String
-    /// How long that is when it is complete.
+    /// The size of the complete content, in bytes.
     var size: Int64
     var validators = Validators()
-    /// Bytes of a part that are known to be on the disk, whatever happens to the power.
+    /// The bytes of a part that survive a power cut.
     var synced: Int64 = 0
 
-    /// The text of its file.
+    /// The text of the description.
     var text: String {
         var lines = ["kiosk-cache 1", "source \(source)", "file \(file)", "size \(size)", "synced \(synced)"]
         if let tag = validators.tag { lines.append("etag \(tag)") }
@@ -63,7 +63,7 @@ struct CacheEntry: Hashable, Sendable {
         (self.source, self.file, self.size, self.validators, self.synced) = (source, file, size, validators, synced)
     }
 
-    /// From the text of its file; nil where that is not whole, or names a file that is not one of the cache.
+    /// Parses the text of a description; nil if it is incomplete, or names a file outside the cache.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         guard lines.first == "kiosk-cache 1", lines.dropLast().last == "end" else { return nil }

@@ -2,13 +2,13 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Looks after one source: asks the server, and fetches what it has where that is not what is kept. Belongs to the cache's thread.
+/// Updates one source: asks the server, and fetches the file if the kept one is not current. Belongs to the cache's thread.
 final class CacheFetch {
     enum Result {
         case done
-        /// It is tried again; where the reason is a lasting one, not soon.
+        /// The cache retries; later, if the reason is lasting.
         case failed(isLasting: Bool)
-        /// The cache ends.
+        /// The cache is stopping.
         case stopped
     }
 
@@ -21,13 +21,13 @@ final class CacheFetch {
     private var verdict: TransferPlan.Verdict?
     private var writer: PartWriter?
     private var error: CacheError?
-    /// Why what the server has is not fetched, where that is not an error of a call.
+    /// Why the server's file is not fetched, apart from failed calls.
     private var obstacle: String?
 
-    /// A part that this process has written is sure to be in the file, though not on the disk.
+    /// Parts that this process has written: all of their bytes are in the file, though perhaps not on the disk.
     private static let ownParts = Monitor<Set<Path>>([])
 
-    /// - Parameter settings: how it is fetched.
+    /// - Parameter settings: the settings of the request.
     init(_ cache: AssetCache, _ source: Path, _ settings: StreamSettings, wanted: Set<Path>) {
         (self.cache, self.source, self.settings, self.wanted, key) = (cache, source, settings, wanted, CacheKey(source))
     }
@@ -38,7 +38,7 @@ final class CacheFetch {
         if let part = cache.store.part(key, isSure: Self.ownParts.withLock { $0.contains(Path(path)) }) {
             if part.entry.source == source { (plan.part, plan.partBytes) = (part.entry, part.bytes) } else { cache.store.removePart(key) }
         }
-        // A head that shows another content is followed by a request for that, and a part that has become void by one for the whole.
+        // A head request that shows new content needs a second request, and a void part needs one for the whole file.
         for _ in 0..<3 {
             let outcome = request()
             if isStopping { return end(.stopped) }
@@ -62,7 +62,7 @@ final class CacheFetch {
 
     private var isStopping: Bool { cache.state.withLock { $0.isStopping } }
 
-    /// Makes a request, by what the plan says.
+    /// Makes the request of the plan.
     private func request() -> Transfer.Outcome {
         (verdict, error, obstacle) = (nil, nil, nil)
         writer = nil
@@ -77,7 +77,7 @@ final class CacheFetch {
         return outcome
     }
 
-    /// Takes bytes of the body; false gives the request up.
+    /// Takes bytes of the body; false cancels the request.
     private func take(_ bytes: UnsafeRawBufferPointer, of head: ResponseHead) -> Bool {
         if verdict == nil {
             verdict = plan.verdict(head)
@@ -88,7 +88,7 @@ final class CacheFetch {
         }
         guard writer != nil else { return false }
         do throws(CacheError) { try writer!.write(bytes) } catch {
-            // More than was promised: what has come is not to be trusted.
+            // The server sends more than it announced: its data cannot be trusted.
             if error.errno == EFBIG { verdict = .restart } else { self.error = error }
             return false
         }
@@ -97,7 +97,7 @@ final class CacheFetch {
         return true
     }
 
-    /// Makes room and opens the part; false where nothing is to be written.
+    /// Makes room and opens the part; false if there is nothing to write.
     private func begin(_ head: ResponseHead) -> Bool {
         let entry: CacheEntry
         let behind: Int64
@@ -120,7 +120,7 @@ final class CacheFetch {
         }
     }
 
-    /// A name that no content of this source has: with the ending of the URL's, as some demuxers go by that.
+    /// Returns a new name for content of this source, with the URL's extension, because some demuxers need it.
     private func newName() -> String {
         let path = source.string.prefix { $0 != "?" && $0 != "#" }
         let ending = path.split(separator: "/").last?.split(separator: ".").dropFirst().last ?? ""
@@ -129,7 +129,7 @@ final class CacheFetch {
         return "\(key)-\(number)" + (isPlain ? ".\(ending.lowercased())" : "")
     }
 
-    /// Deletes what gives way to a file of `size` bytes; false where there is no room nevertheless.
+    /// Evicts files for a file of `size` bytes; false if that makes too little room.
     private func makeRoom(for size: Int64, behind: Int64) throws(CacheError) -> Bool {
         let kept = cache.state.withLock { $0.kept }
         let store = cache.store
@@ -169,7 +169,7 @@ final class CacheFetch {
 
     // MARK: The end
 
-    /// The body has ended, or has been cut off.
+    /// Handles the end of the body, or its interruption.
     private func finish(_ outcome: Transfer.Outcome) -> Result {
         guard writer != nil else { return fail(outcome.problem ?? "the server sent nothing", isLasting: false) }
         do throws(CacheError) { try writer!.sync() } catch { return fail(error) }
@@ -183,12 +183,12 @@ final class CacheFetch {
             let entry = try cache.store.commit(part)
             let former = cache.state.withLock { state in
                 defer { (state.kept[source], state.parts[source]) = (entry, nil) }
-                // It is not to be looked for any more, not to be played nor to be deleted.
+                // Only the contents of rejected files are deleted, below: AssetCache.settle would delete the new entry as well.
                 let rejected = state.rejected.filter { $0.source == source }
                 state.rejected.removeAll { $0.source == source }
                 return [state.kept[source]].compactMap { $0 } + rejected
             }
-            // Who plays it has it open, and goes on.
+            // A player of the former file has it open, and continues.
             for former in former where former.file != entry.file { cache.store.removeContent(former) }
             let what = plan.kept == nil ? "is kept now" : "has changed, and is kept anew"
             cache.tell(.note("cache: \(source.string.withoutCredentials) (\(ByteCount(entry.size))) \(what)"))
@@ -202,7 +202,7 @@ final class CacheFetch {
     }
 
     private func fail(_ error: CacheError) -> Result {
-        // What cannot be completed is given back to who needs the room.
+        // Frees the space of a part that cannot be completed.
         if error.isFull {
             writer = nil
             cache.store.removePart(key)

@@ -1,13 +1,13 @@
 import Glibc
 import KioskPlatform
 
-/// Why a file of the cache could not be written or read: what was being done, to what, why that failed, and what to do.
+/// The failure of a cache file: the action, the path, the reason, and the advice.
 struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     var action: String
     var path: String
     var errno: Int32
 
-    /// Whether there is no room: less in the cache, or on the disk, is what helps.
+    /// Whether space is lacking: a smaller cache, or a freed disk, helps.
     var isFull: Bool { errno == ENOSPC || errno == EDQUOT }
 
     var description: String {
@@ -21,20 +21,20 @@ struct CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The folder of the cache. Of each URL it has, named by ``CacheKey``:
+/// The folder of the cache. For each URL, with names by ``CacheKey``, it holds:
 ///
-/// - `KEY-NUMBER.mp4`, the content, and `KEY.entry`, which says that it is complete (``CacheEntry``). The entry is renamed into place when the
-///   content has been written through to the disk, and is the one step by which a file is there, or another content of it.
-/// - `KEY.part`, what has been fetched of a content, and `KEY.part-entry`, what it is to become. How much of it is sure to be on the disk stands
-///   there, too: what comes behind that is fetched again after a power cut.
+/// - `KEY-NUMBER.mp4`, the content, and `KEY.entry`, which marks it complete (``CacheEntry``). Once the content is synced to the disk,
+///   kiosk renames the entry into place. This single step adds a file, or replaces its content.
+/// - `KEY.part`, the fetched part of a content, and `KEY.part-entry`, the description of the whole. The latter also says how many bytes are
+///   surely on the disk; after a power cut kiosk fetches the rest again.
 ///
-/// What belongs to no entry is deleted at the start. One thread uses it; blocks for as long as the file system does.
+/// At the start, kiosk deletes files without an entry. One thread uses the store; it blocks for as long as the file system does.
 struct CacheStore {
     let folder: String
 
-    /// So much is written before it is written through.
+    /// The bytes to write between syncs.
     static let syncStep: Int64 = 32 << 20
-    /// Room that is left on the disk, but no more than a twentieth of it.
+    /// The disk space to leave free, but at most a twentieth of the disk.
     private static let reserve: Int64 = 64 << 20
 
     private func path(_ name: String) -> String { folder + "/" + name }
@@ -42,12 +42,12 @@ struct CacheStore {
     func partPath(_ key: CacheKey) -> String { path("\(key).part") }
     private func partEntryPath(_ key: CacheKey) -> String { path("\(key).part-entry") }
 
-    /// Where the content of an entry lies.
+    /// Returns the path of an entry's content.
     func contentPath(_ entry: CacheEntry) -> String { path(entry.file) }
 
     // MARK: Looking
 
-    /// What is kept and complete; deletes what belongs to nothing, where that can be.
+    /// Returns the complete entries; deletes files that belong to no entry, if it can.
     func scan() -> [CacheEntry] {
         let names = Folder.names(in: folder)
         let entries = names.filter { $0.hasSuffix(".entry") }.compactMap { read(path($0)) }.filter(isComplete)
@@ -64,10 +64,10 @@ struct CacheStore {
         return entries
     }
 
-    /// Whether the content of an entry is all there.
+    /// Returns whether the content of an entry is complete.
     func isComplete(_ entry: CacheEntry) -> Bool { Self.size(contentPath(entry)) == entry.size }
 
-    /// Which parts of files there are, by their entries, and how much there is of each.
+    /// Returns the entries of partial files, and the bytes of each.
     func parts() -> [(entry: CacheEntry, bytes: Int64)] {
         Folder.names(in: folder).filter { $0.hasSuffix(".part-entry") }.compactMap { name in
             guard let found = read(path(name)), let bytes = Self.size(partPath(CacheKey(found.source))) else { return nil }
@@ -75,20 +75,19 @@ struct CacheStore {
         }
     }
 
-    /// When a file of the cache was played or fetched last, in seconds since 1970.
+    /// Returns when a file was last played or fetched, in seconds since 1970.
     func used(_ key: CacheKey) -> Int64 {
         (stat(at: entryPath(key)) ?? stat(at: partPath(key))).map { Int64($0.st_mtim.tv_sec) } ?? 0
     }
 
-    /// What has been fetched of a file, and so many bytes: no more than are sure to be on the disk, where `isSure` is not set, because an
-    /// earlier process wrote them.
+    /// Returns a partial file and its bytes. Without `isSure`, an earlier process wrote them: only the bytes surely on the disk count.
     func part(_ key: CacheKey, isSure: Bool) -> (entry: CacheEntry, bytes: Int64)? {
         guard let entry = read(partEntryPath(key)), let size = Self.size(partPath(key)) else { return nil }
         let bytes = min(isSure ? size : min(size, entry.synced), entry.size)
         return bytes > 0 ? (entry, bytes) : nil
     }
 
-    /// How many bytes there is room for on the disk.
+    /// The free bytes on the disk, less the reserve.
     var room: Int64 {
         statvfs(at: folder).map { max(0, $0.free - min(Self.reserve, $0.size / 20)) } ?? .max
     }
@@ -103,14 +102,14 @@ struct CacheStore {
 
     // MARK: Changing
 
-    /// Makes the folder, and those above it.
+    /// Makes the folder and its parents.
     func make() throws(CacheError) {
         if let (path, error) = Folder.make(folder, mode: 0o700) {
             throw CacheError(action: "make the folder", path: path, errno: error.code)
         }
     }
 
-    /// Begins to write what is fetched of a file, or goes on behind `bytes` of it.
+    /// Starts a partial file, or continues it after `bytes`.
     func writer(_ entry: CacheEntry, behind bytes: Int64) throws(CacheError) -> PartWriter {
         let key = CacheKey(entry.source)
         let path = partPath(key)
@@ -124,10 +123,10 @@ struct CacheStore {
         return PartWriter(store: self, entry: entry, path: path, file: file, bytes: bytes)
     }
 
-    /// Notes how much of a part is sure to be on the disk.
+    /// Records how much of a partial file is surely on the disk.
     func note(_ entry: CacheEntry) throws(CacheError) { try write(entry, to: partEntryPath(CacheKey(entry.source))) }
 
-    /// Makes a part that is complete, and written through, the content of its URL.
+    /// Makes a complete and synced part the content of its URL.
     func commit(_ part: CacheEntry) throws(CacheError) -> CacheEntry {
         let key = CacheKey(part.source)
         var entry = part
@@ -143,10 +142,10 @@ struct CacheStore {
         return entry
     }
 
-    /// Deletes a content that another one has taken the place of.
+    /// Deletes replaced content.
     func removeContent(_ entry: CacheEntry) { unlink(contentPath(entry)) }
 
-    /// Says that a file has been used now.
+    /// Marks a file as used now.
     func touch(_ key: CacheKey) { utimensat(AT_FDCWD, entryPath(key), nil, 0) }
 
     /// Deletes a file, its entry first.
@@ -155,13 +154,13 @@ struct CacheStore {
         unlink(contentPath(entry))
     }
 
-    /// Deletes what has been fetched of a file.
+    /// Deletes a partial file.
     func removePart(_ key: CacheKey) {
         unlink(partEntryPath(key))
         unlink(partPath(key))
     }
 
-    /// Writes the file of an entry whole or not at all.
+    /// Writes the file of an entry atomically.
     private func write(_ entry: CacheEntry, to path: String) throws(CacheError) {
         if let error = AtomicFile.write(path, entry.text, mode: 0o600, isSynced: true) {
             throw CacheError(action: "write", path: path, errno: error.code)
@@ -169,13 +168,13 @@ struct CacheStore {
     }
 }
 
-/// Writes what is fetched of a file behind what is there of it.
+/// Appends fetched bytes to a partial file.
 struct PartWriter: ~Copyable {
     private let store: CacheStore
     private(set) var entry: CacheEntry
     private let path: String
     private let file: Descriptor
-    /// How much there is of it.
+    /// The bytes in the file.
     private(set) var bytes: Int64
 
     init(store: CacheStore, entry: CacheEntry, path: String, file: consuming Descriptor, bytes: Int64) {
@@ -183,7 +182,7 @@ struct PartWriter: ~Copyable {
         self.file = file
     }
 
-    /// Writes bytes; throws also where they are more than the whole was to be.
+    /// Writes bytes; throws also if they exceed the expected size.
     mutating func write(_ data: UnsafeRawBufferPointer) throws(CacheError) {
         guard bytes + Int64(data.count) <= entry.size else { throw CacheError(action: "write", path: path, errno: EFBIG) }
         guard file.write(data) else { throw CacheError(action: "write", path: path, errno: errno) }
@@ -191,10 +190,10 @@ struct PartWriter: ~Copyable {
         if bytes - entry.synced >= CacheStore.syncStep { try sync() }
     }
 
-    /// Writes what there is through to the disk, and notes that.
+    /// Syncs the file to the disk, and records that.
     mutating func sync() throws(CacheError) {
         guard fdatasync(file.raw) == 0 else { throw CacheError(action: "write", path: path, errno: errno) }
-        // A file that is read again when it is played need not stay in memory.
+        // Playback reads the file again, so it need not stay in memory.
         posix_fadvise(file.raw, 0, 0, POSIX_FADV_DONTNEED)
         entry.synced = bytes
         try store.note(entry)

@@ -2,19 +2,19 @@ import KioskPlatform
 
 /// The titles of a news feed: of each `item` of RSS, and each `entry` of Atom (RFC 4287). Pure.
 ///
-/// It reads the little of XML that titles need: tags, CDATA, references of characters. There are no entities of a document's own, nothing outside of it is asked
-/// for, and what is not well-formed is read as far as it goes. Only the bytes given are looked at, once.
+/// It parses only the XML that titles need: tags, CDATA and character references. It knows no entities of a document, and loads nothing
+/// external. It reads malformed text as far as possible, in one pass over the given bytes.
 struct FeedTitles {
     private(set) var titles: [String] = []
 
-    /// No more titles are taken, and no more characters of one.
+    /// The most titles, and the most characters of a title.
     static let most = 50, longest = 300
 
     private let bytes: ArraySlice<UInt8>
     private var offset: Int
     private let isLatin: Bool
 
-    /// The titles in these bytes, in their order.
+    /// Returns the titles in these bytes, in order.
     static func titles(in bytes: [UInt8]) -> [String] {
         var reader = FeedTitles(bytes)
         reader.read()
@@ -29,7 +29,7 @@ struct FeedTitles {
         isLatin = head.hasPrefix("<?xml") && (head.contains("iso-8859-1") || head.contains("windows-1252"))
     }
 
-    /// What the next piece is.
+    /// A piece of the document.
     private enum Piece {
         case text(String)
         case begin(String, isEmpty: Bool)
@@ -38,7 +38,7 @@ struct FeedTitles {
     }
 
     private mutating func read() {
-        // The elements that it is within, as many as matter.
+        // The open elements on the way to a title.
         var path: [String] = []
         var depth = 0
         var title: String?
@@ -46,7 +46,7 @@ struct FeedTitles {
             switch piece {
             case .other: break
             case .text(let text):
-                // Someone may put a megabyte into one.
+                // A title may have a megabyte.
                 if let before = title, depth == path.count, before.utf8.count < 16 * Self.longest { title = before + text }
             case .begin(let name, let isEmpty):
                 depth += 1
@@ -60,7 +60,7 @@ struct FeedTitles {
         }
     }
 
-    /// Whether an element leads to a title.
+    /// Returns whether an element leads to a title.
     private static func isWanted(_ name: String, in path: [String]) -> Bool {
         switch name {
         case "title": path.last == "item" || path.last == "entry"
@@ -100,7 +100,7 @@ struct FeedTitles {
             offset = min(index(of: "-->") + 3, bytes.endIndex)
             return .other
         }
-        // A sign in quotes ends nothing.
+        // A “>” in quotes does not end the tag.
         var (end, quote) = (offset + 1, UInt8(0))
         while end < bytes.endIndex, quote != 0 || bytes[end] != UInt8(ascii: ">") {
             let byte = bytes[end]
@@ -122,7 +122,7 @@ struct FeedTitles {
         return true
     }
 
-    /// Where a mark of three bytes is; the end where it is not.
+    /// Returns the place of a mark of three bytes; the end if there is none.
     private func index(of mark: String) -> Int {
         let mark = Array(mark.utf8)
         var place = offset
@@ -140,7 +140,7 @@ struct FeedTitles {
 
     // MARK: Text
 
-    /// With what `&amp;`, `&#8217;` and the like stand for.
+    /// Returns the text with `&amp;`, `&#8217;` and other references replaced.
     static func unescaped(_ text: String) -> String {
         guard text.contains("&") else { return text }
         var (result, rest) = ("", text[...])
@@ -177,11 +177,11 @@ struct FeedTitles {
         }
     }
 
-    /// One line without marks of HTML, which titles of Atom have escaped, and without what cannot be shown.
+    /// Returns one line without HTML tags, which Atom titles contain in escaped form, and without control characters.
     static func plain(_ text: String) -> String {
         var (result, isMark, isSpace) = ("", false, false)
         let characters = Array(text)
-        // One that nothing ends is a sign like any other.
+        // An unclosed “<” is an ordinary character.
         let lastEnd = characters.lastIndex(of: ">") ?? -1
         for (index, character) in characters.enumerated() {
             if character == "<", index + 1 < lastEnd, characters[index + 1].isLetter || characters[index + 1] == "/" { isMark = true }

@@ -2,25 +2,25 @@ import CTransfer
 import KioskPlatform
 import KioskVocabulary
 
-/// One request of HTTP, by libcurl. Blocks until it has ended; its closures are called meanwhile, on the same thread.
+/// One HTTP request by libcurl. Blocks until its end, and calls its closures meanwhile, on the same thread.
 struct Transfer {
     var url: String
-    /// Those that the cache itself needs.
+    /// The cache's own headers.
     var headers: [String] = []
-    /// Further headers, who asks, and how long a connection may give nothing, as it would be if it were played from there.
+    /// Further headers, the User-Agent and the timeout, as for playback of the URL.
     var settings = StreamSettings()
-    /// Whether only the head of the answer is wanted.
+    /// Whether to request only the head.
     var isHead = false
 
-    /// How it ended.
+    /// The result of a request.
     struct Outcome: Hashable {
         var head: ResponseHead
-        /// Why it ended before its time; nil where it did not.
+        /// Why it ended early; nil if it did not.
         var problem: String?
     }
 
-    /// All headers of a request; those of the settings where it goes to whom they are meant for. What decides which part of the file is sent, and
-    /// whether it is, is the cache's business.
+    /// Returns all headers of a request, including those of the settings if the server is the trusted one. Only the cache may set ranges
+    /// and conditions.
     private func lines(isTrusted: Bool) -> [String] {
         headers
             + (isTrusted ? settings.headers : []).filter { line in
@@ -29,10 +29,10 @@ struct Transfer {
             }
     }
 
-    /// Whether there is a libcurl.
+    /// Whether libcurl is installed.
     static var isAvailable: Bool { kiosk_transfer_is_available() != 0 }
 
-    /// What the callbacks of C are given.
+    /// The context of the C callbacks.
     private final class Context {
         var head = ResponseHead()
         var body: (ResponseHead, UnsafeRawBufferPointer) -> Bool
@@ -45,11 +45,12 @@ struct Transfer {
     /// libcurl's `CURLE_PEER_FAILED_VERIFICATION`.
     private static let peerFailedVerification: Int32 = 60
 
-    /// No more redirections than this are followed.
+    /// The most redirections to follow.
     private static let mostRedirections = 5
 
-    /// Makes the request, and follows where the server leads: never from https to http, and with ``StreamSettings/headers`` for the first server alone. `body` takes the bytes of the answer, with its head; false gives up. `goesOn` is asked about once a second; false gives
-    /// up, too.
+    /// Makes the request and follows redirections, but never from https to http. Only the first server gets ``StreamSettings/headers``.
+    /// `body` takes the bytes of the answer, with its head; it returns false to cancel. The transfer calls `goesOn` about once a second;
+    /// false cancels, too.
     func run(body: @escaping (ResponseHead, UnsafeRawBufferPointer) -> Bool, goesOn: @escaping () -> Bool) -> Outcome {
         var address = url
         for _ in 0...Self.mostRedirections {
@@ -78,13 +79,13 @@ struct Transfer {
             },
             body: { user, bytes, length in
                 let context = Unmanaged<Context>.fromOpaque(user!).takeUnretainedValue()
-                // What a redirection says besides is for people.
+                // The body of a redirection is for people.
                 if context.head.location != nil { return 0 }
                 return context.body(context.head, UnsafeRawBufferPointer(start: bytes, count: length)) ? 1 : 0
             },
             goes_on: { user in Unmanaged<Context>.fromOpaque(user!).takeUnretainedValue().goesOn() ? 1 : 0 })
         var problem = [CChar](repeating: 0, count: 256)
-        // One more, as there may be no file of authorities.
+        // One text more: there may be no CA file.
         let status = withCStrings(lines(isTrusted: isTrusted) + [settings.certificateAuthorities ?? ""]) { texts in
             let lines = UnsafeBufferPointer(rebasing: texts.dropLast())
             return address.withCString { url in

@@ -1,12 +1,12 @@
-// What is asked of a server and what its answer means. Pure values: what is kept and an answer's head in, what to do out.
+// Requests to a server, and the meaning of its answers. Pure values: they take the kept files and an answer's head, and return the action.
 
 /// The head of an answer.
 struct ResponseHead: Hashable, Sendable {
     private(set) var status = 0
-    /// By their names in lower case; of several of one name the last.
+    /// The headers by lower-case name; of repeated ones the last.
     private(set) var headers: [String: String] = [:]
 
-    /// Takes a line of it; the first line of another answer (after a redirection) begins anew.
+    /// Adds a header line; a status line, as after a redirection, begins a new head.
     mutating func add(line: String) {
         let line = String(line.unicodeScalars.filter { $0.properties.generalCategory != .control }.map(Character.init))
         if line.hasPrefix("HTTP/") {
@@ -21,13 +21,13 @@ struct ResponseHead: Hashable, Sendable {
 
     var validators: Validators { Validators(tag: headers["etag"], modified: headers["last-modified"]) }
 
-    /// Where a redirection leads to, as the server writes it; nil where it is none.
+    /// The target of a redirection, as the server writes it; nil for any other status.
     var location: String? { [301, 302, 303, 307, 308].contains(status) ? headers["location"] : nil }
 
-    /// Bytes that follow.
+    /// The length of the body in bytes.
     var length: Int64? { headers["content-length"].flatMap(Int64.init).flatMap { $0 >= 0 ? $0 : nil } }
 
-    /// `bytes 100-199/200`: where what follows begins, and how long the whole is.
+    /// `bytes 100-199/200`: the offset of the body, and the size of the whole file.
     var range: (begin: Int64, size: Int64)? {
         guard let text = headers["content-range"], let match = text.wholeMatch(of: /bytes ([0-9]{1,18})-[0-9]{1,18}\/([0-9]{1,18})/),
             let begin = Int64(match.1), let size = Int64(match.2)
@@ -35,42 +35,42 @@ struct ResponseHead: Hashable, Sendable {
         return (begin, size)
     }
 
-    /// Whether bytes are the beginning of such a list, whatever the head says.
+    /// Whether a body is a stream's list, judged by its first bytes.
     static func isStreamList(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let text = String(decoding: bytes.prefix(1024), as: UTF8.self)
         return text.hasPrefix("#EXTM3U") || text.hasPrefix("ffconcat") || text.contains("<MPD")
     }
 
-    /// Whether it is the list of a stream (HLS, DASH), whose segments are what would have to be kept.
+    /// Whether it is a stream's list (HLS, DASH), whose segments would have to be kept instead.
     var isStreamList: Bool {
         let type = (headers["content-type"] ?? "").lowercased()
         return ["mpegurl", "dash+xml", "ms-sstr+xml"].contains { type.contains($0) }
     }
 }
 
-/// One request for a file: what is sent, by what is there of it.
+/// A request for a file, depending on the bytes already present.
 struct TransferPlan: Hashable, Sendable {
-    /// What is kept of it and complete.
+    /// The complete kept file.
     var kept: CacheEntry?
-    /// What has been fetched of it, and so many bytes.
+    /// The entry of the partial file, and its bytes.
     var part: CacheEntry?
     var partBytes: Int64 = 0
 
-    /// What an answer means.
+    /// The meaning of an answer.
     enum Verdict: Hashable, Sendable {
-        /// What is kept is what the server has.
+        /// The kept file is current.
         case unchanged
-        /// What follows comes behind the part.
+        /// The body continues the partial file.
         case resume
-        /// What follows is the whole file, of this length.
+        /// The body is the whole file, of this size.
         case begin(size: Int64)
-        /// What has been fetched cannot be gone on with: ask for the whole.
+        /// The partial file is useless: request the whole.
         case restart
-        /// It cannot be kept. Whether that may change soon: a server that is overloaded.
+        /// The file cannot be kept. `isLasting` is false if that may soon change, as with an overloaded server.
         case refused(String, isLasting: Bool)
     }
 
-    /// Headers of the request.
+    /// The headers of the request.
     var headers: [String] {
         if let part, partBytes > 0, let validator = part.validators.forRange {
             return ["Range: bytes=\(partBytes)-", "If-Range: \(validator)"]
@@ -78,15 +78,15 @@ struct TransferPlan: Hashable, Sendable {
         guard let kept else { return [] }
         var headers: [String] = []
         if let tag = kept.validators.tag { headers.append("If-None-Match: \(tag)") }
-        // Where there is a tag that alone counts: a server would not look at the date either.
+        // The entity tag takes precedence: a server would ignore the date as well.
         if kept.validators.tag == nil, let modified = kept.validators.modified { headers.append("If-Modified-Since: \(modified)") }
         return headers
     }
 
-    /// Whether the head alone is asked for: what is kept has nothing but its length to be known by.
+    /// Whether to request only the head: the kept file has no validators, so only its size can be compared.
     var isHead: Bool { kept.map { $0.validators.isEmpty } ?? false && headers.isEmpty }
 
-    /// What the head of the answer means.
+    /// Returns the meaning of an answer's head.
     func verdict(_ head: ResponseHead) -> Verdict {
         switch head.status {
         case 304 where kept != nil: return .unchanged

@@ -3,22 +3,22 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// A camera of this machine: a device of V4L2 that gives pictures.
+/// A camera of this machine: a V4L2 capture device.
 package struct Camera: Hashable, Sendable {
-    /// Its device file, which may have another number at the next boot: `/dev/video0`.
+    /// Its device file, whose number may change at the next boot: `/dev/video0`.
     package var path: String
-    /// What its driver calls it: `HD Webcam C525`.
+    /// The driver's name for it: `HD Webcam C525`.
     package var name: String
-    /// Where it is plugged in: `usb-0000:00:14.0-5`.
+    /// Its port: `usb-0000:00:14.0-5`.
     package var bus: String
-    /// Which way it looks, where that is known.
+    /// Its direction, if known.
     package var position: Position?
 
-    /// Which way a camera looks, as seen from who stands before the display.
+    /// The direction of a camera: front faces the person before the display.
     package enum Position: String, Hashable, Sendable { case front, rear }
 
-    /// The cameras of this machine, by the numbers of their devices, those among them that must not be opened left out; and the devices that could
-    /// not be looked at, each with an error number. Opens each for a moment, which disturbs nobody.
+    /// Returns the cameras of this machine, by device number, and the devices that could not be opened, each with its errno. Opens each for
+    /// a moment, which disturbs no other program.
     package static func all() -> (cameras: [Camera], refused: [(path: String, errno: Int32)]) {
         var (cameras, refused): ([Camera], [(path: String, errno: Int32)]) = ([], [])
         for path in Folder.numbers(of: "video", in: "/dev").map({ "/dev/video\($0)" }) {
@@ -31,7 +31,7 @@ package struct Camera: Hashable, Sendable {
         return (cameras, refused)
     }
 
-    /// What it offers, the forms that can be read with sizes and rates: `MJPG  1920x1080 at 30; 1280x720 at 60, 30`. Opens it for a moment.
+    /// Its readable formats with sizes and rates: `MJPG  1920x1080 at 30; 1280x720 at 60, 30`. Opens it for a moment.
     package var offers: [String] {
         guard let device = Descriptor(opening: path, O_RDWR | O_NONBLOCK) else { return [] }
         let offered = CameraOffer.formats(device.raw, wanted: CameraMode())
@@ -49,7 +49,7 @@ package struct Camera: Hashable, Sendable {
         return lines.map { "\($0.codes)  \($0.sizes)" }
     }
 
-    /// What the firmware says of the place of the device, or of that which it hangs on.
+    /// Returns the firmware's panel position for the device or its parent.
     private static func panel(_ path: String) -> String? {
         let device = "/sys/class/video4linux/\(path.dropFirst("/dev/".count))/device"
         for folder in [device, device + "/.."] {
@@ -60,7 +60,8 @@ package struct Camera: Hashable, Sendable {
         return nil
     }
 
-    /// From what the driver says (the control V4L2_CID_CAMERA_ORIENTATION: 0 is front, 1 back), else the firmware, else the camera's name.
+    /// Returns the direction by the driver's control V4L2_CID_CAMERA_ORIENTATION (0 is front, 1 back), else by the firmware, else by the
+    /// name.
     static func position(orientation: Int32?, panel: String?, name: String) -> Position? {
         let told: Position? = orientation.flatMap { [0: .front, 1: .rear][$0] } ?? panel.flatMap { ["front": .front, "back": .rear][$0] }
         if let told { return told }
@@ -74,7 +75,7 @@ package struct Camera: Hashable, Sendable {
 }
 
 extension Camera {
-    /// The camera behind an open device; nil where it gives no pictures (a tuner, a codec, a device for a camera's metadata).
+    /// Reads the camera behind an open device; nil if it is no camera (a tuner, a codec, a metadata device).
     init?(_ descriptor: Int32, path: String) {
         var capability = v4l2_capability()
         guard kiosk_video_call(descriptor, kVIDIOC_QUERYCAP, &capability) == 0 else { return nil }
@@ -93,7 +94,7 @@ extension Camera {
 }
 
 extension CameraChoice {
-    /// The camera that is meant, of those there are.
+    /// Returns the chosen one of the cameras.
     func choose(_ cameras: [Camera], refused: [(path: String, errno: Int32)]) throws(CaptureError) -> Camera {
         let found: Camera? =
             switch self {
@@ -103,7 +104,7 @@ extension CameraChoice {
             case .device(let path):
                 cameras.first { $0.path == path }
                     ?? SmallFile.link(path).flatMap { link in
-                        // A name that udev has given: /dev/v4l/by-id/….
+                        // A link by udev: /dev/v4l/by-id/….
                         cameras.first { $0.path.split(separator: "/").last == link.split(separator: "/").last }
                     }
             case .name(let name):
@@ -119,7 +120,7 @@ extension CameraChoice {
         throw .noSuchCamera(description, available: cameras.map(\.description))
     }
 
-    /// Some drivers let one process open a camera at a time.
+    /// Returns the error for a device that could not be opened. Some drivers let only one process open a camera.
     private static func error(_ refusal: (path: String, errno: Int32)) -> CaptureError {
         .cannotOpenCamera(refusal.path, errno: refusal.errno, holders: refusal.errno == EBUSY ? DeviceHolder.find(refusal.path) : [])
     }

@@ -5,19 +5,19 @@ import KioskMedia
 import KioskPlatform
 import Synchronization
 
-/// The memory of a camera: buffers of its driver that are mapped, filled by it one after the other. A picture made of one is that buffer itself (`AVBufferRef`);
-/// when the last one who looks at it has let go of it the driver gets it back. The corresponding C functions are the ioctls VIDIOC_REQBUFS,
-/// VIDIOC_QBUF and VIDIOC_DQBUF.
+/// The mapped buffers of a camera's driver, which fills them in turn. A picture refers to a buffer without a copy (`AVBufferRef`); the
+/// driver gets the buffer back after the last reference. The corresponding C functions are the ioctls VIDIOC_REQBUFS, VIDIOC_QBUF and
+/// VIDIOC_DQBUF.
 final class CameraBuffers: @unchecked Sendable {
     // Sendable because the mappings are made before it is shared, and V4L2's calls may come from any thread.
     private let device: Descriptor
     var descriptor: Int32 { device.raw }
     let path: String
     private(set) var mappings: [UnsafeMutableRawBufferPointer] = []
-    /// How many of them pictures are made of.
+    /// The number of buffers in use by pictures.
     private let lent = Atomic(0)
 
-    /// A buffer that the driver has filled.
+    /// A filled buffer.
     struct Filled {
         var index: Int
         var number: UInt32
@@ -26,7 +26,7 @@ final class CameraBuffers: @unchecked Sendable {
         var isDamaged: Bool
     }
 
-    /// Owns `device` from now on, the camera at `path`.
+    /// Takes over `device`, the camera at `path`.
     init(_ device: consuming Descriptor, path: String) {
         self.device = device
         self.path = path
@@ -42,7 +42,7 @@ final class CameraBuffers: @unchecked Sendable {
         return buffer
     }
 
-    /// Has the driver make `count` buffers, or as many as it likes, maps them and gives them to it.
+    /// Has the driver allocate about `count` buffers, maps them and queues them.
     func allocate(_ count: Int) throws(CaptureError) {
         var request = v4l2_requestbuffers()
         request.count = UInt32(count)
@@ -60,7 +60,7 @@ final class CameraBuffers: @unchecked Sendable {
         guard mappings.count >= 2 else { throw .cameraFailed(path, step: "memory for pictures", errno: ENOMEM) }
     }
 
-    /// Begins or ends the pictures.
+    /// Starts or stops the stream.
     func stream(_ isOn: Bool) throws(CaptureError) {
         var type = Int32(V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue)
         guard kiosk_video_call(descriptor, isOn ? kVIDIOC_STREAMON : kVIDIOC_STREAMOFF, &type) == 0 else {
@@ -68,7 +68,7 @@ final class CameraBuffers: @unchecked Sendable {
         }
     }
 
-    /// What the last call has failed with.
+    /// Returns the error of the last call.
     func failure(_ step: String) -> CaptureError {
         let code = errno
         return switch code {
@@ -78,7 +78,7 @@ final class CameraBuffers: @unchecked Sendable {
         }
     }
 
-    /// Takes a filled buffer, where there is one; it has to be given back.
+    /// Takes a filled buffer, if there is one; the caller must give it back.
     func take() throws(CaptureError) -> Filled? {
         var buffer = buffer(0)
         guard kiosk_video_call(descriptor, kVIDIOC_DQBUF, &buffer) == 0 else {
@@ -87,7 +87,7 @@ final class CameraBuffers: @unchecked Sendable {
         }
         let now = HostTime.now
         var stamp = HostTime(buffer.timestamp)
-        // Drivers that have another clock, and cameras that are lost in theirs.
+        // Some drivers use another clock, and some cameras have wrong times.
         let isMonotonic = buffer.flags & kV4L2_BUF_FLAG_TIMESTAMP_MASK == kV4L2_BUF_FLAG_TIMESTAMP_MONOTONIC
         if !isMonotonic || stamp > now || now - stamp > .seconds(1) { stamp = now }
         return Filled(
@@ -96,17 +96,17 @@ final class CameraBuffers: @unchecked Sendable {
             isDamaged: buffer.flags & kV4L2_BUF_FLAG_ERROR != 0)
     }
 
-    /// Gives a buffer back to the driver. From any thread.
+    /// Queues a buffer again. From any thread.
     func giveBack(_ index: Int) {
         var buffer = buffer(index)
-        // Refused where the camera has gone.
+        // Fails if the camera is gone.
         _ = kiosk_video_call(descriptor, kVIDIOC_QBUF, &buffer)
     }
 
-    /// Whether so many buffers are lent that the driver might soon have none to fill.
+    /// Whether so many buffers are lent that the driver may soon run out of them.
     var isShort: Bool { lent.load(ordering: .relaxed) + 3 > mappings.count }
 
-    /// The memory of a filled buffer, as a reference that gives it back; nil without memory.
+    /// Wraps a filled buffer in a reference that gives it back; nil without memory.
     func lend(_ index: Int) -> UnsafeMutablePointer<AVBufferRef>? {
         let lease = Unmanaged.passRetained(Lease(self, index))
         let mapping = mappings[index]

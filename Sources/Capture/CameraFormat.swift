@@ -2,13 +2,13 @@ import CCapture
 import CKioskFFmpeg
 import KioskVocabulary
 
-/// One form in which a camera gives pictures: pixel format, size and rate.
+/// A format that a camera offers: pixel format, size and rate.
 package struct CameraFormat: Hashable, Sendable {
-    /// V4L2's four characters, such as `YUYV` or `MJPG`.
+    /// V4L2's FourCC, such as `YUYV` or `MJPG`.
     package var code: String
-    /// Pixels across and down.
+    /// Width and height in pixels.
     package var width: Int, height: Int
-    /// The time from one picture to the next as V4L2 has it: so many seconds of so many.
+    /// The frame interval in seconds, as V4L2's fraction.
     package var numerator: UInt32, denominator: UInt32
 
     package var rate: Double { numerator == 0 ? 0 : Double(denominator) / Double(numerator) }
@@ -22,9 +22,9 @@ package struct CameraFormat: Hashable, Sendable {
     }
 }
 
-/// How the four characters of a V4L2 format are read by FFmpeg.
+/// FFmpeg's equivalent of a V4L2 FourCC.
 enum CameraPixels: Hashable {
-    /// Pixels in memory; ``isSwapped`` where V comes before U.
+    /// Raw pixels; with ``isSwapped`` the V plane precedes the U plane.
     case raw(AVPixelFormat, isSwapped: Bool)
     /// A stream of a codec.
     case coded(AVCodecID)
@@ -39,15 +39,15 @@ enum CameraPixels: Hashable {
         "MJPG": AV_CODEC_ID_MJPEG, "JPEG": AV_CODEC_ID_MJPEG, "H264": AV_CODEC_ID_H264, "HEVC": AV_CODEC_ID_HEVC,
     ]
 
-    /// nil for what is not known: raw data of sensors, and formats that nobody converts.
+    /// Returns nil for unknown formats, such as raw sensor data.
     init?(code: String) {
         let pixels = Self.pixels[code].map { Self.raw($0, isSwapped: code == "YV12") }
         guard let known = pixels ?? Self.codecs[code].map(Self.coded) else { return nil }
         self = known
     }
 
-    /// Of two formats of one size and rate that with the lower number is used: what needs no conversion, what needs little, JPEG (which has
-    /// lost something already, and has to be decoded), and codecs that need their key frame.
+    /// The rank among formats of the same size and rate; the lowest is used. Formats without conversion come first, then those with a cheap
+    /// conversion. JPEG follows, which is lossy and needs decoding, and then codecs with key frames.
     var cost: Int {
         switch self {
         case .raw(AV_PIX_FMT_YUV420P, _), .raw(AV_PIX_FMT_NV12, _), .raw(AV_PIX_FMT_NV21, _): 0
@@ -61,15 +61,15 @@ enum CameraPixels: Hashable {
 }
 
 extension CameraFormat {
-    /// What is taken where nobody says anything else; cameras that have it all at this rate are many.
+    /// The default size and rate, which many cameras offer in full.
     static let usual = (width: 1280, height: 720, rate: 30.0)
-    /// Fewer pictures a second than this are not taken for a larger size.
+    /// The least rate that a larger size may cost.
     static let slow = 24.0
 
-    /// The best of `offered` for what is wanted; nil where that is not among them, or none can be read.
+    /// Returns the best of `offered` for `wanted`; nil if none matches, or none is readable.
     ///
-    /// A size and a rate that are named have to be there; a rate may be off by a hundredth, as 29.97 is. Where no size is named, the largest up to 1280x720
-    /// that moves; where no rate is, 30 pictures a second or what is nearest.
+    /// A given size must match exactly, a given rate to within a hundredth, for rates such as 29.97. The default size is the largest up to
+    /// 1280x720 with a fluent rate; the default rate is 30 frames a second, or the nearest.
     static func choose(_ wanted: CameraMode, from offered: [CameraFormat]) -> CameraFormat? {
         var usable = offered.filter { CameraPixels(code: $0.code) != nil && $0.rate > 0 }
         if let width = wanted.width, let height = wanted.height { usable.removeAll { $0.width != width || $0.height != height } }
@@ -86,7 +86,7 @@ extension CameraFormat {
         return usable.min { rank($0).lexicographicallyPrecedes(rank($1)) }
     }
 
-    /// `1280x720 at 30, 25; 640x480 at 60, 30`, the largest first, of what can be read.
+    /// Returns `1280x720 at 30, 25; 640x480 at 60, 30`: the readable formats, the largest first.
     static func list(_ offered: [CameraFormat]) -> String {
         var rates: [[Int]: Set<String>] = [:]
         for format in offered where CameraPixels(code: format.code) != nil {
@@ -100,13 +100,13 @@ extension CameraFormat {
     }
 }
 
-/// What a camera offers, asked of its driver. The corresponding C functions are the ioctls VIDIOC_ENUM_FMT, VIDIOC_ENUM_FRAMESIZES and
+/// A query of a camera's formats. The corresponding C functions are the ioctls VIDIOC_ENUM_FMT, VIDIOC_ENUM_FRAMESIZES and
 /// VIDIOC_ENUM_FRAMEINTERVALS.
 struct CameraOffer {
     private let descriptor: Int32
     private let wanted: CameraMode
 
-    /// Sizes and rates between the steps of a driver that names a range: those that are wanted and those that are usual.
+    /// Returns the formats. If the driver reports a range, these are the usual sizes and rates in it, and `wanted`.
     static func formats(_ descriptor: Int32, wanted: CameraMode) -> [CameraFormat] {
         CameraOffer(descriptor: descriptor, wanted: wanted).formats()
     }
@@ -150,7 +150,7 @@ struct CameraOffer {
             }
             break
         }
-        // Drivers that do not tell take what they are asked for, or change it.
+        // Drivers without this call accept the requested size, or change it.
         if found.isEmpty {
             found.append((UInt32(wanted.width ?? CameraFormat.usual.width), UInt32(wanted.height ?? CameraFormat.usual.height)))
         }
@@ -184,7 +184,7 @@ struct CameraOffer {
     }
 }
 
-/// V4L2's names of formats.
+/// Conversion of V4L2's FourCCs.
 enum FourCC {
     static func text(_ code: UInt32) -> String {
         String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * $0)) & 0x7f }.filter { $0 >= 32 }, as: UTF8.self)

@@ -5,36 +5,36 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// A picture of a camera, and when it was taken.
+/// A camera's picture, and its time.
 package struct CapturedPicture: ~Copyable, Sendable {
     package var frame: VideoFrame
-    /// How many the driver had counted before it.
+    /// The driver's sequence number.
     package var number: UInt32
     package var time: HostTime
     package var frameDuration: MediaTime
 }
 
-/// An open camera that gives pictures. V4L2 is spoken directly: what is needed beside the pictures are their numbers, their times on CLOCK_MONOTONIC and
-/// the word that the camera has gone, which libavdevice keeps to itself. Belongs to one thread.
+/// An open camera that streams. kiosk calls V4L2 directly, because libavdevice hides some facts: the sequence numbers, the times on
+/// CLOCK_MONOTONIC, and the removal of the camera. Belongs to one thread.
 struct CameraStream: ~Copyable {
     let camera: Camera
-    /// What the driver has agreed to.
+    /// The format that the driver has accepted.
     let format: CameraFormat
     private let buffers: CameraBuffers
     private let pixels: CameraPixels
     private let layout: v4l2_pix_format
     private var clock: FrameClock
     private var decoder: CameraDecoder?
-    /// Pictures that came damaged.
+    /// The number of damaged pictures.
     private(set) var damagedCount = 0
 
-    /// Pictures that are missing.
+    /// The number of missing pictures.
     var droppedCount: Int { clock.droppedCount + damagedCount }
 
-    /// How many buffers are asked for: a quarter of a second at 30 pictures a second, which a slow disk may take.
+    /// The requested number of buffers. At 30 frames a second they hold a quarter of a second, which a slow disk may take.
     private static let bufferCount = 10
 
-    /// Opens `camera` and has it give pictures as wanted.
+    /// Opens `camera` and starts its stream.
     static func open(_ camera: Camera, _ wanted: CameraMode) throws(CaptureError) -> CameraStream {
         guard let device = Descriptor(opening: camera.path, O_RDWR | O_NONBLOCK) else {
             let code = errno
@@ -65,7 +65,7 @@ struct CameraStream: ~Copyable {
         var parameters = v4l2_streamparm()
         parameters.type = V4L2_BUF_TYPE_VIDEO_CAPTURE.rawValue
         parameters.parm.capture.timeperframe = v4l2_fract(numerator: choice.numerator, denominator: choice.denominator)
-        // Some drivers have one rate, and no call for it.
+        // Some drivers have a single rate, and lack this call.
         if kiosk_video_call(descriptor, kVIDIOC_S_PARM, &parameters) == 0, parameters.parm.capture.timeperframe.numerator > 0,
             parameters.parm.capture.timeperframe.denominator > 0
         {
@@ -96,13 +96,13 @@ struct CameraStream: ~Copyable {
 
     deinit { try? buffers.stream(false) }
 
-    /// What the numbers of its pictures mean; JPEG has a matrix of its own.
+    /// The colour encoding of its pictures; nil for compressed ones, as JPEG has a matrix of its own.
     var colours: CameraColours? { if case .raw = pixels { CameraColours(layout) } else { nil } }
 
-    /// What can be polled for the next picture.
+    /// The descriptor to poll for the next picture.
     var descriptor: Int32 { buffers.descriptor }
 
-    /// The next picture, where there is one. Where nobody can read it, it is counted as damaged.
+    /// Returns the next picture, if there is one. Unreadable pictures count as damaged.
     mutating func next() throws(CaptureError) -> CapturedPicture? {
         while let filled = try buffers.take() {
             if filled.isDamaged {
@@ -128,7 +128,7 @@ struct CameraStream: ~Copyable {
         }
     }
 
-    /// The buffer as a picture; a copy of it where the driver needs it back at once.
+    /// Wraps a buffer in a picture; copies it if the driver needs the buffer at once.
     private func raw(_ filled: CameraBuffers.Filled, _ format: AVPixelFormat, isSwapped: Bool) -> VideoFrame? {
         guard let frame = av_frame_alloc(), let reference = buffers.lend(filled.index) else {
             buffers.giveBack(filled.index)
@@ -150,7 +150,7 @@ struct CameraStream: ~Copyable {
 }
 
 extension VideoFrame {
-    /// The same in memory of its own; nil without memory.
+    /// Returns a copy with memory of its own; nil without memory.
     fileprivate func copied() -> VideoFrame? {
         guard let copy = av_frame_alloc() else { return nil }
         copy.pointee.format = av.pointee.format
@@ -164,9 +164,9 @@ extension VideoFrame {
     }
 }
 
-/// Where the planes of a picture lie in a buffer of V4L2: one behind the other, each with the stride of the first, halved where it is half as wide.
+/// The planes of a picture in a V4L2 buffer: contiguous, with the stride of the first plane, or half of it for planes of half the width.
 enum CameraPlanes {
-    /// Sets them; false where they do not fit into `limit` bytes.
+    /// Sets the planes; false if they do not fit into `limit` bytes.
     static func set(
         _ frame: UnsafeMutablePointer<AVFrame>, _ memory: UnsafeMutablePointer<AVBufferRef>, stride: Int, isSwapped: Bool, limit: Int
     ) -> Bool {
@@ -174,7 +174,7 @@ enum CameraPlanes {
         guard frame.pointee.height > 0, let data = memory.pointee.data else { return false }
         var strides = [Int32](repeating: 0, count: 4), planes = [UnsafeMutablePointer<UInt8>?](repeating: nil, count: 4)
         guard av_image_fill_linesizes(&strides, format, frame.pointee.width) >= 0, strides[0] > 0 else { return false }
-        // A plane of chroma that is half as wide has half the stride, one with both chroma values the whole.
+        // A chroma plane of half the width has half the stride; an interleaved chroma plane has the full stride.
         let least = Int(strides[0]), first = max(stride, least)
         for plane in strides.indices { strides[plane] = Int32(clamping: first * Int(strides[plane]) / least) }
         let size = av_image_fill_pointers(&planes, format, frame.pointee.height, data, strides)
@@ -186,7 +186,7 @@ enum CameraPlanes {
     }
 }
 
-/// What the numbers of a picture mean, as V4L2 says it or leaves it to the rules of its documentation.
+/// The colour encoding of a picture, as V4L2 reports it, or by the defaults of its documentation.
 struct CameraColours: Hashable {
     var isBT709 = false
     var isFullRange = false

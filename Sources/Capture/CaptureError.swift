@@ -3,43 +3,43 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Why nothing is recorded, or no longer, for the person who wants it.
+/// The reason why a recording fails or ends, for the person who wants it.
 package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The machine has no device that gives pictures.
+    /// The machine has no camera.
     case noCamera
-    /// None of this name or position: those that there are.
+    /// There is no camera of this name or position; `available` lists those that exist.
     case noSuchCamera(String, available: [String])
-    /// The device exists and gives no pictures.
+    /// The device exists, but is no camera.
     case notACamera(String, available: [String])
-    /// The device did not open, or its driver refuses to give pictures now. `holders` have it open.
+    /// The device cannot be opened, or its driver refuses to stream now. `holders` have it open.
     case cannotOpenCamera(String, errno: Int32, holders: [String])
-    /// The camera has no such size or rate: what it has.
+    /// The camera does not offer this size or rate; `offered` lists its formats.
     case formatNotOffered(camera: String, wanted: String, offered: String)
-    /// None of its formats can be read.
+    /// None of the camera's formats is readable.
     case noUsableFormat(camera: String, codes: [String])
-    /// A call of the driver failed.
+    /// A driver call failed.
     case cameraFailed(String, step: String, errno: Int32)
-    /// It was there.
+    /// The camera was unplugged.
     case cameraUnplugged(String)
-    /// It gives no pictures any more.
+    /// The camera sends no more pictures.
     case cameraStopped(String)
 
-    /// The machine has no card that records.
+    /// The machine has no capture card.
     case noMicrophone
-    /// The device did not open. `holder` records from it already, or nobody knows who.
+    /// The device cannot be opened. `holder` is already recording from it; nil if unknown.
     case cannotOpenMicrophone(String, errno: Int32, holder: String?)
-    /// It opened and refused a configuration.
+    /// The device opened, but refused a configuration.
     case cannotConfigureMicrophone(String, step: String, errno: Int32)
 
-    /// There is less space than the recording is going to need.
+    /// The disk has less space than the recording needs.
     case noSpace(path: String, needed: ByteCount, free: ByteCount)
-    /// The disk is full while it records.
+    /// The disk has become full during the recording.
     case diskFull(path: String)
-    /// There is a file of that name already.
+    /// The file exists already.
     case outputExists(String)
-    /// The file cannot be written, or its pictures not encoded.
+    /// The file cannot be written, or the video cannot be encoded.
     case film(FilmError)
-    /// It was ended before the first picture came.
+    /// The recording ended before the first picture.
     case nothingRecorded
 
     package var description: String {
@@ -82,7 +82,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The same for whoever stands before the screen, and can do nothing about paths and permissions.
+    /// A short message for visitors, who cannot change paths and permissions.
     package var short: String {
         switch self {
         case .noCamera, .noSuchCamera, .notACamera: "There is no camera"
@@ -103,7 +103,7 @@ package enum CaptureError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension CaptureError {
-    /// `body`, which writes.
+    /// Runs `body`, and converts its errors.
     static func writing<Result: ~Copyable>(_ body: () throws(FilmError) -> Result) throws(CaptureError) -> Result {
         do throws(FilmError) { return try body() } catch { throw .film(error) }
     }

@@ -8,15 +8,15 @@ import Logging
 
 let log = Logger(label: "capture")
 
-/// A camera and a microphone that run, what is seen and heard of them, and a film of it that is recorded: AVCaptureSession and AVCaptureMovieFileOutput.
+/// A running camera and microphone, their preview, and the recording of a film, like AVCaptureSession and AVCaptureMovieFileOutput.
 ///
 ///     camera ──▶ thread camera ──pictures──┬──▶ thread recorder ──▶ Recording ──▶ FilmWriter
 ///     card ────▶ thread microphone ─sound──┘        └─▶ preview: the newest picture
 ///
-/// The threads that read the devices do nothing else, but for decoding JPEG. What waits for the recorder is bounded: pictures that a slow disk has no room for are dropped, counted, and the
-/// others keep their time.
+/// The threads that read the devices do nothing else, except for decoding JPEG. The recorder's queue is bounded. If a slow disk fills it,
+/// kiosk drops pictures and counts them; the others keep their times.
 package final class CaptureSession: Sendable {
-    /// The devices, as they were opened.
+    /// The opened devices.
     package let camera: Camera
     package let format: CameraFormat
     /// ALSA's name of the microphone; nil without sound.
@@ -26,34 +26,34 @@ package final class CaptureSession: Sendable {
     private let state: Monitor<State>
     private let wakeUps: [WakeUp]
 
-    /// The sound of every recording.
+    /// The audio format of every recording.
     package static let samples = AudioFormat(sampleRate: 48000, channelCount: 2)
-    /// How long a camera may say nothing.
+    /// How long a camera may stay silent.
     private static let cameraPatience = MediaTime.seconds(3)
-    /// Pictures that may wait for the recorder.
+    /// The most pictures in the recorder's queue.
     private static let mostPictures = 24
 
-    /// What it does.
+    /// What the session is doing.
     package enum Phase: String, Hashable, Sendable { case idle, recording, paused, finishing }
 
-    /// How it is.
+    /// The state of a session.
     package struct Status: Hashable, Sendable {
         package var phase = Phase.idle
-        /// The file that is recorded.
+        /// The file of the recording.
         package var path: String?
-        /// How much of it there is, and how long it may become; nil without a limit.
+        /// The length of the recording, and its limit; nil without one.
         package var elapsed = MediaTime.zero
         package var duration: MediaTime?
         package var byteCount = 0
-        /// Pictures that are missing in it.
+        /// Pictures missing in the film.
         package var droppedCount = 0
-        /// The loudest of the last sounds, 0…1.
+        /// The peak of the latest sounds, 0…1.
         package var level: Float = 0
-        /// What is wrong with the devices; it does not go on then.
+        /// The failure of the devices; it ends the session.
         package var failure: CaptureError?
-        /// Why there is silence from now on.
+        /// Why the sound is silent from now on.
         package var soundFailure: CaptureError?
-        /// What is left until the film ends by itself, by its duration or for want of space.
+        /// The time until the film ends by itself, by its limit or for want of space.
         package var remaining: MediaTime?
 
         package init() {}
@@ -76,7 +76,7 @@ package final class CaptureSession: Sendable {
         var isEmpty: Bool { pictures.isEmpty && sounds.isEmpty && orders.isEmpty && failure == nil && soundFailure == nil }
     }
 
-    /// A picture on its way, and how many had been dropped before it.
+    /// A queued picture, and the number of pictures dropped before it.
     private final class Picture: Sendable {
         let captured: CapturedPicture
         let dropped: Int
@@ -86,9 +86,9 @@ package final class CaptureSession: Sendable {
         }
     }
 
-    /// Devices on their way to their threads.
+    /// Devices on the way to their threads.
     private final class Opened: @unchecked Sendable {
-        // Sendable because one thread has it at a time.
+        // Sendable because only one thread has it at a time.
         var camera: CameraStream?
         var microphone: CapturePCM?
         init(camera: consuming CameraStream) { self.camera = consume camera }
@@ -97,9 +97,10 @@ package final class CaptureSession: Sendable {
 
     // MARK: Opening
 
-    /// Opens the devices and has them run. What is recorded is encoded by `readers`. `preview` is called with each picture, on the thread that reads the camera; it must not wait.
+    /// Opens and starts the devices. `readers` encode the recordings. Calls `preview` with each picture, on the thread that reads the
+    /// camera; it must not wait.
     ///
-    /// - Throws: what is wrong, with what there is instead.
+    /// - Throws: the problem, with the available choices.
     package static func open(
         camera choice: CameraChoice, microphone device: AudioDevice, mode: CameraMode = CameraMode(), readers: Readers = .shared,
         preview: (@Sendable (borrowing CapturedPicture) -> Void)? = nil
@@ -152,7 +153,7 @@ package final class CaptureSession: Sendable {
 
     deinit { close() }
 
-    /// Lets the devices go; a recording that runs is finished first, on its own thread.
+    /// Closes the devices; first finishes a running recording, on its own thread.
     package func close() {
         inbox.signal { $0.isClosed = true }
         for wakeUp in wakeUps { wakeUp.wake() }
@@ -160,12 +161,12 @@ package final class CaptureSession: Sendable {
 
     // MARK: Orders
 
-    /// Begins a film with the next picture; what is wrong with that is in its report.
+    /// Starts a film with the next picture; the report names any problem.
     package func begin(_ request: RecordingRequest) { order { recorder, _ in recorder.begin(request) } }
-    /// Leaves out what is seen and heard from now on.
+    /// Leaves out pictures and sound from now on.
     package func pause() { order { $0.pause(at: $1) } }
     package func resume() { order { $0.resume(at: $1) } }
-    /// Ends the film; its report follows.
+    /// Ends the film; the report follows.
     package func end() { order { $0.end(at: $1) } }
 
     private func order(_ order: @escaping @Sendable (inout Recorder, HostTime) -> Void) {
@@ -173,10 +174,10 @@ package final class CaptureSession: Sendable {
         inbox.signal { $0.orders.append { order(&$0, now) } }
     }
 
-    /// How it is.
+    /// The current state.
     package var status: Status { state.withLock { $0.status } }
 
-    /// The report of a film that has ended, as soon as there is one; nil where there was none by `deadline`.
+    /// Returns the report of an ended film as soon as there is one; nil if there is none by `deadline`.
     package func report(until deadline: HostTime?) -> RecordingReport? {
         state.wait(until: deadline) { $0.reports.isEmpty ? nil : $0.reports.removeFirst() }
     }
@@ -199,7 +200,8 @@ package final class CaptureSession: Sendable {
                 while let picture = waiting.take() {
                     (last, isIdle) = (.now, false)
                     let dropped = stream.droppedCount + late
-                    // Where drawing takes longer than the camera, what is not the newest is not drawn: it would be late, and those behind it later still.
+                    // If drawing is slower than the camera, only the newest picture is drawn: others would be late, and delay those after
+                    // them.
                     waiting = try stream.next()
                     if waiting == nil { preview?(picture) }
                     let boxed = Picture(picture, dropped: dropped)
@@ -213,7 +215,7 @@ package final class CaptureSession: Sendable {
                 if descriptors[1].revents & Int16(POLLERR | POLLHUP) != 0, access(stream.camera.path, F_OK) != 0 {
                     throw CaptureError.cameraUnplugged(stream.camera.path)
                 }
-                // A driver that is in trouble says so at every poll.
+                // A driver in trouble sets an error at every poll.
                 if isIdle, descriptors[1].revents != 0 { wakeUp.wait(until: .now + .milliseconds(10)) }
                 if HostTime.now - last > cameraPatience { throw CaptureError.cameraStopped(stream.camera.path) }
             } catch {
@@ -234,7 +236,7 @@ package final class CaptureSession: Sendable {
                 while let sound = try pcm.next() {
                     isIdle = false
                     inbox.signal { inbox in
-                        // A recorder that hangs in the disk for ten seconds: sound is put where it belongs again later.
+                        // The limit if the disk blocks the recorder for ten seconds; the pacer later realigns the sound.
                         if inbox.sounds.count < 500 { inbox.sounds.append(sound) }
                     }
                 }

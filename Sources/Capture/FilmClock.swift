@@ -1,13 +1,13 @@
 import KioskPlatform
 
-/// The film's time: it begins with the first picture, and pauses are cut out. A pure value.
+/// The time in a film: it starts with the first picture, and omits pauses. A pure value.
 struct FilmClock: Hashable, Sendable {
-    /// When the first picture was taken.
+    /// The time of the first picture.
     private(set) var start: HostTime?
     private var cut = MediaTime.zero
-    /// Since when it pauses.
+    /// When the current pause began.
     private(set) var pausedAt: HostTime?
-    /// Pauses that are over, and how much had been cut out before each.
+    /// Past pauses, with the time that was omitted before each.
     private var pauses: [Pause] = []
 
     private struct Pause: Hashable, Sendable {
@@ -18,23 +18,23 @@ struct FilmClock: Hashable, Sendable {
     var hasBegun: Bool { start != nil }
     var isPaused: Bool { pausedAt != nil }
 
-    /// The first picture is from `time`.
+    /// Starts the film with the first picture, at `time`.
     mutating func begin(at time: HostTime) { if start == nil { start = time } }
 
-    /// Nothing from `time` on belongs to the film.
+    /// Starts a pause at `time`.
     mutating func pause(at time: HostTime) { if pausedAt == nil, start != nil { pausedAt = time } }
 
-    /// It goes on with what is from `time` on.
+    /// Ends the pause at `time`.
     mutating func resume(at time: HostTime) {
         guard let begin = pausedAt else { return }
         pauses.append(Pause(begin: begin, end: max(time, begin), cutBefore: cut))
-        // What comes later than a few seconds has been lost anyway.
+        // Pictures and sound that are so late have been lost anyway.
         if pauses.count > 8 { pauses.removeFirst() }
         cut = cut + (max(time, begin) - begin)
         pausedAt = nil
     }
 
-    /// Where in the film `time` is; nil before its beginning and in pauses.
+    /// Returns the position of `time` in the film; nil before the film and in pauses.
     func film(_ time: HostTime) -> MediaTime? {
         guard let start, time >= start else { return nil }
         if let pausedAt, time >= pausedAt { return nil }

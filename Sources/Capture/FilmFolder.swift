@@ -5,15 +5,15 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// The folder of visitors' films: their names, and which of them are thrown away.
+/// The folder of visitors' films: their names, and the deletion of old ones.
 ///
-/// A film is recorded into the hidden folder `.new` in it, and moved when it is kept: who plays the folder sees it only then. Only files with names that were given
-/// here are ever thrown away: `film-2026-11-24-181530.mp4`.
+/// kiosk records a film into the hidden subfolder `.new`, and moves it when it is kept; only then does a player of the folder see it. kiosk
+/// deletes only files with its own kind of name: `film-2026-11-24-181530.mp4`.
 ///
-/// Which film is the oldest, and how old it is, says the hidden file `.films` in it (``FilmList``): the clock of a box may be wrong when a film is kept, and
-/// when its age is asked for.
+/// The hidden file `.films` (``FilmList``) has the order and the ages of the films: the clock of a box may be wrong when a film is kept,
+/// and when its age is needed.
 package struct FilmFolder: Sendable {
-    /// An absolute path, without a slash at its end.
+    /// An absolute path, without a final slash.
     let path: String
     private let clock: @Sendable () -> WallClock
 
@@ -25,18 +25,18 @@ package struct FilmFolder: Sendable {
     /// A film in the folder.
     struct Film: Hashable, Sendable {
         var name: String
-        /// nil where it is not known.
+        /// The age; nil if unknown.
         var age: MediaTime?
         var byteCount: Int64
 
-        /// Whether it is older than `limit`, and that is known.
+        /// Returns whether it is known to be older than `limit`.
         func isOlder(than limit: MediaTime?) -> Bool {
             guard let limit, let age else { return false }
             return age > limit
         }
     }
 
-    /// Those that are too many, too old or too much in all; the oldest first. A pure value. `films` begins with the newest.
+    /// Returns the films beyond the limits, the oldest first. A pure function. `films` begins with the newest.
     static func excess(_ films: [Film], number: Int?, age: MediaTime?, space: ByteCount?) -> [String] {
         var total: Int64 = 0
         var thrown: [String] = []
@@ -50,12 +50,12 @@ package struct FilmFolder: Sendable {
         return thrown.reversed()
     }
 
-    /// Whether a name is one that was given here.
+    /// Returns whether a name is one of kiosk's own.
     static func isFilm(_ name: String) -> Bool { name.wholeMatch(of: /film-[0-9]{4}-[0-9]{2}-[0-9]{2}-[0-9]{6}(-[0-9]+)?\.mp4/) != nil }
 
     private var drafts: String { path + "/.new" }
 
-    /// Where the next film is recorded to: a name by the date. Makes the folders; throws where they cannot be.
+    /// Returns the path for the next recording, named by the date. Makes the folders; throws if it cannot.
     package func nextPath() throws(CaptureError) -> String {
         for folder in [path, drafts] where mkdir(folder, 0o755) != 0 && errno != EEXIST {
             let code = errno
@@ -70,7 +70,7 @@ package struct FilmFolder: Sendable {
         return "\(drafts)/\(name)"
     }
 
-    /// Throws where a film cannot be written, or has no room: of the size that is asked for, or a small one where the camera has not been asked yet.
+    /// Throws if a film cannot be written, or has no space. The size is the requested one, or a small one if the camera is still unknown.
     package func check(_ mode: CameraMode, hasSound: Bool, duration: MediaTime?) throws(CaptureError) {
         let draft = try nextPath()
         if access(drafts, W_OK | X_OK) != 0 {
@@ -83,7 +83,7 @@ package struct FilmFolder: Sendable {
         try RecordingFile.checkSpace(at: draft, bytesPerSecond: bytes, duration: duration)
     }
 
-    /// How many films are kept, how old and how large in all; nil without a limit.
+    /// The limits of the folder: number of films, age, and size in all; nil for no limit.
     package struct Limits: Hashable, Sendable {
         var number: Int?, age: MediaTime?, space: ByteCount?
 
@@ -92,13 +92,13 @@ package struct FilmFolder: Sendable {
         }
     }
 
-    /// Moves a film to its place, and throws away what is beyond the limits. Its new path.
+    /// Moves a film to its place, and deletes films beyond the limits. Returns its new path.
     package func keep(_ draft: String, _ limits: Limits) throws(CaptureError) -> String {
         let name = draft.split(separator: "/").last.map(String.init) ?? ""
         let target = "\(path)/\(name)"
         guard rename(draft, target) == 0 else {
             let code = errno
-            // So that the next start knows that somebody wants it.
+            // The next start can then see that this film is to be kept.
             rename(draft, "\(drafts)/\(Self.kept)\(name)")
             throw .film(.init(target, errno: code))
         }
@@ -107,20 +107,20 @@ package struct FilmFolder: Sendable {
         return target
     }
 
-    /// What the name of a film begins with that is to be kept and could not be moved to its place.
+    /// The prefix of a film that is to be kept but could not be moved.
     private static let kept = "kept-"
 
     private func throwAway(beyond limits: Limits, kept: [String]) {
         throwAway(Self.excess(films(kept: kept), number: limits.number, age: limits.age, space: limits.space))
     }
 
-    /// Removes a film that nobody wants, for good: without reviews the next start takes what a power cut has left for wanted.
+    /// Deletes an unwanted film for good: without reviews, the next start keeps everything that a power cut has left.
     package func discard(_ draft: String) {
         unlink(draft)
         syncFolder(of: draft)
     }
 
-    /// Throws away what has become too old meanwhile, the newest, too.
+    /// Deletes films older than `age`, even the newest.
     package func expire(age: MediaTime) { throwAway(films().filter { $0.isOlder(than: age) }.map(\.name)) }
 
     private func throwAway(_ names: [String]) {
@@ -135,7 +135,7 @@ package struct FilmFolder: Sendable {
         if !names.isEmpty { syncFolder(of: "\(path)/") }
     }
 
-    /// The films that are there, the newest first: those in `kept` last. Those that were not known are written down.
+    /// Returns the films in the folder, the newest first. `kept` are the newest, in order. Adds unknown films to the list.
     private func films(kept: [String] = []) -> [Film] {
         let now = clock()
         let found = Folder.entries(in: path).filter { Self.isFilm($0.name) }
@@ -151,8 +151,8 @@ package struct FilmFolder: Sendable {
         }
     }
 
-    /// Puts what a power cut has left in order. What was being recorded becomes a film of the folder as far as it went, and what was being reviewed does;
-    /// but with `reviews` films that nobody has said to keep are thrown away: whoever was in them did not want to be seen by everybody. The paths of both.
+    /// Tidies the folder after a power cut. Interrupted and unconfirmed recordings become films. With `reviews`, kiosk deletes unconfirmed
+    /// films: the people in them may not want to be seen by everybody. Returns the paths of both.
     package func tidy(reviews: Bool, _ limits: Limits) -> (kept: [String], thrown: [String]) {
         var (found, thrown): ([String], [String]) = ([], [])
         if !reviews { _ = RecordingFile.recover(in: drafts) }

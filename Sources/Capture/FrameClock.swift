@@ -1,28 +1,28 @@
 import KioskPlatform
 
-/// When the pictures of a camera were taken, and which of them are missing: a pure value, from the numbers and times that the driver gives.
+/// The times of a camera's pictures, and the number of missing ones: a pure value, from the driver's sequence numbers and timestamps.
 ///
-/// Times of a driver jitter: by a millisecond where USB carries the pictures, by more where the driver looks at the clock late. A camera has a
-/// crystal of its own, and takes pictures evenly. So each picture is expected one frame duration after the one before, and a tenth of what it was off by is
-/// believed; the duration follows slowly. What is off by most of a duration is no jitter (cameras take fewer pictures in the dark): it is believed at
-/// once. Numbers that are left out are pictures that were dropped: what comes after them keeps its time.
+/// A driver's timestamps jitter: by a millisecond over USB, by more if the driver reads the clock late. A camera has its own crystal, and
+/// takes pictures evenly. So each picture is expected one frame duration after the last one, and a tenth of the error is corrected; the
+/// duration follows slowly. An error of more than 0.6 durations is no jitter, because cameras lower their rate in the dark: then the
+/// timestamp counts at once. Gaps in the sequence numbers are dropped pictures; later pictures keep their times.
 struct FrameClock: Sendable {
-    /// From one picture to the next, as measured.
+    /// The measured time from one picture to the next.
     private(set) var frameDuration: MediaTime
-    /// Pictures that the camera, its driver or this program had no room for.
+    /// The number of pictures dropped by the camera, its driver or this program.
     private(set) var droppedCount = 0
     private var last: (time: HostTime, number: UInt32)?
 
-    /// A clock of a camera that takes a picture every `frameDuration`.
+    /// Makes a clock for a camera with this frame duration.
     init(frameDuration: MediaTime) { self.frameDuration = max(frameDuration, .milliseconds(1)) }
 
-    /// The time of the picture of this number, which its driver stamped at `stamp`; later than that of the picture before.
+    /// Returns the time of the picture with this number and timestamp; always later than that of the last picture.
     mutating func time(ofPicture number: UInt32, stamp: HostTime) -> HostTime {
         guard let (before, lastNumber) = last else {
             last = (stamp, number)
             return stamp
         }
-        // Some drivers do not count, some begin anew.
+        // Some drivers do not count; some restart at 0.
         let ahead = number &- lastNumber
         let counts = ahead > 0 && ahead < 10_000
         let elapsed = stamp - before

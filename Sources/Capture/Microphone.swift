@@ -4,18 +4,18 @@ import KioskAudioCore
 import KioskPlatform
 import KioskVocabulary
 
-/// A device that records, of one of this machine's sound cards.
+/// A capture device of a sound card.
 package struct Microphone: Hashable, Sendable {
-    /// The ALSA name to put into kiosk.conf: `hw:CARD=C525,DEV=0`.
+    /// The ALSA name for kiosk.conf: `hw:CARD=C525,DEV=0`.
     package var pcm: String
-    /// The card's long name, and what the driver calls the device.
+    /// The card's long name, and the driver's name of the device.
     package var name: String
     /// The kernel's number of the card.
     package var card: Int
-    /// Whether its driver has nothing that hears.
+    /// Whether it is a driver without hardware.
     package var isVirtual: Bool
 
-    /// Those of this machine, in the kernel's order. The corresponding C function is `snd_card_next`.
+    /// Returns this machine's microphones, in the kernel's order. The corresponding C function is `snd_card_next`.
     package static func all() -> [Microphone] {
         quietly {
             var found: [Microphone] = []
@@ -54,34 +54,34 @@ package struct Microphone: Hashable, Sendable {
         return found
     }
 
-    /// That which belongs to `camera`, else the first real one; nil where there is none.
+    /// Returns the microphone of `camera`, else the first real one; nil if there is none.
     static func choose(_ microphones: [Microphone], beside camera: Camera, device: (String) -> String?) -> Microphone? {
         let real = microphones.filter { !$0.isVirtual }
-        // Camera and card are interfaces of one USB device.
+        // The camera and the card are interfaces of one USB device.
         func parent(_ path: String) -> String? { device(path).map { String($0[..<($0.lastIndex(of: "/") ?? $0.endIndex)]) } }
         let home = parent("/sys/class/video4linux/\(camera.path.dropFirst("/dev/".count))/device")
         return real.first { home != nil && parent("/sys/class/sound/card\($0.card)/device") == home } ?? real.first
     }
 }
 
-/// What a card has recorded.
+/// A piece of recorded sound.
 struct RecordedSound: Sendable {
-    /// Frames as the card has them.
+    /// Frames in the card's format.
     var bytes: [UInt8]
     var frameCount: Int
     /// The number of its first frame since the card was opened.
     var position: Int64
-    /// How many frames had been at the microphone at which time, as the card said.
+    /// The number of frames that had reached the microphone by `time`, as the card reports.
     var heard: Int64
     var time: HostTime
-    /// Whether frames have been lost before it.
+    /// Whether frames before it have been lost.
     var isInterrupted: Bool
 }
 
-/// An open card that records, configured once: non-blocking, interleaved, with timestamps on CLOCK_MONOTONIC. Belongs to one thread. The corresponding C functions
-/// are those of `snd_pcm_t`.
+/// An open capture device, configured once: non-blocking, interleaved, with timestamps on CLOCK_MONOTONIC. Belongs to one thread. The
+/// corresponding C functions are those of `snd_pcm_t`.
 struct CapturePCM: ~Copyable {
-    /// Samples of a card, little-endian.
+    /// Sample formats of a card, little-endian.
     enum Sample: CaseIterable, Hashable, Sendable {
         case s16, s32, float
 
@@ -95,7 +95,7 @@ struct CapturePCM: ~Copyable {
         var byteCount: Int { self == .s16 ? 2 : 4 }
     }
 
-    /// How the card's frames are arranged.
+    /// The format of the card's frames.
     struct Layout: Hashable, Sendable {
         var sample: Sample
         var sampleRate: Int
@@ -113,7 +113,7 @@ struct CapturePCM: ~Copyable {
 
     private static let period = 0.02, buffer = 1.0
 
-    /// Opens and starts `device`, an ALSA name; through ALSA's `plug` layer where its samples are of another kind. Does not wait for a card in use.
+    /// Opens and starts `device`, an ALSA name; through ALSA's `plug` layer if it has another sample format. Does not wait for a busy card.
     static func open(_ device: String) throws(CaptureError) -> CapturePCM {
         do throws(CaptureError) { return try attempt(device) } catch {
             guard case .cannotConfigureMicrophone = error, device.hasPrefix("hw:") else { throw error }
@@ -179,7 +179,7 @@ struct CapturePCM: ~Copyable {
             try check("software parameters", snd_pcm_sw_params_current(handle, software))
             try check("a wake-up at each period", snd_pcm_sw_params_set_avail_min(handle, software, max(period, 1)))
             try check("timestamps", snd_pcm_sw_params_set_tstamp_mode(handle, software, SND_PCM_TSTAMP_ENABLE))
-            // Not every plugin knows about clocks; next() notices one that is not monotonic.
+            // Some plugins cannot set the clock; next() detects timestamps of another clock.
             snd_pcm_sw_params_set_tstamp_type(handle, software, SND_PCM_TSTAMP_TYPE_MONOTONIC)
             try check("its software parameters", snd_pcm_sw_params(handle, software))
             let layout = Layout(sample: sample, sampleRate: max(1, Int(rate)), channelCount: max(1, Int(channels)))
@@ -190,14 +190,14 @@ struct CapturePCM: ~Copyable {
         }
     }
 
-    /// What can be polled for the next frames.
+    /// Returns the descriptors to poll for the next frames.
     func pollDescriptors() -> [pollfd] {
         var descriptors = [pollfd](repeating: pollfd(), count: Int(max(0, snd_pcm_poll_descriptors_count(handle))))
         let count = snd_pcm_poll_descriptors(handle, &descriptors, UInt32(descriptors.count))
         return Array(descriptors.prefix(Int(max(0, count))))
     }
 
-    /// All frames that there are; nil where there are none. After an overrun it goes on by itself.
+    /// Returns all available frames; nil if there are none. Recovers from overruns.
     mutating func next() throws(CaptureError) -> RecordedSound? {
         // Plugins clear their timers here.
         var descriptors = pollDescriptors()
@@ -210,7 +210,7 @@ struct CapturePCM: ~Copyable {
         if state == SND_PCM_STATE_DISCONNECTED { throw .cannotOpenMicrophone(device, errno: ENODEV, holder: nil) }
         if state == SND_PCM_STATE_XRUN { return try recover(-EPIPE) }
         if state == SND_PCM_STATE_SUSPENDED { return try recover(-ESTRPIPE) }
-        // A loop-back card stops who records when what is played changes.
+        // A loopback card stops the recorder when the playback changes.
         if state != SND_PCM_STATE_RUNNING, state != SND_PCM_STATE_DRAINING { return try recover(-EPIPE) }
         let available = min(Int(snd_pcm_status_get_avail(status)), bufferSize)
         guard available > 0 else { return nil }
@@ -219,7 +219,7 @@ struct CapturePCM: ~Copyable {
         snd_pcm_status_get_htstamp(status, &stamp)
         var time = HostTime(stamp)
         let now = HostTime.now
-        // Plugins that keep no timestamp leave 0; some use CLOCK_REALTIME whatever they are asked for.
+        // Plugins without timestamps leave 0; some ignore the setting and use CLOCK_REALTIME.
         if time > now || now - time > .milliseconds(100) { time = now }
 
         var bytes = [UInt8](repeating: 0, count: available * layout.bytesPerFrame)
@@ -240,7 +240,7 @@ struct CapturePCM: ~Copyable {
         isInterrupted = true
         let recovered = quietly { snd_pcm_recover(handle, code, 1) }
         let started = recovered < 0 ? recovered : snd_pcm_start(handle)
-        // It may have been started already.
+        // snd_pcm_recover may have started it already.
         if recovered < 0 { throw .cannotOpenMicrophone(device, errno: -recovered, holder: nil) }
         if started < 0, started != -EBADFD { throw .cannotOpenMicrophone(device, errno: -started, holder: nil) }
         return nil

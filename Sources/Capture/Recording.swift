@@ -4,53 +4,53 @@ import KioskPlatform
 import KioskReaders
 import KioskVocabulary
 
-/// What is to be recorded, and where to.
+/// The settings of a recording.
 package struct RecordingRequest: Hashable, Sendable {
     /// The MP4 file.
     package var path: String
-    /// Whether a file of that name may be replaced.
+    /// Whether to replace an existing file.
     package var replaces = false
-    /// How long; nil until somebody ends it.
+    /// The length; nil for no limit.
     package var duration: MediaTime?
-    /// How a player has to rotate the camera's pictures.
+    /// How a player must rotate the camera's pictures.
     package var orientation = Orientation.up
-    /// What encodes the pictures, and how well (``FilmFormat/Video/quality``).
+    /// The codec and the quality of the video (``FilmFormat/Video/quality``).
     package var codec: FilmFormat.VideoCodec?
     package var quality = 23
-    /// Whether the processor or the hardware encodes them.
+    /// Whether the processor or the hardware encodes the video.
     package var encoder = EncoderWish(.automatic)
 
     package init(path: String) { self.path = path }
 }
 
-/// What has come of a recording.
+/// The result of a recording.
 package struct RecordingReport: Hashable, Sendable {
-    /// The file; nil where nothing came of it.
+    /// The file; nil if there is none.
     package var path: String?
-    /// When its first picture was taken; nil where there is none.
+    /// The time of its first picture; nil if there is none.
     package var begin: HostTime?
     package var length = MediaTime.zero
     package var width: Int, height: Int
     package var rate: Double
     package var pictureCount = 0
-    /// Pictures that the camera had and the film has not; what comes after them keeps its time.
+    /// Camera pictures missing in the film; later pictures keep their times.
     package var droppedCount = 0
     /// FFmpeg's name of the encoder.
     package var encoder = ""
     package var hasSound: Bool
-    /// What is to be known, one line each.
+    /// Notes, one line each.
     package var notes: [String] = []
-    /// That of the notes that is so with every recording: why the processor encodes what the hardware was to.
+    /// The note that applies to every recording: why the processor encodes, although the hardware was requested.
     package var encoderNote: String?
-    /// What ended it before it should; the file has what had been recorded.
+    /// The failure that ended the recording early; the file keeps the part before it.
     package var failure: CaptureError?
 }
 
-/// A film that is being written: pictures and sound in, each put at its time. Belongs to the thread that writes.
+/// A film in progress: takes pictures and sound, and writes each at its time. Belongs to the writing thread.
 struct Recording: ~Copyable {
     let request: RecordingRequest
     private var writer: FilmWriter?
-    /// What encodes, and puts the film together at the end.
+    /// The readers that encode, and assemble the film at the end.
     private let readers: Readers
     private let format: AudioFormat?
     private let width: Int, height: Int, rate: Double
@@ -59,22 +59,22 @@ struct Recording: ~Copyable {
     private let encoderNote: String?
     private var pictureCount = 0
     private var notes: [String] = []
-    /// The picture that waits for the next one, by whose time it is known how long it lasts.
+    /// The last picture, which waits for the next one: only its time tells how long this one lasts.
     private var lastPicture = MediaTime.zero
     private var frameDuration: MediaTime
     private var dropped: Int?
     private var droppedNow = 0
-    /// Where it is to end, once somebody has said so, and until when sound is awaited.
+    /// The requested end, and how long to wait for the sound until then.
     private var end: (time: MediaTime, deadline: HostTime)?
     private var isOpen = true
-    /// Bytes that have been written, and the sample that is to be written next.
+    /// The bytes written, and the number of the next sample.
     private(set) var byteCount = 0, samplePosition = 0
     private(set) var failure: CaptureError?
 
-    /// What of sound may be missing before silence is written instead.
+    /// How long sound may be missing before kiosk writes silence.
     private static let patience = MediaTime.seconds(1)
 
-    /// Begins the file. `colours` are the camera's, nil those of JPEG.
+    /// Starts the file. `colours` are the camera's; nil for JPEG's.
     static func open(
         _ request: RecordingRequest, _ format: CameraFormat, colours: CameraColours?, samples: AudioFormat?, by readers: Readers = .shared
     ) throws(CaptureError) -> Recording {
@@ -90,7 +90,7 @@ struct Recording: ~Copyable {
         return Recording(request, consume writer, video, samples: samples, readers)
     }
 
-    /// What a film may need on the disk.
+    /// Returns the disk space that a second of film may need.
     static func bytesPerSecond(_ video: FilmFormat.Video, hasSound: Bool) -> Double {
         Double(EncoderChoice.bitRate(video) + (hasSound ? 192_000 : 0)) / 8
     }
@@ -107,10 +107,10 @@ struct Recording: ~Copyable {
         self.writer = consume writer
     }
 
-    /// How much of the film there is.
+    /// The length of the film so far.
     var elapsed: MediaTime { pictureCount == 0 ? .zero : lastPicture + frameDuration }
     var isPaused: Bool { film.isPaused }
-    /// Pictures that are missing in the film.
+    /// Pictures missing in the film.
     var droppedCount: Int { max(0, droppedNow - (dropped ?? droppedNow)) }
 
     func tell(_ status: inout CaptureSession.Status) {
@@ -123,19 +123,19 @@ struct Recording: ~Copyable {
     mutating func resume(at time: HostTime) { film.resume(at: time) }
     mutating func note(_ text: String) { if !notes.contains(text) { notes.append(text) } }
 
-    /// Nothing from `time` on belongs to it.
+    /// Ends the film at `time`.
     mutating func end(at time: HostTime) {
         guard end == nil else { return }
         end = (film.film(time) ?? elapsed, .now + .milliseconds(600))
     }
 
-    /// It ends here, and should not.
+    /// Ends the film here because of a failure.
     mutating func fail(_ error: CaptureError) {
         if failure == nil { failure = error }
         if end == nil { end = (elapsed, .now) }
     }
 
-    /// Whether all of it has been written, or will never come.
+    /// Whether everything has been written, or will never arrive.
     var isComplete: Bool {
         guard let end else { return false }
         if !isOpen || format == nil || pictureCount == 0 { return true }
@@ -148,7 +148,7 @@ struct Recording: ~Copyable {
 
     // MARK: Pictures
 
-    /// Writes a picture, of a camera that has dropped so many in all.
+    /// Writes a picture; `count` is the number that the camera has dropped in all.
     mutating func write(_ picture: borrowing CapturedPicture, dropped count: Int) {
         guard end == nil else { return }
         film.begin(at: picture.time)
@@ -170,7 +170,7 @@ struct Recording: ~Copyable {
         } catch { failWriting(error) }
     }
 
-    /// Writes silence where a microphone says nothing any more, so that pictures do not pile up in memory.
+    /// Writes silence if the microphone has stopped, so that pictures do not pile up in memory.
     private mutating func bridge() throws(FilmError) {
         guard let format, lastPicture - soundTime > Self.patience else { return }
         let missing = lastPicture - soundTime - .milliseconds(500)
@@ -184,7 +184,7 @@ struct Recording: ~Copyable {
 
     // MARK: Sound
 
-    /// Writes what ``SoundResampler`` has made of sound.
+    /// Writes the output of ``SoundResampler``.
     mutating func write(_ piece: SoundResampler.Piece) {
         guard let format else { return }
         var samples = piece.samples[...]
@@ -205,7 +205,7 @@ struct Recording: ~Copyable {
     }
 
     private mutating func failWriting(_ error: FilmError) {
-        // The file is sound, and is finished with what has come out of the encoder.
+        // The file is intact: it is finished with the frames that the encoder has output.
         if case .encoderFailed = error.reason { return fail(.film(error)) }
         writer = nil
         isOpen = false
@@ -214,7 +214,7 @@ struct Recording: ~Copyable {
 
     // MARK: The end
 
-    /// Ends the file, and makes a plain MP4 of it.
+    /// Ends the file, and converts it into a plain MP4.
     mutating func finish() -> RecordingReport {
         var report = RecordingReport(
             path: request.path, begin: film.start, length: elapsed, width: width, height: height, rate: rate, pictureCount: pictureCount,
@@ -244,6 +244,6 @@ struct Recording: ~Copyable {
         return report
     }
 
-    /// Gives it up: nothing is left.
+    /// Discards the film: no file is left.
     mutating func discard() { writer?.discard() }
 }

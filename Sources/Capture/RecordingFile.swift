@@ -6,19 +6,19 @@ import KioskVocabulary
 
 /// The files of a recording.
 ///
-/// It is written in fragments to a hidden draft beside it, `.NAME.part` (``FilmWriter``), and each fragment is on the disk before the next one begins. When it
-/// ends, the draft gets its name, and then its packets are copied into a plain MP4, which takes its place: at every moment there is either nothing of that name
-/// or a whole film. Where there is no room for the copy the fragmented file stays; every player of today plays it.
+/// kiosk writes a hidden draft in fragments, `.NAME.part` (``FilmWriter``), and syncs each fragment to the disk before the next. At the end
+/// it renames the draft, and then replaces that file by a plain MP4 with the same packets. At every moment there is either no file of that
+/// name, or a complete film. Without space for the copy, the fragmented file stays, and every current player plays it.
 ///
 /// A power cut leaves the draft. The next recording into the folder makes a film of it (``recover(in:besides:)``).
 package enum RecordingFile {
-    /// What of a draft can be played: whole fragments. A pure value, of the boxes of an MP4 file.
+    /// The playable part of a draft: its complete fragments. A pure value, made of the boxes of an MP4 file.
     struct Extent: Hashable {
-        /// Bytes up to the end of the last whole fragment.
+        /// The offset of the end of the last complete fragment.
         var byteCount: Int64 = 0
         var fragments = 0
 
-        /// `box` says type and size of the box at an offset; nil where none begins there. nil of it: no fragmented film with a fragment in it.
+        /// `box` returns the type and the size of the box at an offset; nil if none begins there. Fails if there is no complete fragment.
         init?(fileSize: Int64, box: (Int64) -> (type: String, size: Int64)?) {
             var (offset, hasIndex, hasHeader) = (Int64(0), false, false)
             while let (type, size) = box(offset), size >= 8, size <= fileSize - offset {
@@ -35,7 +35,7 @@ package enum RecordingFile {
             if fragments == 0 { return nil }
         }
 
-        /// Of an open file. Reads some bytes a fragment.
+        /// Reads the extent of an open file, some bytes for each fragment.
         init?(_ descriptor: Int32) {
             var status = stat()
             guard fstat(descriptor, &status) == 0 else { return nil }
@@ -52,24 +52,24 @@ package enum RecordingFile {
 
     // MARK: Space
 
-    /// What is free for this user where `path` is to lie; nil where nobody can tell. The corresponding C function is `statvfs`.
+    /// Returns the space for this user in the folder of `path`; nil if unknown. The corresponding C function is `statvfs`.
     package static func freeSpace(at path: String) -> ByteCount? {
         statvfs(at: Folder.of(path)).map { ByteCount($0.free) }
     }
 
-    /// Throws where a film of so many bytes a second will not have room for `duration`, or for ten seconds where none is known.
+    /// Throws if there is no space for `duration` at so many bytes a second; for ten seconds if the duration is unknown.
     static func checkSpace(at path: String, bytesPerSecond: Double, duration: MediaTime?) throws(CaptureError) {
         guard let free = freeSpace(at: path) else { return }
         let needed = ByteCount(Int64(saturating: bytesPerSecond * (duration ?? .seconds(10)).seconds) + reserve)
         if free < needed { throw .noSpace(path: path, needed: needed, free: free) }
     }
 
-    /// Less than this is not left on a disk: the end of the film has to have room.
+    /// The space to leave free: the end of the film needs some.
     static let reserve: Int64 = 4_000_000
 
     // MARK: The end
 
-    /// Makes a plain MP4 of the fragmented one at `path`, in its place. Where there is no room for both it stays as it is.
+    /// Replaces the fragmented MP4 at `path` by a plain one. Without space for both files, the fragmented one stays.
     static func finish(_ path: String, by readers: Readers) throws(FilmError) {
         guard let status = stat(at: path) else { throw FilmError(path, errno: errno) }
         if let free = freeSpace(at: path), free.bytes < Int64(status.st_size) + reserve { return }
@@ -78,7 +78,7 @@ package enum RecordingFile {
         }
     }
 
-    /// Makes a film at `path` of what has been written of it when an error ended the writing; false where that is not enough to be played.
+    /// Makes a film at `path` of its draft, after a failure ended the writing; false if the draft has no complete fragment.
     static func salvage(_ path: String, by readers: Readers) -> Bool {
         let draft = FilmWriter.draftPath(of: path)
         guard cut(draft), rename(draft, path) == 0 else { return false }
@@ -86,7 +86,7 @@ package enum RecordingFile {
         return true
     }
 
-    /// Cuts a draft off behind its last whole fragment; false where it has none.
+    /// Truncates a draft after its last complete fragment; false if it has none.
     private static func cut(_ draft: String) -> Bool {
         guard let file = Descriptor(opening: draft, O_RDWR), let extent = Extent(file.raw) else { return false }
         return ftruncate(file.raw, off_t(extent.byteCount)) == 0 && fsync(file.raw) == 0
@@ -94,20 +94,20 @@ package enum RecordingFile {
 
     // MARK: After a power cut
 
-    /// A recording that had been cut off, and is a film now.
+    /// An interrupted recording that has been recovered.
     package struct Recovered: Hashable, Sendable {
         package var path: String
-        /// Why it is still the draft that it was; nil where all went well.
+        /// Why it is still a draft; nil if it is a film.
         package var problem: String?
     }
 
-    /// Makes films of what recordings into `folder` have left that were cut off. One gets the name that it was to have; where that is taken, or `reserved`
-    /// (what is going to be recorded), a number behind it. Drafts that are being written, and those of `kiosk export`, are left alone. Blocks for the disk.
+    /// Makes films of interrupted recordings into `folder`. Each film gets its intended name. If that name is taken, or `reserved` for a
+    /// new recording, it also gets a number. Leaves alone active drafts, and those of `kiosk export`. Blocks for the disk.
     package static func recover(in folder: String, besides reserved: String? = nil) -> [Recovered] {
         let names = Folder.names(in: folder).sorted()
         let folder = folder == "." ? "" : folder.hasSuffix("/") ? folder : folder + "/"
         var recovered: [Recovered] = []
-        // Of any name: what is no draft of a recording has no fragments.
+        // Any name will do: a file that is no draft of a recording has no fragments.
         for name in names where name.hasPrefix(".") && name.count > 6 {
             let isDraft = name.hasSuffix(".part")
             guard isDraft || name.hasSuffix(".left") else { continue }

@@ -3,30 +3,30 @@ import KioskMedia
 import KioskPlatform
 import KioskPlayback
 
-/// Makes film sound of what a card has recorded: converts, puts every sample where it belongs in the film, follows the card's pace, and measures how loud it
-/// is. The corresponding C functions are `swr_convert` and `swr_set_compensation`.
+/// Converts recorded sound to the film's: puts every sample at its place in the film, follows the card's pace, and measures the loudness.
+/// The corresponding C functions are `swr_convert` and `swr_set_compensation`.
 struct SoundResampler: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
+    // Sendable because the pointer has a single owner.
     private let context: OpaquePointer
     private let layout: CapturePCM.Layout
     private let format: AudioFormat
     private var clock: DeviceClock
     private var pacer: SoundPacer
-    /// Samples of the film's rate that are still to be left out.
+    /// Samples still to drop, at the film's rate.
     private var excess = 0
     private var isInFilm = false
-    /// The loudest sample of late, 0…1; falls slowly.
+    /// The recent peak, 0…1; it falls slowly.
     private(set) var level: Float = 0
 
-    /// What is to be written next.
+    /// The next piece to write.
     struct Piece {
-        /// Samples of each channel of silence before.
+        /// Samples of silence before it, for each channel.
         var silence: Int
-        /// Interleaved.
+        /// The interleaved samples.
         var samples: [Float]
     }
 
-    /// nil where libswresample cannot convert the card's samples.
+    /// Makes a resampler; nil if libswresample cannot convert the card's samples.
     init?(_ layout: CapturePCM.Layout, to format: AudioFormat) {
         var (source, target) = (AVChannelLayout(), AVChannelLayout())
         av_channel_layout_default(&source, Int32(layout.channelCount))
@@ -43,7 +43,7 @@ struct SoundResampler: ~Copyable, @unchecked Sendable {
                 &pointer, &target, AV_SAMPLE_FMT_FLT, Int32(format.sampleRate), &source, sample, Int32(layout.sampleRate), 0, nil) >= 0,
             let context = pointer
         else { return nil }
-        // It has to resample where both rates are the same, too.
+        // Forces resampling even if both rates are equal.
         av_opt_set_int(UnsafeMutableRawPointer(context), "flags", Int64(SWR_FLAG_RESAMPLE), 0)
         guard swr_init(context) >= 0 else {
             swr_free(&pointer)
@@ -60,17 +60,18 @@ struct SoundResampler: ~Copyable, @unchecked Sendable {
         swr_free(&pointer)
     }
 
-    /// Sound in the film is behind by so many seconds.
+    /// By how many seconds the sound is behind in the film.
     var error: Double { pacer.error }
 
-    /// Takes in what the card has recorded, while the film has been written up to sample `position`. `film` is nil where nothing of it belongs to the film.
+    /// Converts recorded sound; the film has been written up to sample `position`. `film` returns a time's place in the film, or nil
+    /// outside it.
     mutating func add(_ sound: RecordedSound, position: Int, film: (HostTime) -> MediaTime?) -> Piece {
         if sound.isInterrupted {
             clock.restart()
             pacer.interrupt()
         }
         clock.report(frames: Double(sound.heard), at: sound.time)
-        // When its first frame was at the microphone.
+        // The time at which its first frame reached the microphone.
         let behind = (clock.frames(at: sound.time) ?? Double(sound.heard)) - Double(sound.position)
         let begin = sound.time - .seconds(behind / Double(layout.sampleRate))
         guard let time = film(begin) else {
@@ -108,7 +109,7 @@ struct SoundResampler: ~Copyable, @unchecked Sendable {
 
     private mutating func note(_ samples: [Float]) {
         let loudest = samples.reduce(0) { max($0, abs($1)) }
-        // Down by 20 dB in a second, whatever the length of a piece.
+        // Falls by 20 dB in a second, independently of the length of a piece.
         let seconds = Float(samples.count / format.channelCount) / Float(format.sampleRate)
         level = max(min(loudest, 1), level * max(0, 1 - 2.3 * seconds))
     }

@@ -1,10 +1,12 @@
-// What a command is: its name, its parameters, who may ask for it, what it needs, its answer, its line of help. CommandTable.swift is the table of
-// them. Everything else about the languages of commands comes from that table: the words of kiosk.conf with the default keys and gestures
-// (CommandWords.swift), what a line of the control socket is checked by and why it is refused (ControlRequest), the words of `kiosk ctl`
-// with their help and completion (ControlWords.swift), and docs/control-commands.md (ControlReference.swift).
+// The parts of a command: its name, parameters, origin (viewers or programs), preconditions, answer and line of help.
+// CommandTable.swift is the table of commands. Every command language is derived from that table:
+// - the words of kiosk.conf, with the default keys and gestures (CommandWords.swift)
+// - the checks of a line of the control socket, and its refusals (ControlRequest)
+// - the words of `kiosk ctl`, with their help and completion (ControlWords.swift)
+// - docs/control-commands.md (ControlReference.swift)
 //
-// An entry makes a typed value of what is asked: a ``Command`` of words in kiosk.conf, a ``Request`` of a line of the socket. Who carries those out
-// switches over all of them, so that one that nobody carries out does not compile.
+// An entry turns input into a typed value: words of kiosk.conf become a ``Command``, a line of the socket becomes a ``Request``.
+// The code that carries them out switches over all cases, so a command without an implementation does not compile.
 import KioskPlatform
 import KioskVocabulary
 
@@ -12,31 +14,31 @@ import KioskVocabulary
 package struct CommandEntry: Sendable {
     /// Its name on the socket, and its word in kiosk.conf.
     package let name: String
-    /// What it does, one sentence.
+    /// The command's effect, in one sentence.
     package var summary = ""
-    /// What it takes on the socket.
+    /// The parameters that the command takes on the socket.
     package var parameters: [ParameterFacts] = []
-    /// Of these parameters a request has exactly one.
+    /// The parameters of which a request must have exactly one.
     package var oneOf: [String] = []
-    /// What has to be there before anybody is asked to carry it out.
+    /// The precondition that kiosk checks before it carries the command out.
     package var need: CommandNeed?
-    /// When it is answered.
+    /// When kiosk answers.
     package var effect = "at once"
-    /// Why nothing came of it, where it is to move the playhead and has not; nil where that is no fault.
+    /// The error if the command should move the playhead and does not; nil if that is no error.
     package var problem: String?
-    /// What is answered.
+    /// The members of the answer.
     package var answer: CommandAnswer = [:]
-    /// How kiosk.conf writes it, for keys, gestures, taps and the idle time; empty where viewers may not ask for it.
+    /// How kiosk.conf writes the command for keys, gestures, taps and the idle time; empty if viewers may not use it.
     package var forms: [CommandForm] = []
-    /// What the members of a request, which have been checked, ask for; nil where programs may not.
+    /// Makes a request of its checked members; nil if programs may not use the command.
     package var request: (@Sendable ([String: JSONValue]) -> Request)?
 
     init(_ name: String, _ forms: [CommandForm]) { (self.name, self.forms) = (name, forms) }
 }
 
-/// What a command needs.
+/// The precondition of a command.
 package enum CommandNeed: Sendable {
-    /// Something on the screen that can be sought in.
+    /// A seekable item on the screen.
     case seekableItem
     /// `[record] folder`.
     case recorder
@@ -46,11 +48,11 @@ package enum CommandNeed: Sendable {
     case permissionToQuit
 }
 
-/// What is answered beside `id` and `ok`.
+/// The members of an answer besides `id` and `ok`.
 package enum CommandAnswer: Sendable, ExpressibleByDictionaryLiteral {
-    /// Where the player is when the effect is seen.
+    /// The player's position once the effect is visible.
     case place
-    /// Of a command of the player's the members of `status` that are called so, of any other what its owner says.
+    /// These members: of `status` for a player command, from the command's owner otherwise.
     case members([AnswerMember])
 
     /// Members, by name.
@@ -80,11 +82,11 @@ package struct AnswerMember: Sendable {
 
 /// How a command is written in kiosk.conf: a word, the name of its entry, and for some an argument.
 package enum CommandForm: Sendable {
-    /// The word alone, and the keys (as ``KeyTrigger`` has them) and gestures that ask for it where kiosk.conf says nothing of them.
+    /// The word alone, with its default keys (written as for ``KeyTrigger``) and gestures.
     case plain(Command, keys: [String] = [], gestures: [GestureName] = [])
-    /// The word and an argument, with what to say that this is.
+    /// The word and an argument, with a description of the argument.
     case argument(String, @Sendable (String) -> Command?)
-    /// The word, and a file or a URL that is played.
+    /// The word, and a file or a URL to play.
     case source(String)
 
     static func number(_ text: String, in range: ClosedRange<Int>, _ make: @escaping @Sendable (Int) -> PlayerCommand) -> CommandForm {
@@ -94,20 +96,20 @@ package enum CommandForm: Sendable {
     }
 }
 
-/// A parameter of a command on the socket, and how its value is read.
+/// A parameter of a command on the socket, and the reader of its value.
 struct Parameter<Value: Sendable>: Sendable {
     let facts: ParameterFacts
-    /// The value of a member that has been checked; nil where the request does not have it.
+    /// The value of a checked member; nil if the request does not have it.
     let value: @Sendable (JSONValue?) -> Value
 
-    /// One that a request must have.
+    /// A parameter that a request must have.
     static func required(
         _ name: String, _ kind: ParameterKind<Value>, _ text: String, _ form: ParameterForm = .place
     ) -> Parameter {
         Parameter(facts: ParameterFacts(name, kind, text, form, isRequired: true)) { kind.read($0 ?? .null)! }
     }
 
-    /// One that it may have.
+    /// A parameter that a request may have.
     static func optional<Wrapped>(
         _ name: String, _ kind: ParameterKind<Wrapped>, _ text: String, _ form: ParameterForm = .option
     ) -> Parameter where Value == Wrapped? {
@@ -115,23 +117,23 @@ struct Parameter<Value: Sendable>: Sendable {
     }
 }
 
-/// What a parameter is, whatever its type.
+/// The description of a parameter, independent of its type.
 package struct ParameterFacts: Sendable {
-    /// The member of the request.
+    /// The name of the member in the request.
     package let name: String
     /// Whether a request must have it.
     package let isRequired: Bool
-    /// What it is, one sentence.
+    /// The description, in one sentence.
     package let text: String
-    /// How the words of `kiosk ctl` give it.
+    /// How `kiosk ctl` writes the parameter.
     package let form: ParameterForm
-    /// What is expected, for refusals and the reference.
+    /// The expected value in words, for refusals and the reference.
     package let expectation: String
-    /// The words there are to choose from; none where there is no choice.
+    /// The words to choose from; empty if the value is free.
     package let choices: [String]
-    /// Whether something is one of its values.
+    /// Returns whether a value is valid.
     package let allows: @Sendable (JSONValue) -> Bool
-    /// What a word stands for, which may be none of its values.
+    /// Converts a word of the command line to JSON; the result may be invalid.
     package let member: @Sendable (String) -> JSONValue
 
     init<Value>(_ name: String, _ kind: ParameterKind<Value>, _ text: String, _ form: ParameterForm, isRequired: Bool) {
@@ -146,20 +148,20 @@ package struct ParameterFacts: Sendable {
 package enum ParameterForm: Hashable, Sendable {
     /// `--name value`.
     case option
-    /// By its place among the words.
+    /// By position among the words.
     case place
-    /// By its place, where the word begins with + or -.
+    /// By position, if the word begins with + or -.
     case signed
-    /// All words from its place on.
+    /// All words from its position on.
     case rest
 }
 
-/// What the values of a parameter are, and what is made of one.
+/// The type of a parameter's values, and their reader.
 struct ParameterKind<Value: Sendable>: Sendable {
     let expectation: String
     var choices: [String] = []
     let syntax: WordSyntax
-    /// The value; nil where it is none.
+    /// Returns the value; nil if it is invalid.
     let read: @Sendable (JSONValue) -> Value?
 
     init(_ expectation: String, _ syntax: WordSyntax, choices: [String] = [], _ read: @escaping @Sendable (JSONValue) -> Value?) {
@@ -167,13 +169,13 @@ struct ParameterKind<Value: Sendable>: Sendable {
     }
 }
 
-/// What a word of a command line is in JSON.
+/// The JSON type of a word of the command line.
 enum WordSyntax: Sendable {
-    /// A number where it can be one.
+    /// A number if the word is one.
     case number
     case flag
     case text
-    /// One of a list.
+    /// An element of a list.
     case element
 
     func value(of word: String) -> JSONValue {
@@ -209,7 +211,7 @@ extension ParameterKind<MediaTime> {
 }
 
 extension ParameterKind<MediaTime> {
-    /// How long something is to be so: seconds, or `"90s"`, `"5m"`, `"2h"`; a week at most.
+    /// How long a state lasts: seconds, or `"90s"`, `"5m"`, `"2h"`; a week at most.
     static var duration: Self {
         let longest = 604_800.0
         return Self("seconds from 1 to 604800, or a time such as \"90s\", \"5m\", \"2h\" or \"1:30\"", .number) { value in
@@ -224,7 +226,7 @@ extension ParameterKind<MediaTime> {
 }
 
 extension MediaTime {
-    /// A span as it is written: `+1:30`, `-1:30`.
+    /// Parses a span: `+1:30`, `-1:30`.
     fileprivate init?(span text: String) {
         let isSigned = text.hasPrefix("+") || text.hasPrefix("-")
         guard let span = MediaTime(clock: isSigned ? String(text.dropFirst()) : text) else { return nil }
@@ -260,7 +262,7 @@ extension ParameterKind<Bool> {
 }
 
 extension JSONValue {
-    /// A text of 1 to 4096 bytes without control characters.
+    /// The text, if it has 1 to 4096 bytes and no control characters.
     fileprivate var line4096: String? {
         text.flatMap { text in
             1...4096 ~= text.utf8.count && !text.unicodeScalars.contains { $0.properties.generalCategory == .control } ? text : nil
@@ -274,7 +276,7 @@ extension ParameterKind<String> {
 }
 
 extension ParameterKind<[String]> {
-    /// One to a thousand such texts.
+    /// One to a thousand texts, each of 1 to 4096 bytes without control characters.
     static var texts: Self {
         Self("a list of 1 to 1000 texts, each of 1 to 4096 bytes without line breaks and other control characters", .element) {
             guard case .array(let values) = $0, 1...1000 ~= values.count, case let texts = values.compactMap(\.line4096) else { return nil }
@@ -297,7 +299,7 @@ extension ParameterKind {
         }
     }
 
-    /// Several of them.
+    /// Several of these words.
     static func words<Word: RawRepresentable<String> & Sendable>(_ words: [Word]) -> Self where Value == [Word] {
         let one = ParameterKind<Word>.word(words)
         return Self("a list of \(one.expectation)", .element, choices: one.choices) {

@@ -1,31 +1,31 @@
-// The table of commands: the one place that names them, their parameters and their answers. CommandEntry.swift says what an entry is.
+// The table of commands: the only place that names them, their parameters and their answers. CommandEntry.swift defines the entries.
 import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// All commands, in the order in which they are listed to users.
+/// All commands, in the order of the documentation.
 package struct CommandTable: Sendable {
-    /// All of them.
+    /// All commands.
     package static let all = CommandTable.make()
-    /// Those that programs may ask for.
+    /// The commands of programs.
     package static let ofPrograms = all.filter { $0.request != nil }
-    /// Those that kiosk.conf may bind.
+    /// The commands that kiosk.conf can bind.
     package static let ofViewers = all.filter { !$0.forms.isEmpty }
     private static let named = Dictionary(uniqueKeysWithValues: ofPrograms.map { ($0.name, $0) })
     private static let bound = Dictionary(uniqueKeysWithValues: ofViewers.map { ($0.name, $0) })
 
-    /// The one that programs ask for by this name; `playlist` alone is the list.
+    /// Returns the programs' command of this name; `playlist` alone is the list.
     package static func named(_ name: String) -> CommandEntry? { named[name == "playlist" ? "playlist list" : name] }
 
-    /// The one of this word in kiosk.conf.
+    /// Returns the command of this word in kiosk.conf.
     package static func bound(_ word: String) -> CommandEntry? { bound[word] }
 
-    /// Hundredths of full scale that `volume-up` and `volume-down` move by.
+    /// The step of `volume-up` and `volume-down`, in hundredths of full scale.
     package static let volumeStep = 5
 
     private var entries: [CommandEntry] = []
 
-    /// A command of programs, which makes a request of its parameters.
+    /// Adds a command of programs, which makes a request of its parameters.
     private mutating func add<each Value: Sendable>(
         _ name: String, _ summary: String, _ parameters: repeat Parameter<each Value>, oneOf: [String] = [], needs need: CommandNeed? = nil,
         effect: String = "at once", orElse problem: String? = nil, answer: CommandAnswer = [:], bound forms: [CommandForm] = [],
@@ -39,7 +39,7 @@ package struct CommandTable: Sendable {
         entries.append(entry)
     }
 
-    /// A command without parameters of programs and viewers.
+    /// Adds a command without parameters, for programs and viewers.
     private mutating func add(
         _ name: String, _ summary: String, _ command: Command, keys: [String] = [], gestures: [GestureName] = [],
         needs need: CommandNeed? = nil, effect: String = "at once", orElse problem: String? = nil, answer: CommandAnswer = [:]
@@ -50,7 +50,7 @@ package struct CommandTable: Sendable {
         ) { .command(command) }
     }
 
-    /// A command of viewers alone.
+    /// Adds a command for viewers only.
     private mutating func bind(_ name: String, _ forms: CommandForm...) { entries.append(CommandEntry(name, forms)) }
 
     private static func make() -> [CommandEntry] {
@@ -124,7 +124,7 @@ package struct CommandTable: Sendable {
             orElse: "the item on the screen waits for no tap", answer: .place)
     }
 
-    /// A time, or a span with its sign.
+    /// Parses a time, or a span with its sign.
     private static func seek(_ text: String) -> Command? {
         let sign = text.first.flatMap { $0 == "+" ? 1 : $0 == "-" ? -1 : nil }
         let digits = sign == nil ? text : String(text.dropFirst())
@@ -337,7 +337,7 @@ package struct CommandTable: Sendable {
         ) { .playlist(.move($0, to: $1)) }
     }
 
-    // MARK: Tracks, chapters and what an item says of itself
+    // MARK: Tracks, chapters and metadata
 
     private mutating func addTracks() {
         let optionalItem = Parameter.optional("item", .item, "The item; without a value the one on the screen.")
@@ -485,7 +485,7 @@ package struct CommandTable: Sendable {
 
     // MARK: The program
 
-    /// A zone's name, which may have spaces in it, and what it is to do.
+    /// Parses a zone's name, which may contain spaces, and a command for it.
     private static func zone(_ text: String) -> Command? {
         guard let space = text.lastIndex(of: " "), let order = ZoneOrder(rawValue: String(text[text.index(after: space)...])) else {
             return nil

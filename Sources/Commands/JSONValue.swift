@@ -1,7 +1,7 @@
 import KioskPlatform
 
-/// A value of JSON (RFC 8259), as much of it as the control socket needs: no more than 16 levels of nesting, numbers as `Double`, the last
-/// of several equal keys.
+/// A JSON value (RFC 8259), within the needs of the control socket: at most 16 levels of nesting, numbers as `Double`, the last of several
+/// equal keys.
 package enum JSONValue: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -10,31 +10,31 @@ package enum JSONValue: Hashable, Sendable {
     case array([JSONValue])
     case object([String: JSONValue])
 
-    /// What is in an object under this key; nil where it has none, and for anything else.
+    /// The member of an object with this key; nil if there is none, or the value is no object.
     package subscript(key: String) -> JSONValue? {
         if case .object(let members) = self { members[key] } else { nil }
     }
 
     package var text: String? { if case .string(let text) = self { text } else { nil } }
-    /// A number that is whole.
+    /// The value as a whole number.
     package var integer: Int? { if case .number(let number) = self { Int(exactly: number) } else { nil } }
 
     package var number: Double? { if case .number(let number) = self { number } else { nil } }
-    /// What is in an object, in the order of the keys; nothing for anything else.
+    /// The members of an object, sorted by key; empty for other values.
     package var members: [(name: String, value: JSONValue)] {
         if case .object(let members) = self { members.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } } else { [] }
     }
-    /// For people: texts without quotes.
+    /// The value for people: strings without quotes.
     package var shown: String { text ?? line }
 
-    /// Reads a text that is one value, with blanks around it; nil where it is anything else.
+    /// Parses a text that is a single value; nil for anything else.
     package init?(_ text: some StringProtocol) {
         var reader = JSONReader(Array(text.utf8))
         guard let value = reader.document() else { return nil }
         self = value
     }
 
-    /// The value on one line: keys in order, whole numbers without a point.
+    /// The value on one line: sorted keys, whole numbers without a decimal point.
     package var line: String {
         switch self {
         case .null: "null"
@@ -63,7 +63,7 @@ package enum JSONValue: Hashable, Sendable {
     }
 }
 
-/// What becomes a value of JSON: texts, numbers, flags, lists of them, and null for nil.
+/// A type that converts to JSON: strings, numbers, flags, arrays, and null for nil.
 package protocol JSONConvertible {
     var json: JSONValue { get }
 }
@@ -79,7 +79,7 @@ extension Dictionary: JSONConvertible where Key == String, Value == JSONValue { 
 extension Array: JSONConvertible where Element: JSONConvertible { package var json: JSONValue { .array(map(\.json)) } }
 extension Optional: JSONConvertible where Wrapped: JSONConvertible { package var json: JSONValue { map(\.json) ?? .null } }
 
-/// Reads one value from the bytes of a text.
+/// A parser of one value.
 private struct JSONReader {
     private let bytes: [UInt8]
     private var place = 0

@@ -2,37 +2,37 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// What a program asks for by the control socket.
+/// A program's request on the control socket.
 package enum Request: Hashable, Sendable {
-    /// What a viewer can ask for, too, or what the player carries out.
+    /// A command that viewers have too, or a command of the player.
     case command(Command)
-    /// Goes to an item of the playlist and, where `plays`, plays it.
+    /// Goes to an item of the playlist; also plays it if `plays`.
     case item(ItemName, plays: Bool)
     case gravity(VideoGravity)
     case region(Region, within: MediaTime)
-    /// How the recording is.
+    /// Reports the state of the recording.
     case recording
     case status, statistics
     case playlist(PlaylistRequest)
-    /// What is known of an item; nil is the one on the screen.
+    /// Report facts about an item; nil for the item on the screen.
     case tracks(of: ItemName?), chapters(of: ItemName?), metadata(of: ItemName?), cover(of: ItemName?)
     case select(TrackChoice, of: TrackKind, in: ItemName?)
     case cache
     case shelf(ShelfRequest)
-    /// Has an overlay say a text, or its own again; nothing with a name alone where it is nil.
+    /// Sets the text of an overlay, or restores its own; without a name it only lists the overlays.
     case overlay(String?, text: String?, for: MediaTime?)
-    /// nil asks for nothing.
+    /// Switches the display; nil only reports its state.
     case display(DisplayOrder?)
-    /// Something of a zone; nothing without a name.
+    /// Sends a command to a zone; without a name it only lists the zones.
     case zone(String?, ZoneOrder?)
     case screenshot
     case observe([ControlTopic])
     case reload
-    /// nil sets none.
+    /// Sets the log level; nil only reports it.
     case logLevel(Logger.Level?)
 }
 
-/// What a program asks of the playlist. Places count from 1; `atOnce`: what is on the screen and has left the list gives way now.
+/// A program's request about the playlist. Places count from 1; `atOnce` leaves the current item at once if it has left the list.
 package enum PlaylistRequest: Hashable, Sendable {
     case list
     case set([String], atOnce: Bool)
@@ -42,27 +42,27 @@ package enum PlaylistRequest: Hashable, Sendable {
     case move(ItemName, to: Int)
 }
 
-/// What a program asks of the shelf. Places count from 1.
+/// A program's request about the shelf. Places count from 1.
 package enum ShelfRequest: Hashable, Sendable {
     case open, close
-    /// nil shows everything.
+    /// Searches for a text; nil shows everything.
     case search(String?)
     case list(from: Int, most: Int)
     case play(ItemName), playFrom(ItemName)
     case add(ItemName), remove(ItemName)
-    /// A clip of the film.
+    /// Moves a clip within the film.
     case move(clip: Int, to: Int)
     case clear, film, export, cancel
 }
 
-/// How a program names an item of the playlist or of the shelf.
+/// A program's name for an item of the playlist or of the shelf.
 package enum ItemName: Hashable, Sendable, CustomStringConvertible {
-    /// Its place, from 1.
+    /// The place, from 1.
     case place(Int)
-    /// `id:12`, its title, its source or the name of its file.
+    /// `id:12`, or the title, the source or the file's name.
     case text(String)
 
-    /// As it was written.
+    /// The name as written.
     package var description: String {
         switch self {
         case .place(let place): "\(place)"
@@ -71,11 +71,11 @@ package enum ItemName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What a client that observes is told of.
+/// A topic of events for observing clients.
 package enum ControlTopic: String, Hashable, Sendable, CaseIterable {
     case status, item, time, subtitle, display, audio, failure, export, record
 
-    /// What its events say.
+    /// The content of its events.
     package var text: String {
         switch self {
         case .status: "`state` has changed: \"playing\", \"paused\" or \"waiting\"; `ended` with the playlist"

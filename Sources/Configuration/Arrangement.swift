@@ -1,35 +1,35 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// A film that is to be put together: what an arrangement file says. It is the timeline of a playlist that is played once, written to a file
-/// instead of shown.
+/// A film to be exported: the content of an arrangement file. It is the timeline of a playlist that plays once, written to a file instead
+/// of shown.
 package struct Arrangement: Hashable, Sendable {
-    /// `[output]`: the file that comes of it.
+    /// `[output]`: the exported file.
     package struct Output: Hashable, Sendable {
-        /// Pixels across and down, even; nil is that of the first clip that moves, upright.
+        /// Width and height in pixels, both even; nil for the size of the first clip that moves, upright.
         package var size: PictureSize?
-        /// Pictures a second; nil is as many as show every picture of the clips, up to 60.
+        /// Frames a second; nil for the rate that shows every frame of the clips, at most 60.
         package var rate: FrameRate?
-        /// What pictures are encoded with; nil for the first of H.264 and MPEG-4 that the machine has an encoder for.
+        /// The video codec; nil for the first of H.264 and MPEG-4 that the machine can encode.
         package var codec: ExportCodec?
-        /// Whether the processor or the hardware encodes them.
+        /// Whether the processor or the hardware encodes the frames.
         package var encoder = EncoderSetting.automatic
         /// The constant rate factor of x264, 0…51.
         package var quality = 20
-        /// Bits a second of the pictures, instead of ``quality``.
+        /// The bit rate of the video in bits a second, instead of ``quality``.
         package var bitRate: Int?
         package var title: String?
 
         package init() {}
     }
 
-    /// `[film]`: what holds for all clips that do not say otherwise.
+    /// `[film]`: defaults for all clips.
     package struct Film: Hashable, Sendable {
         /// How a picture is fitted to the film's size.
         package var gravity = VideoGravity.resizeAspect
-        /// What is beside a picture.
+        /// The colour beside a picture.
         package var background = Color.black
-        /// How long a still, or a title card, stands.
+        /// How long a still or a title card is shown.
         package var imageDuration = MediaTime.seconds(5)
         /// How a clip follows the one before.
         package var transition = Transition.cut
@@ -37,10 +37,10 @@ package struct Arrangement: Hashable, Sendable {
         package var transitionDuration = MediaTime.seconds(1)
         /// The font of title cards, as fontconfig understands it.
         package var font = "Inter, sans-serif"
-        /// Which sound track of clips that have several is heard. No key of an arrangement file; a film of clips that were chosen on the shelf has
-        /// the player's.
+        /// The audio track to use if a clip has several. Arrangement files have no key for it. A film of clips chosen on the shelf takes
+        /// the player's setting.
         package var audioTrack = TrackChoice.automatic
-        /// Which subtitles of clips are drawn into the film.
+        /// The subtitles to draw into the film.
         package var subtitles = TrackChoice.off
 
         package init() {}
@@ -48,7 +48,7 @@ package struct Arrangement: Hashable, Sendable {
 
     /// One `[[clip]]`.
     package struct Clip: Hashable, Sendable {
-        /// What is shown.
+        /// The content of a clip.
         package enum Content: Hashable, Sendable {
             /// A file: an absolute path, or a URL.
             case file(String)
@@ -57,11 +57,11 @@ package struct Arrangement: Hashable, Sendable {
         }
 
         package var content: Content
-        /// Where in the source to begin, and to end; nil is its end.
+        /// The start and the end in the source; nil for the source's end.
         package var start = MediaTime.zero, end: MediaTime?
-        /// How long it is shown: a still is held for it, a longer clip is cut, a shorter one begins again.
+        /// How long it is shown: a still is held, a longer clip is cut, a shorter clip repeats.
         package var duration: MediaTime?
-        /// nil is the film's.
+        /// How it is fitted; nil for the film's setting.
         package var gravity: VideoGravity?
         /// Loudness, 0…100.
         package var volume = 100
@@ -69,28 +69,28 @@ package struct Arrangement: Hashable, Sendable {
         package var isMuted = false
         /// How many times in a row it is shown.
         package var repeatCount = 1
-        /// How it follows the one before; nil is the film's.
+        /// How it follows the clip before; nil for the film's setting.
         package var transition: Transition?
-        /// How long a fade lasts; nil is the film's.
+        /// How long a fade lasts; nil for the film's setting.
         package var transitionDuration: MediaTime?
         package var deinterlace = Deinterlace.auto
 
         package init(_ content: Content) { self.content = content }
     }
 
-    /// `[music]`: a track of sound under all of the film.
+    /// `[music]`: a sound track under the whole film.
     package struct Music: Hashable, Sendable {
         /// An absolute path, or a URL.
         package var source: String
-        /// Where in it to begin.
+        /// The start position in the track.
         package var start = MediaTime.zero
         /// Loudness, 0…100.
         package var volume = 100
-        /// What becomes of the clips' own sound.
+        /// How the music and the clips' own sound combine.
         package var mode = MusicMode.duck
-        /// Whether it begins again where it is shorter than the film; else silence follows.
+        /// Whether the music repeats if it is shorter than the film; otherwise silence follows.
         package var isRepeated = true
-        /// How long it fades in at the beginning of the film, and out at its end.
+        /// How long the music fades in at the film's start, and out at its end.
         package var fadeIn = MediaTime.zero, fadeOut = MediaTime.seconds(2)
 
         package init(source: String) { self.source = source }
@@ -99,33 +99,32 @@ package struct Arrangement: Hashable, Sendable {
     package var output = Output()
     package var film = Film()
     package var clips: [Clip] = []
-    /// `[music]`.
+    /// `[music]`; nil for none.
     package var music: Music?
 
     package init() {}
 }
 
-/// What becomes of the clips' own sound where there is music.
+/// How the music and the clips' own sound combine.
 package enum MusicMode: String, Hashable, Sendable, CaseIterable {
     /// Both are heard; the music is lowered while a clip has sound.
     case duck
-    /// Both are heard, each as loud as it is.
+    /// Both are heard at their own loudness.
     case mix
-    /// The music alone is heard.
+    /// Only the music is heard.
     case replace
 }
 
-/// What the pictures of a film are encoded with.
+/// The video codec of a film.
 package enum ExportCodec: String, Hashable, Sendable, CaseIterable {
     case h264, hevc, mpeg4
 }
 
 extension Arrangement {
-    /// What `configuration` shows when it plays `clips` one after the other, with `music` under them. All are absolute paths.
+    /// The film that `configuration` shows when it plays `clips` one after the other, with `music` under them. All are absolute paths.
     ///
-    /// What it says about clips decides: how they are fitted, what is beside them, how long a still stands, how one follows the other, what becomes of
-    /// interlaced video, which sound track is heard. What it says about this box does not, as the film is seen elsewhere: how its display was turned
-    /// (`rotation`) and where on it the picture is (`region`), how loud it is (`volume`, `muted`), and what decodes.
+    /// Settings for clips apply: fitting, background, duration of stills, transitions, deinterlacing and audio track. Settings for this
+    /// machine do not, because the film plays elsewhere: `rotation`, `region`, `volume`, `muted` and the decoders.
     package init(showing clips: [String], music: String?, in configuration: Configuration) {
         self.init()
         film.gravity = configuration.display.gravity
@@ -142,25 +141,25 @@ extension Arrangement {
         self.music = music.map { Music(source: $0) }
     }
 
-    /// An arrangement file of `clips` with `music` under them: what ``load(_:)`` reads.
+    /// Returns the text of an arrangement file of `clips` with `music` under them, as ``load(_:)`` reads it.
     package static func file(of clips: [String], music: String?) -> String {
         clips.map { "[[clip]]\nsource = \(quoted($0))\n" }.joined() + (music.map { "[music]\nsource = \(quoted($0))\n" } ?? "")
     }
 }
 
-/// A size of pictures: `1920x1080`; even numbers from 16 to 8192.
+/// A picture size such as `1920x1080`; both numbers are even, from 16 to 8192.
 package struct PictureSize: Hashable, Sendable, LosslessStringConvertible {
-    /// Pixels across and down.
+    /// Width and height in pixels.
     package let width: Int, height: Int
 
-    /// nil where a number is odd, too small or too large.
+    /// Makes a size; nil if a number is odd, too small or too large.
     package init?(width: Int, height: Int) {
         let range = 16...8192
         guard range ~= width, range ~= height, width % 2 == 0, height % 2 == 0 else { return nil }
         (self.width, self.height) = (width, height)
     }
 
-    /// nil when `text` has not the shape of it.
+    /// Parses `1920x1080`; nil if `text` has another form.
     package init?(_ text: String) {
         guard let match = text.wholeMatch(of: /([0-9]{2,4})x([0-9]{2,4})/), let width = Int(match.1), let height = Int(match.2) else {
             return nil

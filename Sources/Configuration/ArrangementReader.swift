@@ -1,17 +1,17 @@
-// From an arrangement file to a film, with every mistake at its place: as kiosk.conf is read. docs/export.md describes the keys.
+// Reads an arrangement file, with every mistake at its position, like kiosk.conf. docs/export.md describes the keys.
 import KioskPlatform
 import KioskVocabulary
 
 extension Arrangement {
-    /// Reads the file at `path`; complaints name it just so. Blocks for as long as the file system does.
+    /// Loads the file at `path`, as complaints name it. Blocks for as long as the file system does.
     ///
-    /// - Throws: every complaint about the file, or that it cannot be read and what to do about it.
+    /// - Throws: every complaint about the file, or why it is unreadable, with advice.
     package static func load(_ path: String) throws(ConfigurationError) -> Arrangement {
         let (text, folder) = try Files.readText(path, called: "an arrangement")
         return try parse(text, path: path, folder: folder)
     }
 
-    /// Reads `text`, which stands in the file `path`; relative sources are relative to `folder`, an absolute path.
+    /// Parses `text`, the content of the file `path`; relative sources start from `folder`, an absolute path.
     ///
     /// - Throws: every complaint about the text.
     package static func parse(_ text: [UInt8], path: String, folder: String) throws(ConfigurationError) -> Arrangement {
@@ -67,7 +67,7 @@ extension Arrangement.Film: TableRow {
 }
 
 extension Arrangement.Clip: TableRow {
-    /// One whose content has still to be read.
+    /// Makes a clip whose content is not read yet.
     init() { self.init(.card(text: "", subtitle: nil, background: nil, foreground: .white)) }
 
     static let keys: [Key<Self>] = keyList {
@@ -112,7 +112,7 @@ extension Arrangement.Clip: TableRow {
         set { content = .file(newValue) }
     }
 
-    /// Without effect where the content is a file.
+    /// The card; setting it has no effect if the content is a file.
     private var card: (text: String, subtitle: String?, background: Color?, foreground: Color) {
         get {
             guard case .card(let text, let subtitle, let background, let foreground) = content else { return ("", nil, nil, .white) }
@@ -127,7 +127,7 @@ extension Arrangement.Clip: TableRow {
 }
 
 extension Arrangement.Music: TableRow {
-    /// One whose source has still to be read.
+    /// Makes music whose source is not read yet.
     init() { self.init(source: "") }
 
     static let keys: [Key<Self>] = keyList {

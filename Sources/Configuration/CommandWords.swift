@@ -1,25 +1,25 @@
-// What a key, a gesture, a tap on an item or the idle time asks for, as it is written in kiosk.conf: a word, and for some words an
-// argument. `volume 40`, `seek 1:30`, `play special.mp4 then resume`. The words are those of the table of commands.
+// The commands of keys, gestures, taps on items and the idle time, as kiosk.conf writes them: a word, and for some words an argument.
+// `volume 40`, `seek 1:30`, `play special.mp4 then resume`. The words come from the table of commands.
 import Commands
 import KioskVocabulary
 
-/// Why a text is not a command; what to say after the name of the key.
+/// Why a text is not a command, worded to follow the name of the key.
 struct CommandFault: Error, Hashable {
     var text: String
 }
 
-/// Reads commands. Paths in them are relative to `folder`.
+/// A parser of commands. Paths in them are relative to `folder`.
 struct CommandWords {
     /// The folder of the file, an absolute path.
     var folder: String
-    /// Whether `play` returns to where it was when nothing is said about it: so it does in `on-tap`.
+    /// Whether `play` returns to the former position by default, as in `on-tap`.
     var resumesByDefault = false
-    /// What `restart` begins again: the item, or (in `[idle]`) the playlist.
+    /// The command for `restart`: it restarts the item, the playlist (`[idle]`) or the player (`[[at]]`).
     var restart = Command.player(.restartItem)
 
-    /// The command that a value is; nil for `none`.
+    /// Parses a value; nil for `none`.
     ///
-    /// - Throws: what is wrong with it.
+    /// - Throws: the fault of the value.
     func command(_ value: TOMLValue.Kind) throws(CommandFault) -> Command? {
         guard let text = value.string else {
             throw CommandFault(text: "expected a command in quotes, such as \"toggle\" or \"volume 40\", found \(value.shown)")
@@ -27,9 +27,9 @@ struct CommandWords {
         return try command(text)
     }
 
-    /// The command that `text` is; nil for `none`.
+    /// Parses a text; nil for `none`.
     ///
-    /// - Throws: what is wrong with it.
+    /// - Throws: the fault of the text.
     func command(_ text: String) throws(CommandFault) -> Command? {
         var trimmed = text.drop { $0 == " " }
         while trimmed.last == " " { trimmed.removeLast() }
@@ -73,7 +73,8 @@ struct CommandWords {
         return CommandFault(text: "no command \(shown); there are \(words.joined(separator: ", "))")
     }
 
-    /// `SOURCE`, `SOURCE then resume` or `SOURCE then next`. It is one file or a URL: a folder or a list is not played in between.
+    /// Parses `SOURCE`, `SOURCE then resume` or `SOURCE then next`. The source is one file or a URL: a folder or a list cannot play in
+    /// between.
     private func play(_ text: String) -> Command? {
         var (text, resumes) = (text, resumesByDefault)
         for (ending, value) in [(" then resume", true), (" then next", false)] where text.hasSuffix(ending) {
@@ -89,10 +90,10 @@ struct CommandWords {
 }
 
 extension CommandEntry {
-    /// Whether its word stands alone.
+    /// Whether its word can stand alone.
     var isWord: Bool { forms.contains { if case .plain = $0 { true } else { false } } }
 
-    /// What its argument is; nil where it takes none.
+    /// The description of its argument; nil if it takes none.
     var argument: String? {
         for case .argument(let text, _) in forms { return text }
         for case .source(let text) in forms { return text }

@@ -1,12 +1,12 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Everything kiosk.conf says. As made here, every value is the default; kiosk.conf at the top of the repository explains each.
+/// The content of kiosk.conf. A new value has every default; kiosk.conf at the top of the repository explains them.
 package struct Configuration: Hashable, Sendable {
     package var display = Display()
     package var audio = Audio()
     package var playback = Playback()
-    /// `[network]`: of every item that says nothing of its own.
+    /// `[network]`: the default for every item.
     package var network = StreamSettings()
     package var input = Input()
     package var theme = Theme()
@@ -25,13 +25,13 @@ package struct Configuration: Hashable, Sendable {
     package var overlays: [Overlay] = []
     /// `[[zone]]`, likewise.
     package var zones: [Zone] = []
-    /// The file it was read from, as the user gave it; nil when there was none.
+    /// The path of the file, as the user gave it; nil if there was none.
     package var path: String?
 
-    /// The defaults, and an empty playlist.
+    /// Makes a configuration with the defaults and an empty playlist.
     package init() {}
 
-    /// The files and URLs that keys, gestures, taps on items, the idle time and the clock play: each once, keys first.
+    /// The files and URLs that keys, gestures, taps on items, the idle time and the clock play. Each occurs once, keys first.
     package var commandSources: [String] {
         let commands =
             input.allowedBindings.map(\.command) + input.gestures.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value)
@@ -42,7 +42,7 @@ package struct Configuration: Hashable, Sendable {
         return sources
     }
 
-    /// The complaint about a key name in the file that evdev does not know; nil for a default binding.
+    /// Returns the complaint about a key name that evdev does not know; nil for a default binding.
     package func complaint(unknownKey binding: KeyBinding) -> Complaint? {
         guard let path, let position = binding.position else { return nil }
         let text = "[input.keys] \(binding.trigger): there is no such key; evtest shows the names"
@@ -103,21 +103,21 @@ extension Configuration: TableRow {
     }
 }
 
-/// What the command line says of one key, which beats the file.
+/// The command line's value for one key, which overrides the file.
 package struct ConfigurationOverride: Sendable {
     fileprivate let apply: @Sendable (inout Configuration) -> Void
 
-    /// nil leaves it to the file.
+    /// Makes an override; nil leaves the file's value.
     package init<Value: Sendable>(_ path: any WritableKeyPath<Configuration, Value> & Sendable, _ value: Value?) {
         apply = { configuration in if let value { configuration[keyPath: path] = value } }
     }
 }
 
 extension Configuration {
-    /// Puts what `overrides` say in place of what is here.
+    /// Applies overrides.
     package mutating func apply(_ overrides: [ConfigurationOverride]) { for override in overrides { override.apply(&self) } }
 
-    /// Those of the whole playlist; relative paths are relative to the working folder.
+    /// The sources of the whole playlist; relative paths start from the working folder.
     package var sources: [String] {
         get { playlist.map(\.source.location) }
         set {
@@ -126,7 +126,7 @@ extension Configuration {
         }
     }
 
-    /// That of `[display]`; it becomes that of every playlist entry, too.
+    /// The gravity of `[display]`; setting it also resets that of every playlist entry.
     package var gravity: VideoGravity {
         get { display.gravity }
         set {
@@ -143,17 +143,17 @@ extension Configuration {
     }
 }
 
-/// What differs between two configurations, by the names of tables and keys: what a player that runs takes over, and what holds from its
-/// next start on.
+/// The differences between two configurations, as names of tables and keys: those that a running player applies, and those that need its
+/// restart.
 package struct ConfigurationChange: Hashable, Sendable {
-    /// What is taken over at once, or with the next item.
+    /// The changes that apply at once, or with the next item.
     package private(set) var applied: [String] = []
-    /// What needs a restart.
+    /// The changes that need a restart.
     package private(set) var postponed: [String] = []
-    /// Whether what viewers do, or what answers them, differs.
+    /// Whether the viewers' input or the controls differ.
     package private(set) var concernsViewers = false
 
-    /// From `old` to `new`.
+    /// Makes the differences from `old` to `new`.
     package init(from old: Configuration, to new: Configuration) {
         for (name, needs) in Configuration.keys.flatMap({ $0.differences(old, new) }) {
             if needs == .viewers { concernsViewers = true }

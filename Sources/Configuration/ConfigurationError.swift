@@ -1,4 +1,4 @@
-/// A place in a text file; the first character of the file is at line 1, column 1. Columns count Unicode code points.
+/// A position in a text file; the first character is at line 1, column 1. Columns count Unicode code points.
 package struct SourcePosition: Hashable, Comparable, Sendable {
     /// The line, from 1.
     package var line: Int
@@ -9,13 +9,13 @@ package struct SourcePosition: Hashable, Comparable, Sendable {
     package static func < (a: SourcePosition, b: SourcePosition) -> Bool { (a.line, a.column) < (b.line, b.column) }
 }
 
-/// One thing that is wrong with a configuration file, said in one line.
+/// One error of a configuration file, in one line.
 package struct Complaint: Hashable, Sendable, CustomStringConvertible {
     /// The file, as the user gave it.
     package var path: String
-    /// Where it is wrong: the value, or the key where the key is what is wrong. nil when it is the file as a whole.
+    /// The position of the wrong value, or of a wrong key; nil if the error concerns the whole file.
     package var position: SourcePosition?
-    /// What is wrong and what would be right: `[display] rotation: expected 0, 90, 180 or 270, found 45`.
+    /// The error and its correction: `[display] rotation: expected 0, 90, 180 or 270, found 45`.
     package var text: String
 
     /// `kiosk.conf:12:12: [display] rotation: expected 0, 90, 180 or 270, found 45`.
@@ -25,17 +25,17 @@ package struct Complaint: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Everything that is wrong with a configuration file, so that it can be put right in one go.
+/// All errors of a configuration file, so that the user can correct them in one go.
 package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
     /// At least one complaint, in the order of the file.
     package let complaints: [Complaint]
 
-    /// What the command exits with after it has printed this: EX_CONFIG of sysexits.h.
+    /// The command's exit status after it has printed this: EX_CONFIG of sysexits.h.
     package static let exitStatus: Int32 = 78
 
     package init(_ complaints: [Complaint]) {
         precondition(!complaints.isEmpty, "an error without a complaint")
-        // Sorted by place; those of one place stay in the order they were found in.
+        // Sorted by position; complaints at the same position keep their order.
         let ordered = complaints.enumerated().sorted { a, b in
             switch (a.element.position, b.element.position) {
             case let (x?, y?) where x != y: x < y
@@ -47,6 +47,6 @@ package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConver
         self.complaints = ordered.map(\.element)
     }
 
-    /// One complaint a line, without a newline at the end.
+    /// The complaints, one a line, without a final newline.
     package var description: String { complaints.map(\.description).joined(separator: "\n") }
 }

@@ -4,7 +4,7 @@ import KioskVocabulary
 import SystemPackage
 
 extension TableRow {
-    /// Reads `text`, which stands in the file `path`; relative sources are relative to `folder`, an absolute path.
+    /// Parses `text`, the content of the file `path`; relative sources start from `folder`, an absolute path.
     ///
     /// - Throws: every complaint about the text.
     static func parse(
@@ -23,15 +23,15 @@ extension TableRow {
 }
 
 extension Configuration {
-    /// Reads the file at `path`; complaints name it just so. Blocks for as long as the file system does.
+    /// Loads the file at `path`, as complaints name it. Blocks for as long as the file system does.
     ///
-    /// - Throws: every complaint about the file, or that it cannot be read and what to do about it.
+    /// - Throws: every complaint about the file, or why it is unreadable, with advice.
     package static func load(_ path: String) throws(ConfigurationError) -> Configuration {
         let (text, folder) = try Files.readText(path, called: "a kiosk.conf")
         return try parse(text, path: path, folder: folder)
     }
 
-    /// Reads `text`, which stands in the file `path`; relative sources are relative to `folder`, an absolute path.
+    /// Parses `text`, the content of the file `path`; relative sources start from `folder`, an absolute path.
     ///
     /// - Throws: every complaint about the text.
     package static func parse(_ text: [UInt8], path: String, folder: String) throws(ConfigurationError) -> Configuration {
@@ -40,8 +40,9 @@ extension Configuration {
         return configuration
     }
 
-    /// What the file at `path` says of the control socket, if it can be told, although the file has mistakes: a player that read it before these were made
-    /// still listens there. Where the text cannot be read at all it is what stands before the first mistake. Blocks for as long as the file system does.
+    /// Returns the control socket of the file at `path`, as far as possible, although the file has mistakes: a player that read it before
+    /// them still listens there. If the text cannot be parsed, only its part before the first mistake counts. Blocks for as long as the
+    /// file system does.
     package static func controlSocket(inDamaged path: String) -> ControlSocketChoice {
         guard let (text, folder) = try? Files.readText(path, called: "a kiosk.conf") else { return Control().socket }
         let syntax = readSyntax(text, path: path)
@@ -59,7 +60,7 @@ extension Configuration {
 }
 
 enum Files {
-    /// The name of the group that may read the file at `path`; nil where none may, and where it is root's.
+    /// Returns the name of the group that may read the file at `path`; nil if none may, or only root's.
     private static func groupThatReads(_ path: String) -> String? {
         guard let status = stat(at: path), status.st_mode & S_IRGRP != 0, status.st_gid != 0 else { return nil }
         return unsafe withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { buffer in
@@ -70,8 +71,8 @@ enum Files {
         }
     }
 
-    /// The text of the file at `path`, no longer than a TOML text may be, and the folder that its relative paths are relative to. It is
-    /// `called` so where it cannot be one.
+    /// Returns the text of the file at `path`, up to the longest TOML text, and the folder that its relative paths start from. A longer
+    /// file cannot be `called` so, and the error says that.
     static func readText(_ path: String, called: String) throws(ConfigurationError) -> (text: [UInt8], folder: String) {
         func unreadable(_ reason: String) -> ConfigurationError {
             ConfigurationError([Complaint(path: path, position: nil, text: "cannot be read: \(reason)")])

@@ -7,24 +7,24 @@ extension Configuration {
     package struct Display: Hashable, Sendable {
         package var connector = DisplayConnector.automatic
         package var mode = DisplayModeChoice.preferred
-        /// Of every item that has none of its own.
+        /// The default for every item.
         package var gravity = VideoGravity.resizeAspect
-        /// How the picture is rotated on a display that was itself rotated.
+        /// The rotation of the picture, for a display that is itself rotated.
         package var rotation = Rotation.none
-        /// Of the bars beside the picture, and of the screen when nothing is played.
+        /// The colour of the bars beside the picture, and of the empty screen.
         package var background = Color.black
-        /// Where on the display the picture is.
+        /// The place of the picture on the display.
         package var region = Region.full
-        /// Where the connector's own is not to be believed.
+        /// The size of the display, if the connector reports a wrong one.
         package var physicalSize: PhysicalSize?
         package var picturePath = PicturePathChoice.automatic
-        /// Hundredths of it that overlays leave free at each side.
+        /// The margin without overlays at each side, in hundredths of the display.
         package var safeArea = 3
-        /// Whether the signal ends where the display is to be off.
+        /// Whether to end the signal while the display is off.
         package var dpms = true
-        /// Whether a television is told by HDMI-CEC.
+        /// Whether to switch a television by HDMI-CEC.
         package var cec = false
-        /// Whether a touch has it on, and for how long after the last one.
+        /// Whether a touch switches it on, and for how long after the last one.
         package var wakes = false
         package var wakeTime = MediaTime.seconds(300)
     }
@@ -33,9 +33,9 @@ extension Configuration {
     package struct Audio: Hashable, Sendable {
         package var device = AudioDevice.automatic
         package var channels = AudioChannels.automatic
-        /// At the start, 0…100.
+        /// The loudness at the start, 0…100.
         package var volume = 100
-        /// At the start.
+        /// Whether the sound is off at the start.
         package var isMuted = false
         package var delays = AudioDelays()
         package var session = AudioSession()
@@ -129,7 +129,7 @@ extension Configuration.Display: TableRow {
         Key("wake-time", \.wakeTime, .time)
     }
 
-    /// What switches it on.
+    /// The event that switches it on.
     private enum Wake: String, CaseIterable {
         case off, touch
     }
@@ -203,7 +203,7 @@ extension Configuration.Audio: TableRow {
 }
 
 extension Kind where Value == Int {
-    /// Milliseconds by which sound comes later than the picture.
+    /// The delay of the sound behind the picture, in milliseconds.
     fileprivate static var delay: Self { number(in: -500...500) }
 }
 

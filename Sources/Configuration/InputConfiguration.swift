@@ -7,40 +7,40 @@ extension Configuration {
     /// `[input]`, `[input.gestures]` and `[input.keys]`.
     package struct Input: Hashable, Sendable {
         package var controls = ControlsMode.full
-        /// Whether touch screens are used.
+        /// Whether kiosk uses touch screens.
         package var usesTouch = true
-        /// Whether playback goes on while a finger holds the slider.
+        /// Whether playback continues while a finger holds the slider.
         package var scrubPlays = false
         /// Whether a key bound to `quit` ends the program.
         package var allowsQuit = false
-        /// Whether the devices are kept from everything else on the machine, the console above all.
+        /// Whether kiosk grabs the devices, so that nothing else on the machine receives their events, above all the console.
         package var grabsDevices = true
         package var isLocked = false
-        /// What acts where it is locked.
+        /// The entries that still act while it is locked.
         package var allowed: Set<InputLock.Entry> = []
-        /// Which touch screen belongs to which display.
+        /// The display of each touch screen.
         package var map: [DeviceMapping] = []
-        /// Whether one turns the picture.
+        /// Whether an accelerometer turns the picture.
         package var usesAccelerometer = false
         package var ownGestures = Gestures()
-        /// The defaults without those the file binds anew, then the file's own in its order, those bound to `none` included.
+        /// The defaults that the file does not rebind, then the file's own in order, including those bound to `none`.
         package var bindings = KeyBinding.defaults
 
-        /// What each gesture does: the file's, and the defaults for what it does not say. Where nothing is drawn the defaults are a tap and
-        /// the swipes. What the lock does not allow is left out.
+        /// The command of each gesture: the file's, else the default. If nothing is drawn, only the tap and the swipes have defaults.
+        /// Gestures that the lock does not allow are left out.
         package var gestures: [GestureName: Command] {
             var result = Self.defaultGestures.filter { controls != .none || [.tap, .swipeLeft, .swipeRight].contains($0.key) }
             for (name, command) in ownGestures.commands { result[name] = command }
             return result.filter { lock.allows($0.key) }
         }
 
-        /// What `locked` and `allow` come to.
+        /// The lock that `locked` and `allow` define.
         package var lock: InputLock { InputLock(allowed: isLocked ? allowed : nil) }
 
         /// ``bindings`` without those that the lock does not allow.
         package var allowedBindings: [KeyBinding] { bindings.filter { lock.allows($0.trigger) } }
 
-        /// What gestures do where the file says nothing. The command of ``GestureName/volumeDrag`` is for a hundredth of the height.
+        /// The default commands of gestures. The command of ``GestureName/volumeDrag`` applies to a hundredth of the height.
         package static let defaultGestures: [GestureName: Command] = {
             var result: [GestureName: Command] = [.volumeDrag: .player(.changeVolume(by: 1))]
             for case .plain(let command, _, let gestures) in CommandTable.ofViewers.flatMap(\.forms) {
@@ -50,7 +50,7 @@ extension Configuration {
         }()
     }
 
-    /// `[input.gestures]`: what the file says; a command of nil is `none`.
+    /// `[input.gestures]`: the file's gestures; a nil command means `none`.
     package struct Gestures: Hashable, Sendable {
         package var commands: [GestureName: Command?] = [:]
     }
@@ -58,22 +58,22 @@ extension Configuration {
 
 /// One entry of `[input] map`: the touch screen whose name contains `device` lies on the display at `connector`.
 package struct DeviceMapping: Hashable, Sendable {
-    /// Part of the name that the device gives itself; case does not count.
+    /// A part of the name that the device gives itself; case is ignored.
     package var device: String
     /// The display's connector.
     package var connector: DisplayConnector
 }
 
-/// What a key does: one line of `[input.keys]`, or a default.
+/// A key and its command: one line of `[input.keys]`, or a default.
 package struct KeyBinding: Hashable, Sendable {
-    /// Which keys, and how they are pressed. That there are such keys has not been checked.
+    /// The keys, and how they are pressed. Unchecked: there may be no such keys.
     package var trigger: KeyTrigger
-    /// What it asks of the player; nil when it is bound to `none`.
+    /// The command; nil if the key is bound to `none`.
     package var command: Command?
-    /// Where kiosk.conf says so; nil for a default.
+    /// The position in kiosk.conf; nil for a default.
     package var position: SourcePosition?
 
-    /// The bindings a kiosk.conf without `[input.keys]` has: the keys of the table of commands, and digits for the first items.
+    /// The default bindings: the keys of the table of commands, and digits for the first items.
     package static let defaults: [KeyBinding] = {
         let named = CommandTable.ofViewers.flatMap(\.forms).flatMap { form -> [KeyBinding] in
             guard case .plain(let command, let keys, _) = form else { return [] }

@@ -1,19 +1,19 @@
-// One entry a key: what is known of a key of kiosk.conf, or of an arrangement, stands here and nowhere else.
+// The keys of kiosk.conf and of arrangements. All facts about a key are in its entry, and nowhere else.
 //
-// A table of the file is a value (``TableRow``), and each of its keys fills a property of that. From the keys come the reader and its complaints
-// (TableReader.swift), what a reload takes over (Configuration.swift), the JSON Schema (Schema.swift), and the file kiosk.conf itself, which is
-// written from them (ManualTests.swift) and which kiosk.conf(5) is made of. The default of a key is what its property is made with.
+// A table of the file is a value (``TableRow``), and each of its keys fills a property of that value. Derived from the keys are the reader
+// and its complaints (TableReader.swift), the effects of a reload (Configuration.swift), the JSON Schema (Schema.swift), and the file
+// kiosk.conf itself (ManualTests.swift), which is the source of kiosk.conf(5). A key's default is the initial value of its property.
 import KioskVocabulary
 
-/// What a table of a file becomes.
+/// The value of a table of the file.
 protocol TableRow: Equatable, Sendable {
-    /// One that has every default.
+    /// Makes a row with every default.
     init()
-    /// In the order in which users are told of them.
+    /// The keys, in the order of the documentation.
     static var keys: [Key<Self>] { get }
-    /// Of a list of such tables: the key of which no two may have the same value, which a command says; nil for none.
+    /// In a list of tables: the key that must be unique, because commands refer to it; nil for none.
     static var identity: String? { get }
-    /// Complains about keys that do not go together, after all have been read.
+    /// Complains about combinations of keys, after all keys have been read.
     static func check(_ row: inout Self, _ table: TableReader)
 }
 
@@ -22,9 +22,9 @@ extension TableRow {
     static var identity: String? { nil }
 }
 
-/// What a key needs to hold when kiosk.conf has been read again. Where there is none it holds at once, or with the next item.
+/// The extra step that a changed key needs after a reload. Without one, the key holds at once or with the next item.
 enum Need: Sendable {
-    /// That what viewers touch and see is made anew.
+    /// kiosk makes the controls and the viewers' input anew.
     case viewers
     /// A restart of the player.
     case restart
@@ -33,47 +33,47 @@ enum Need: Sendable {
 /// One key of a table.
 struct Key<Row: Sendable>: Sendable {
     fileprivate(set) var facts: KeyFacts
-    /// Fills the row; what cannot be read is complained about.
+    /// Fills the row; complains about a value that it cannot read.
     let read: @Sendable (TOMLValue, inout Row, TableReader) -> Void
-    /// What differs between two rows by this key, by its name.
+    /// Returns the differences between two rows that this key makes, by its name.
     private(set) var differences: @Sendable (_ old: Row, _ new: Row) -> [(name: String, needs: Need?)]
-    /// The same key of a `[[playlist]]`, which holds for that entry alone; one or none.
+    /// The same key in a `[[playlist]]`, where it holds for that entry alone; one or none.
     fileprivate(set) var inItem: [Key<PlaylistEntry>] = []
 
     var name: String { facts.name }
 }
 
-/// What is said of a key: to a person who reads kiosk.conf, and to an editor.
+/// The description of a key: for readers of kiosk.conf, and for editors.
 struct KeyFacts: Sendable {
     let name: String
-    /// What stands above it in kiosk.conf, line by line; empty where it shares the paragraph of the key before.
+    /// The text above it in kiosk.conf, line by line; empty if it shares the paragraph of the key before.
     var paragraph = ""
     var needs: Need?
-    /// What to do where it is missing, if it must not be.
+    /// The advice if a required key is missing.
     var missing: String?
-    /// The table whose key this is, too: where this one is left out that one holds.
+    /// The other table with this key, which holds if this key is left out.
     var origin: String?
-    /// Whether ``sample`` is the default, and no example.
+    /// Whether ``sample`` is the default, not an example.
     var hasDefault = false
-    /// The value that stands in kiosk.conf. Of a table that is open to any key it is lines.
+    /// The value in kiosk.conf; lines, if the table is open to any key.
     var sample: @Sendable () -> String = { "" }
-    /// The members of its JSON Schema that say which values it takes.
+    /// The members of the JSON Schema that define its values.
     var schema: @Sendable () -> String = { "" }
-    /// `[display]` and `[[playlist]]`, of a table that stands under its own heading.
+    /// The heading, such as `[display]` or `[[playlist]]`, of a table that has one.
     var heading: String?
-    /// Whether there may be any number of the table.
+    /// Whether the table may occur any number of times.
     var isList = false
-    /// Of a list: whether kiosk.conf shows an example of it, and has none.
+    /// For a list: whether kiosk.conf shows it only as an example.
     var isExample = false
-    /// The table that has the same keys, and explains them.
+    /// The table that has the same keys and explains them.
     var explainedIn: String?
-    /// Those of a table whose keys are known.
+    /// The keys of a table whose keys are known.
     var keys: @Sendable () -> [KeyFacts] = { [] }
 
     var isTable: Bool { !keys().isEmpty }
 }
 
-/// Lists keys as kiosk.conf does: a paragraph, and below it the keys that it is about.
+/// Lists keys as kiosk.conf does: a paragraph, and below it its keys.
 @resultBuilder enum KeyList<Row: Sendable> {
     enum Part {
         case paragraph(String)
@@ -98,20 +98,20 @@ struct KeyFacts: Sendable {
     }
 }
 
-/// The keys of a table.
+/// Returns the keys of a table.
 func keyList<Row>(@KeyList<Row> _ keys: () -> [Key<Row>]) -> [Key<Row>] { keys() }
 
-// What has a value.
+// Keys with a value.
 extension Key where Row: TableRow {
     /// A key that fills the property at `path`.
     ///
     /// - Parameters:
-    ///   - inItem: fills a `[[playlist]]`, where the key may stand there, too.
-    ///   - shown: the default in TOML, where the property's own value does not tell it.
-    ///   - example: what kiosk.conf shows of a key without a default, in TOML.
-    ///   - missing: what to do where it is not given, of a key that must be.
+    ///   - inItem: fills a `[[playlist]]`, if the key may also be there.
+    ///   - shown: the default in TOML, if it differs from the property's initial value.
+    ///   - example: the value in kiosk.conf, in TOML, for a key without a default.
+    ///   - missing: the advice if the key is missing, for a required key.
     ///   - isSame: whether two values are the same to a reload.
-    ///   - objection: what is wrong with a value that could be read; nil where nothing is.
+    ///   - objection: the complaint about a value that could be read; nil for none.
     init<Value: Equatable & Sendable>(
         _ name: String, _ path: any WritableKeyPath<Row, Value> & Sendable, _ kind: Kind<Value>, needs: Need? = nil,
         inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)? = nil, shown: String? = nil, example: String? = nil,
@@ -126,7 +126,7 @@ extension Key where Row: TableRow {
         if let inItem { self.inItem = [Key<PlaylistEntry>(facts, kind, objection, set: inItem)] }
     }
 
-    /// The same for a property that is nil where nothing is said.
+    /// A key that fills an optional property, which stays nil without the key.
     init<Value: Equatable & Sendable>(
         _ name: String, _ path: any WritableKeyPath<Row, Value?> & Sendable, _ kind: Kind<Value>, needs: Need? = nil,
         inItem: (@Sendable (inout PlaylistEntry, Value) -> Void)? = nil, shown: String? = nil, example: String? = nil,
@@ -155,13 +155,13 @@ extension Key where Row: TableRow {
     }
 }
 
-// What is a table itself.
+// Keys that are tables.
 extension Key {
-    /// The table `[name]`, with a point between its name and that of the table it lies in.
+    /// The table `[name]`; a dot separates its name from that of the enclosing table.
     ///
     /// - Parameters:
-    ///   - needs: what those of its keys need that do not say so themselves.
-    ///   - isWhole: whether a reload names the table, and not each key.
+    ///   - needs: the need of keys that do not state their own.
+    ///   - isWhole: whether a reload names the table instead of each key.
     init<Sub: TableRow>(
         table name: String, _ path: any WritableKeyPath<Row, Sub> & Sendable, needs: Need? = nil, isWhole: Bool = false
     ) {
@@ -176,7 +176,7 @@ extension Key {
         }
     }
 
-    /// The tables `[[name]]`, any number of them, likewise.
+    /// The tables `[[name]]`, any number of them.
     init<Sub: TableRow>(
         list name: String, _ path: any WritableKeyPath<Row, [Sub]> & Sendable, isExample: Bool = false, explainedIn: String? = nil
     ) {
@@ -197,7 +197,7 @@ extension Key {
         differences = { $0[keyPath: path] == $1[keyPath: path] ? [] : [(heading, nil)] }
     }
 
-    /// The keys of `table` that may stand in a `[[playlist]]`, too.
+    /// Returns the keys of `table` that may also be in a `[[playlist]]`.
     static func inherited<Other>(from table: String, _ keys: [Key<Other>]) -> [Key<PlaylistEntry>] {
         keys.flatMap { key in
             key.inItem.map { inItem in

@@ -1,18 +1,18 @@
-// The types of keys: how a value is read and complained about, how it is written, and how an editor checks it.
+// The types of keys: how to read a value, complain about it, write it, and check it in an editor.
 import Commands
 import KioskPlatform
 import KioskVocabulary
 
-/// Where a value stands that is being read.
+/// The place of a value while it is read.
 struct Place {
-    /// Of its key.
+    /// The name of the key.
     var key: String
     var table: TableReader
 
-    /// What relative paths are relative to.
+    /// The folder that relative paths start from.
     var folder: String { table.folder }
 
-    /// A complaint about a value, or about a part of it.
+    /// Complains about a value, or about a part of it.
     func refuse(_ value: TOMLValue, _ expected: String, _ advice: String = "") {
         complain("expected \(expected), found \(value.kind.shown)\(advice)", at: value.position)
     }
@@ -24,13 +24,13 @@ struct Place {
 
 /// A type of values.
 struct Kind<Value: Sendable>: Sendable {
-    /// nil for what it does not take, which has been complained about.
+    /// Returns the value; nil after a complaint if it is invalid.
     let read: @Sendable (TOMLValue, Place) -> Value?
-    /// A value in TOML.
+    /// Returns a value in TOML.
     let shown: @Sendable (Value) -> String
-    /// The members of a JSON Schema.
+    /// Returns the members of a JSON Schema.
     let schema: @Sendable () -> String
-    /// Of a table that is open to any key.
+    /// The heading of a table that is open to any key.
     var heading: String?
 
     init(
@@ -40,7 +40,7 @@ struct Kind<Value: Sendable>: Sendable {
         (self.read, self.shown, self.schema, self.heading) = (read, shown, schema, heading)
     }
 
-    /// One that makes a value of what it `expected`, and of nothing else. `make` is given the folder that paths are relative to.
+    /// A type whose values `make` makes of TOML values. `make` also gets the folder that relative paths start from.
     init(
         _ expected: @autoclosure @escaping @Sendable () -> String, schema: @autoclosure @escaping @Sendable () -> String,
         shown: @escaping @Sendable (Value) -> String, make: @escaping @Sendable (TOMLValue.Kind, String) -> Value?
@@ -52,7 +52,7 @@ struct Kind<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same for another value.
+    /// Returns this type with its values converted.
     func map<Other>(_ make: @escaping @Sendable (Value) -> Other, back: @escaping @Sendable (Other) -> Value) -> Kind<Other> {
         let kind = self
         return Kind<Other>(schema: kind.schema(), shown: { kind.shown(back($0)) }, read: { kind.read($0, $1).map(make) })
@@ -69,7 +69,7 @@ extension Kind where Value == Bool {
 }
 
 extension Kind where Value == Int {
-    /// A whole number of `range`, in units of `unit`.
+    /// A whole number in `range`, multiplied by `unit`.
     static func number(in range: ClosedRange<Int>, unit: Int = 1) -> Self {
         Self(
             "a whole number from \(range.lowerBound) to \(range.upperBound)",
@@ -85,7 +85,7 @@ extension Kind where Value == Double {
     /// 0…1.
     static var fraction: Self { number(in: 0...1) }
 
-    /// A number of `range`.
+    /// A number in `range`.
     static func number(in range: ClosedRange<Double>) -> Self {
         let (least, most) = (decimal(range.lowerBound), decimal(range.upperBound))
         return Self(
@@ -102,7 +102,7 @@ extension Kind where Value == Double {
 }
 
 extension Kind where Value: CaseIterable {
-    /// One of the cases of an enumeration, by its word.
+    /// A case of an enumeration, by its word.
     static func word(_ word: @escaping @Sendable (Value) -> String) -> Self {
         let words = { @Sendable in Value.allCases.map { quoted(word($0)) } }
         return Self(alternatives(words()), schema: "\"enum\": [\(words().joined(separator: ", "))]", shown: { quoted(word($0)) }) {
@@ -141,7 +141,7 @@ extension Kind where Value == Rotation {
 }
 
 extension Kind where Value: LosslessStringConvertible {
-    /// A string that `Value` can be made of; `pattern` is a regular expression (ECMA 262) for editors, which may take more.
+    /// A string that makes a `Value`; `pattern` is a regular expression (ECMA 262) for editors, which may accept more.
     static func text(_ expected: String, pattern: String? = nil) -> Self {
         let schema = { @Sendable in #""type": "string""# + (pattern.map { ", \"pattern\": \(quoted($0))" } ?? "") }
         return Self(expected, schema: schema(), shown: { quoted($0.description) }) { value, _ in value.string.flatMap(Value.init) }
@@ -149,7 +149,7 @@ extension Kind where Value: LosslessStringConvertible {
 }
 
 extension Kind {
-    /// The same, where it is good enough, or `"off"`, which becomes nil.
+    /// A string that makes a valid value, or `"off"`, which becomes nil.
     static func orOff<Wrapped: LosslessStringConvertible>(
         _ expected: String, pattern: String? = nil, _ isGood: @escaping @Sendable (Wrapped) -> Bool
     ) -> Self where Value == Wrapped? {
@@ -162,7 +162,7 @@ extension Kind {
 }
 
 extension Kind where Value == ByteCount? {
-    /// How much a cache may hold: less than a megabyte keeps nothing that is worth it.
+    /// A cache's size limit: less than a megabyte would keep nothing useful.
     static func cacheSize(_ example: String) -> Self {
         orOff("\"off\" or a size such as \"\(example)\", at least 1 MB") { $0 >= ByteCount(1_000_000) }
     }
@@ -174,7 +174,7 @@ extension Kind where Value == Color {
 }
 
 extension Kind where Value == TrackChoice {
-    /// Which track of a kind is played.
+    /// The track of a kind to play.
     static var track: Self {
         Self(
             "\"auto\", \"off\", the number of a track from 1, or a language such as \"de\"",
@@ -191,7 +191,7 @@ extension Kind where Value == TrackChoice {
 }
 
 extension Kind where Value == FrameRate {
-    /// Pictures a second.
+    /// Frames a second.
     static var frameRate: Self {
         Self(
             "pictures a second from 10 to 240, such as 25, \"29.97\" or \"30000/1001\"", schema: #""type": ["string", "number"]"#,
@@ -208,9 +208,9 @@ extension Kind where Value == FrameRate {
 }
 
 extension Kind where Value == MediaTime {
-    /// More than zero: seconds, or a clock time in a string.
+    /// A time above zero: seconds, or a clock time in a string.
     static var time: Self { time(orZero: false) }
-    /// The same, or zero.
+    /// A time of zero or more, likewise.
     static var timeOrZero: Self { time(orZero: true) }
 
     private static func time(orZero: Bool) -> Self {
@@ -236,12 +236,12 @@ extension Kind where Value == MediaTime {
 }
 
 extension Kind where Value == MediaTime? {
-    /// A time after which something is done; zero, which becomes nil, is never.
+    /// A time after which something happens; zero becomes nil, for never.
     static var timeOrNever: Self { Kind<MediaTime>.timeOrZero.map({ $0 > .zero ? $0 : nil }, back: { $0 ?? .zero }) }
 }
 
 extension Kind where Value == PlaylistSource {
-    /// A path, relative to the folder of the file, or a URL.
+    /// A path, relative to the file's folder, or a URL.
     static func source(_ expected: String) -> Self {
         Self(expected, schema: #""type": "string", "minLength": 1"#, shown: { quoted($0.location) }) { value, folder in
             guard let text = value.string, !text.isEmpty, !text.contains("\0") else { return nil }
@@ -251,12 +251,12 @@ extension Kind where Value == PlaylistSource {
 }
 
 extension Kind where Value == String {
-    /// A path, relative to the folder of the file, or a URL: an absolute path, or the URL.
+    /// A path, relative to the file's folder, or a URL. The result is an absolute path, or the URL.
     static func pathOrURL(_ expected: String) -> Self {
         Kind<PlaylistSource>.source(expected).map({ $0.location }, back: { PlaylistSource($0, relativeTo: "/") })
     }
 
-    /// A path, relative to the folder of the file: an absolute path.
+    /// A path, relative to the file's folder. The result is an absolute path.
     static func path(_ expected: String) -> Self {
         let kind = pathOrURL(expected)
         return Self(schema: kind.schema(), shown: kind.shown) { value, place in
@@ -268,7 +268,7 @@ extension Kind where Value == String {
         }
     }
 
-    /// An absolute path that begins so.
+    /// An absolute path with this beginning.
     static func path(beginning start: String, _ expected: String) -> Self {
         Self(expected, schema: "\"type\": \"string\", \"minLength\": 2, \"pattern\": \(quoted("^\(start)"))", shown: quoted) { value, _ in
             guard let path = value.string, path.hasPrefix(start), path.utf8.count > 1, !path.contains("\0") else { return nil }
@@ -279,7 +279,7 @@ extension Kind where Value == String {
     /// The absolute path of a folder.
     static var folder: Self { path(beginning: "/", "the absolute path of a folder") }
 
-    /// A text of one line, neither empty nor longer than `longest` characters, without control characters.
+    /// One line of text, not empty, at most `longest` characters, without control characters.
     static func line(_ expected: String, longest: Int) -> Self {
         Self(
             "\(expected), at most \(longest) characters", schema: "\"type\": \"string\", \"minLength\": 1, \"maxLength\": \(longest)",
@@ -307,7 +307,7 @@ extension Kind where Value == [String] {
         }
     }
 
-    /// The lines of a request: `{ NAME = "TEXT", … }`, nothing that HTTP does not allow.
+    /// Header lines of a request: `{ NAME = "TEXT", … }`, limited to valid HTTP.
     static var headers: Self {
         Self(
             "names and texts, such as { Authorization = \"Bearer 0123\" }",
@@ -319,7 +319,7 @@ extension Kind where Value == [String] {
         }
     }
 
-    /// Paths of folders, relative to that of the file; the word `usb` is where sticks are.
+    /// Paths of folders, relative to the file's folder; the word `usb` stands for the folder of sticks.
     static var folders: Self {
         list(
             "[\"/srv/videos\", \"usb\"]", of: "the path of a folder or \"usb\"", schema: #", "minLength": 1"#,
@@ -332,7 +332,7 @@ extension Kind where Value == [String] {
 }
 
 extension Kind {
-    /// A list of texts, each of which `make` is given with the folder that paths are relative to; what it does not take is complained about.
+    /// A list of strings. `make` converts each one, given the folder that relative paths start from; it returns nil for an invalid one.
     static func list<Element: Sendable>(
         _ example: String, of expected: String, schema: String = "", shown: @escaping @Sendable (Value) -> String,
         _ make: @escaping @Sendable (String, _ folder: String) -> Element?, advice: @escaping @Sendable (String) -> String = { _ in "" }
@@ -367,7 +367,7 @@ extension Kind where Value == Command? {
 }
 
 extension Kind where Value == Command {
-    /// A command in words; what to do instead where it is `none`.
+    /// A command in words; `advice` says what to do instead of `none`.
     static func command(
         otherwise advice: String, _ words: @escaping @Sendable (_ folder: String) -> CommandWords
     ) -> Self {
@@ -380,7 +380,7 @@ extension Kind where Value == Command {
     }
 }
 
-/// A command as it is written in kiosk.conf: one of those that are defaults.
+/// Returns a default command as kiosk.conf writes it.
 private func shownCommand(_ command: Command) -> String {
     if case .player(.selectItem(let number)) = command { return quoted("item \(number)") }
     for entry in CommandTable.ofViewers {
@@ -394,5 +394,5 @@ package func alternatives(_ words: [String]) -> String {
     words.count < 2 ? words.joined() : words.dropLast().joined(separator: ", ") + " or " + words[words.count - 1]
 }
 
-/// A basic string of TOML: one of JSON.
+/// Returns a basic string of TOML, which is also a JSON string.
 func quoted(_ text: String) -> String { JSONValue.string(text).line }

@@ -4,31 +4,31 @@ import KioskVocabulary
 import Schedule
 
 extension Configuration {
-    /// `[[overlay]]`: what stands over the picture.
+    /// `[[overlay]]`: a text, a clock or a picture above the main picture.
     package struct Overlay: Hashable, Sendable {
         package var name = ""
         package var kind = OverlayKind.text
-        /// Of a text or a QR code.
+        /// The text of a text overlay or a QR code.
         package var text: String?
-        /// An absolute path: of a text, or of a picture.
+        /// An absolute path: the file of a text or a picture.
         package var file: String?
         /// The address of a news feed whose titles are the text.
         package var feed: String?
-        /// Of a clock, as strftime(3) has it.
+        /// The format of a clock, for strftime(3).
         package var format = "%H:%M"
-        /// Of its names of days and months; nil is the machine's.
+        /// The locale for names of days and months; nil for the machine's.
         package var locale: String?
         package var look = OverlayLook()
         package var order = 0
-        /// Of a ticker: hundredths of the screen's width a second.
+        /// The speed of a ticker, in hundredths of the screen's width a second.
         package var speed = 10
-        /// Names and places of the items that it lies over; empty for all.
+        /// Names and places of the items below it; empty for all.
         package var items: [String] = []
         package var time = TimeRule()
 
         package init() {}
 
-        /// Where its text or its picture comes from: the feed, else the file; nil for none.
+        /// The source of its text or picture: the feed, else the file; nil for none.
         package var source: String? { feed ?? file }
     }
 }
@@ -123,7 +123,7 @@ extension Configuration.Overlay: TimedRow {
         case .image: table.require("file", "name a picture")
         case .qr: table.require("text", "give the text of the code, such as an address")
         }
-        // What is named beneath the folder of the file is a path.
+        // A name with a slash is a path, relative to the folder of the file.
         row.items = row.items.map { item in
             item.contains("/") && !item.hasPrefix("/") ? PlaylistSource(item, relativeTo: table.folder).location : item
         }

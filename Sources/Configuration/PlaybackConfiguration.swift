@@ -6,9 +6,9 @@ extension Configuration {
     /// `[playback]`.
     package struct Playback: Hashable, Sendable {
         package var loop = LoopMode.playlist
-        /// Whether each round has an order of its own.
+        /// Whether each round has a new order.
         package var shuffles = false
-        /// What is shown when nothing can be played, an absolute path or a URL; nil is the background.
+        /// The item to show if nothing can be played, an absolute path or a URL; nil for the background.
         package var fallback: String?
         package var usb = StickUse.off
         /// More than zero.
@@ -18,23 +18,23 @@ extension Configuration {
         package var transition = Transition.cut
         /// More than zero.
         package var transitionDuration = MediaTime.seconds(1)
-        /// Of every item that has none of its own.
+        /// The default for every item.
         package var deinterlace = Deinterlace.auto
-        /// Of every item that has none of its own.
+        /// The default for every item.
         package var decoder = DecoderSetting.automatic
-        /// The node of the hardware decoder's device; nil is each of /dev/dri/renderD*.
+        /// The device node of the hardware decoder; nil for any of /dev/dri/renderD*.
         package var decoderDevice: String?
         package var isolation = Isolation.automatic
-        /// How much of what comes over HTTP is kept on the disk; nil is nothing.
+        /// The disk space for files from HTTP servers; nil for no cache.
         package var cache: ByteCount?
-        /// An absolute path; nil is the service's own folder, else the user's.
+        /// An absolute path; nil for the service's own folder, else the user's.
         package var cacheFolder: String?
-        /// Of every item that has none of its own.
+        /// The defaults for every item.
         package var audioTrack = TrackChoice.automatic
         package var subtitleTrack = TrackChoice.automatic
-        /// The character set of files of subtitles that are not in Unicode.
+        /// The character set of subtitle files that are not in Unicode.
         package var subtitleEncoding: String?
-        /// FFmpeg's names of what is played beside what always is.
+        /// FFmpeg's names of additional formats and codecs.
         package var moreFormats: [String] = [], moreCodecs: [String] = []
     }
 }
@@ -200,12 +200,12 @@ extension StreamSettings: TableRow {
     }
 }
 
-/// What a `[[playlist]]` says about the network; nil is what it leaves out.
+/// The settings of a `[[playlist]]` for the network; nil stands for a key that it leaves out.
 package struct StreamChoices: Hashable, Sendable {
     package var reconnect: MediaTime?
     package var timeout: MediaTime?
     package var latency: MediaTime?
-    /// As lines of a request.
+    /// Header lines of a request.
     package var headers: [String]?
     package var userAgent: String?
     /// An absolute path.
@@ -213,7 +213,7 @@ package struct StreamChoices: Hashable, Sendable {
     package var verifiesTLS: Bool?
     package var mayNameNetwork: Bool?
 
-    /// The same, with `network` for what it leaves out.
+    /// Returns these settings, with those of `network` for keys that are left out.
     func resolved(in network: StreamSettings) -> StreamSettings {
         var settings = network
         settings.reconnect = reconnect ?? settings.reconnect

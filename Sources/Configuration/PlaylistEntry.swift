@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskVocabulary
 import Schedule
 
-/// One `[[playlist]]`: what to play and what it says about how. nil is what the file leaves out.
+/// One `[[playlist]]`: a source and its settings. nil stands for a key that the file leaves out.
 package struct PlaylistEntry: Hashable, Sendable {
     /// A file, a folder, a list or a URL.
     package var source: PlaylistSource
@@ -26,25 +26,25 @@ package struct PlaylistEntry: Hashable, Sendable {
     package var audioTrack: TrackChoice?
     package var videoTrack: TrackChoice?
     package var subtitleTrack: TrackChoice?
-    /// What it says of `[network]`.
+    /// Its own settings for `[network]`.
     package var stream = StreamChoices()
-    /// When it is played.
+    /// When it plays.
     package var time = TimeRule()
-    /// Of all that are on, those of the highest priority are played.
+    /// Of the entries that are on, those of the highest priority play.
     package var priority = 0
-    /// How often each of its items comes in a round.
+    /// How often each of its items plays in a round.
     package var weight = 1
-    /// Whether it repeats until it is tapped.
+    /// Whether it repeats until a tap.
     package var waitsForTap: Bool?
     package var onTap: Command?
 
     package init(source: PlaylistSource) { self.source = source }
 
-    /// One item for the engine: what this entry says, and `configuration`'s defaults for what it does not.
+    /// Returns an item for the engine, with this entry's settings and `configuration`'s defaults for the others.
     ///
     /// - Parameters:
-    ///   - source: an absolute path or a URL, one of those the entry's source stands for.
-    ///   - version: of the file, where that is known.
+    ///   - source: an absolute path or a URL, from the expansion of the entry's source.
+    ///   - version: the version of the file, if known.
     package func resolved(source: String, version: FileVersion? = nil, in configuration: Configuration) -> PlaylistItem {
         var item = PlaylistItem(
             source: source, version: version, gravity: gravity ?? configuration.display.gravity, volume: Double(volume ?? 100) / 100,
@@ -59,7 +59,7 @@ package struct PlaylistEntry: Hashable, Sendable {
 }
 
 extension PlaylistEntry: TimedRow {
-    /// One whose source has still to be read.
+    /// Makes an entry whose source is not read yet.
     init() { self.init(source: PlaylistSource("", relativeTo: "/")) }
 
     static let keys: [Key<Self>] = keyList {
@@ -149,19 +149,19 @@ extension PlaylistEntry: TimedRow {
         checkTime(row, table)
     }
 
-    /// What an item goes on after.
+    /// The event that ends an item.
     private enum WaitFor: String, CaseIterable {
         case end, tap
     }
 }
 
 extension Configuration {
-    /// An item of a source that is on no `[[playlist]]`: what a key, a tap or `fallback` plays.
+    /// Returns an item for a source outside every `[[playlist]]`: from a key, a tap or `fallback`.
     package func item(of source: String) -> PlaylistItem {
         PlaylistEntry(source: PlaylistSource(source, relativeTo: "/")).resolved(source: source, in: self)
     }
 
-    /// What is fetched without verifying who sends it, by its names.
+    /// The names of sources that are fetched without verification of the server.
     package var unverifiedSources: [String] {
         if !network.verifiesTLS { return ["[network]"] }
         return (entries + zones.flatMap(\.playlist)).filter { $0.stream.verifiesTLS == false }.map(\.source.location)

@@ -1,48 +1,48 @@
-// [place], [[program]] and [[at]]; and what an entry of a playlist says of time.
+// [place], [[program]] and [[at]]; and the time keys of a playlist's entries.
 import KioskVocabulary
 import Schedule
 
 extension Configuration {
     /// `[place]`.
     package struct Place: Hashable, Sendable {
-        /// A name of the time zone database; nil is the machine's own.
+        /// A name of the time zone database; nil for the machine's time zone.
         package var timeZone: String?
-        /// Degrees; positive in the north and in the east.
+        /// Degrees; positive for north and east.
         package var latitude: Double?
         package var longitude: Double?
     }
 
-    /// `[[program]]`: a playlist of its own, which is played instead of the playlist when its time has come.
+    /// `[[program]]`: a playlist that replaces the main playlist at its own times.
     package struct Program: Hashable, Sendable {
         package var name = ""
         package var time = TimeRule()
         package var priority = 1
         package var changesAtOnce = false
-        /// How often it is played between other items; nil where it takes their place.
+        /// How often it plays between other items; nil if it replaces them.
         package var recurrence: Recurrence?
-        /// Whether it switches the display off instead of playing something.
+        /// Whether it switches the display off instead of playing.
         package var isNight = false
         package var playlist: [PlaylistEntry] = []
     }
 
-    /// `[[at]]`: a command that is carried out at a time of day.
+    /// `[[at]]`: a command at a time of day.
     package struct Timer: Hashable, Sendable {
         package var moment = TimeOfDay("00:00")!
-        /// Its hours are nil.
+        /// Its days; its hours are nil.
         package var time = TimeRule()
         package var command = Command.player(.restartPlaylist)
-        /// As it stands in the file.
+        /// The command as written in the file.
         package var words = ""
     }
 }
 
-/// What says on which days it holds.
+/// A row with a time rule.
 protocol TimedRow: TableRow {
     var time: TimeRule { get set }
 }
 
 extension TimedRow {
-    /// The keys of its days.
+    /// The keys of the days.
     static var dayKeys: [Key<Self>] {
         keyList {
             """
@@ -60,7 +60,7 @@ extension TimedRow {
         }
     }
 
-    /// Those of its days and hours.
+    /// The keys of the days and hours.
     static var timeKeys: [Key<Self>] {
         var keys = dayKeys
         keys.insert(
@@ -182,12 +182,12 @@ extension Configuration.Timer: TimedRow {
 }
 
 extension Kind where Value == Int {
-    /// What is compared with others of its kind.
+    /// A priority.
     static var priority: Self { number(in: -1000...1000) }
 }
 
 extension Kind where Value == Double {
-    /// A number of either sign.
+    /// A number of degrees, of either sign.
     static func degrees(_ most: Double) -> Self {
         Self(
             "degrees from -\(Int(most)) to \(Int(most))",
@@ -204,16 +204,16 @@ extension Kind where Value == Double {
 }
 
 extension Configuration {
-    /// The entries of the playlist, and then of all programs.
+    /// The entries of the playlist, followed by those of all programs.
     package var entries: [PlaylistEntry] { playlist + programs.flatMap(\.playlist) }
 
-    /// The clocks that days and hours are meant by.
+    /// The clock of days and hours.
     package var clock: LocalClock {
         let coordinates = place.latitude.flatMap { latitude in place.longitude.map { GeographicPlace(latitude: latitude, longitude: $0) } }
         return LocalClock(zone: place.timeZone.flatMap { TimeZoneRules(named: $0) } ?? .local, place: coordinates)
     }
 
-    /// When each of ``entries`` is played.
+    /// The schedule of ``entries``.
     package var schedule: Schedule {
         let own = playlist.map { Schedule.Entry([$0.time], rank: .init(entry: $0.priority)) }
         let others = programs.enumerated().flatMap { number, program in

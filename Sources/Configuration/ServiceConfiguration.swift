@@ -6,19 +6,19 @@ import KioskVocabulary
 extension Configuration {
     /// `[shelf]`.
     package struct Shelf: Hashable, Sendable {
-        /// Absolute paths; where there are none there is no shelf.
+        /// Absolute paths; without any there is no shelf.
         package var folders: [String] = []
-        /// How long after the last touch or key; nil is never.
+        /// The time after the last touch or key until it closes; nil for never.
         package var closeAfter: MediaTime? = .seconds(120)
-        /// How many bytes of thumbnails are kept on the disk; nil is none.
+        /// The disk space for thumbnails; nil for none on the disk.
         package var cache: ByteCount? = ByteCount(200_000_000)
-        /// Where films that are made on the shelf go, an absolute path; nil where none can be made.
+        /// The folder for films made on the shelf, an absolute path; nil if viewers can make none.
         package var exportFolder: String?
     }
 
     /// `[idle]`.
     package struct Idle: Hashable, Sendable {
-        /// How long after the last touch or key; nil is never.
+        /// The time after the last touch or key; nil for never.
         package var after: MediaTime?
         package var command = Command.player(.restartPlaylist)
     }
@@ -32,7 +32,7 @@ extension Configuration {
     /// `[log]`.
     package struct Log: Hashable, Sendable {
         package var level = LogLevel.info
-        /// The file that the proof of play is written to, an absolute path; nil is none.
+        /// The file for the proof of play, an absolute path; nil for none.
         package var proofOfPlay: String?
     }
 }
@@ -121,18 +121,18 @@ extension Configuration.Log: TableRow {
     }
 }
 
-/// How much is logged, least important first; the raw values are swift-log's.
+/// The levels of the log, least important first; the raw values are swift-log's.
 package enum LogLevel: String, Hashable, Sendable, CaseIterable {
     case trace, debug, info, notice, warning, error, critical
 }
 
-/// Where Prometheus finds the metrics of a player.
+/// The output of a player's metrics for Prometheus.
 package enum MetricsChoice: WordedChoice {
-    /// Nowhere.
+    /// None.
     case off
-    /// By HTTP at this IPv4 address of the machine and this port, as `/metrics`.
+    /// An HTTP server at this IPv4 address of the machine and this port, with the path `/metrics`.
     case address(String, port: UInt16)
-    /// In this file, an absolute path that ends with `.prom`, which node_exporter's textfile collector reads.
+    /// A file, an absolute path that ends with `.prom`, for node_exporter's textfile collector.
     case file(String)
 
     package static let words: KeyValuePairs<String, Self> = ["off": .off]

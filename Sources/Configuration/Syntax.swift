@@ -1,11 +1,11 @@
-// From bytes to a TOML tree, with as many complaints as can be trusted.
+// Parses bytes into a TOML tree, with as many complaints as can be trusted.
 //
-// The parser stops at the first thing it cannot read. Most often that is one line, `gravity = fit` without its quotes, and the rest
-// of the file is sound: then the line is blanked out and the text parsed again, so that all complaints come at once. It is done only
-// when the lines above make a whole document by themselves and the line begins with a key: then nothing but that key's value is lost.
-// Anywhere else (a heading, the inside of an array) what follows would be read wrongly, and the first complaint stays the only one.
+// The parser stops at the first error. Most often that is one line, such as `gravity = fit` without quotes, and the rest of the file is
+// valid. kiosk then blanks that line and parses the text again, so that all complaints appear at once. It does so only if the lines above
+// are a complete document by themselves, and the line begins with a key: then only that key's value is lost. Anywhere else (a heading, the
+// inside of an array) the rest would be misread, so the first complaint remains the only one.
 
-/// Reads `text` as TOML. The tree is nil where the text could not be understood; then there is at least one complaint.
+/// Parses `text` as TOML. The tree is nil if the text is invalid; then there is at least one complaint.
 func readSyntax(_ text: [UInt8], path: String) -> (root: TOMLValue?, complaints: [Complaint]) {
     if let complaint = complainAboutEncoding(text, path: path) { return (nil, [complaint]) }
     var text = text
@@ -17,7 +17,7 @@ func readSyntax(_ text: [UInt8], path: String) -> (root: TOMLValue?, complaints:
             return (nil, complaints + [Complaint(path: path, position: fault.position, text: oneLine(fault.text))])
         }
         complaints.append(complaint(fault, at: position, line: String(decoding: text[line], as: UTF8.self), path: path))
-        // Each round reads the text twice, so a long one gets fewer.
+        // Each round parses the text twice, so long texts get fewer rounds.
         guard complaints.count < 20, complaints.count * text.count < 2 << 20, startsWithKey(text[line]),
             (try? TOMLDocument.parse(Array(text[..<line.lowerBound]))) != nil
         else { return (nil, complaints) }
@@ -28,7 +28,7 @@ func readSyntax(_ text: [UInt8], path: String) -> (root: TOMLValue?, complaints:
 private func complaint(_ fault: TOMLFault, at position: SourcePosition, line: String, path: String) -> Complaint {
     let name = fault.text.split(separator: "'", omittingEmptySubsequences: false).dropFirst().dropLast().joined(separator: "'")
     if fault.isDuplicate {
-        // toml++ points behind the key.
+        // toml++ reports the position after the key.
         let column = 1 + line.unicodeScalars.prefix { $0 == " " || $0 == "\t" }.count
         let text =
             switch (name, line.contains("[") && !startsWithKey(line.utf8)) {
@@ -41,7 +41,7 @@ private func complaint(_ fault: TOMLFault, at position: SourcePosition, line: St
     var text = oneLine(fault.text)
     let prefix = "Error while parsing "
     if text.hasPrefix(prefix) { text.removeFirst(prefix.count) }
-    // What somebody sees who writes `gravity = fit`, `mode = 1920x1080` or `background = #00ff80`.
+    // The usual mistakes: `gravity = fit`, `mode = 1920x1080` or `background = #00ff80`.
     if text.hasPrefix("boolean:") || text.hasPrefix("value: could not determine") {
         text = "not a value; text must stand in quotes"
     } else if let bare = bareText(line), !text.contains("quotes") {
@@ -50,7 +50,7 @@ private func complaint(_ fault: TOMLFault, at position: SourcePosition, line: St
     return Complaint(path: path, position: position, text: text)
 }
 
-/// What stands without quotes on a line `key = 1920x1080`, if it begins like a number or is a colour, and is neither; nil for other lines.
+/// Returns the unquoted text of a line `key = 1920x1080`, if it begins like a number or is a colour, but is neither; nil for other lines.
 private func bareText(_ line: String) -> String? {
     guard startsWithKey(line.utf8), let match = line.wholeMatch(of: /[^"'#=]*=\s*(#?[0-9+\-][^\s"'#,\[\]{}]*|#[0-9A-Fa-f]{6})\s*(?:#.*)?/)
     else { return nil }
@@ -72,7 +72,7 @@ private func complainAboutEncoding(_ text: [UInt8], path: String) -> Complaint? 
     }
 }
 
-/// The bytes of line `number`, from 1, without its end; nil when there is no such line.
+/// Returns the byte range of line `number`, from 1, without its end; nil if there is no such line.
 private func lineRange(_ number: Int, in text: [UInt8]) -> Range<Int>? {
     var start = 0
     for _ in 1..<max(number, 1) {
@@ -88,13 +88,13 @@ private func startsWithKey(_ line: some Sequence<UInt8>) -> Bool {
     return first != UInt8(ascii: "[") && first != UInt8(ascii: "#")
 }
 
-/// `key` for a complaint: as it is where it could stand so in the file, else in quotes.
+/// Returns `key` for a complaint: bare if TOML allows that, else in quotes.
 func shownKey(_ key: String) -> String {
     let isBare = !key.isEmpty && key.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") }
     return isBare ? oneLine(key, longest: 60) : "\"\(oneLine(key, longest: 60))\""
 }
 
-/// `text` without control characters and not too long for a line of a log.
+/// Returns `text` without control characters, cut to fit a log line.
 func oneLine(_ text: String, longest: Int = 160) -> String {
     var result = ""
     for (count, scalar) in text.unicodeScalars.enumerated() {

@@ -1,14 +1,14 @@
-// The one file that talks to CTOML: events in, values out. A stack of unfinished containers turns the stream of events into a tree.
+// The only file that uses CTOML. It takes events, and builds a tree with a stack of unfinished containers.
 import CTOML
 
-/// A value of a TOML text and where it begins.
+/// A value of a TOML text, with its position.
 struct TOMLValue {
     enum Kind {
         case string(String)
         case integer(Int64)
         case float(Double)
         case boolean(Bool)
-        /// A date, a time of day or both, unquoted. kiosk.conf has no use for them.
+        /// An unquoted date, time of day or both. kiosk.conf does not use them.
         case date
         case array([TOMLValue])
         /// In the order of the text.
@@ -19,7 +19,7 @@ struct TOMLValue {
     var position: SourcePosition
 }
 
-/// A key of a table and its value.
+/// A key of a table, with its value.
 struct TOMLEntry {
     var key: String
     var position: SourcePosition
@@ -28,11 +28,11 @@ struct TOMLEntry {
 
 /// Why a text is not TOML.
 struct TOMLFault: Error {
-    /// nil when it is the text as a whole.
+    /// The position; nil if the error concerns the whole text.
     var position: SourcePosition?
-    /// The parser's words.
+    /// The parser's message.
     var text: String
-    /// Whether a key or table is defined for a second time.
+    /// Whether a key or a table is defined twice.
     var isDuplicate: Bool
 }
 
@@ -40,7 +40,7 @@ enum TOMLDocument {
     /// The longest text ``parse(_:)`` accepts, in bytes.
     static let longestText = Int(CTOML_LONGEST_TEXT)
 
-    /// The root table of `text`. Any bytes may be given; the parser's work and depth are bounded.
+    /// Returns the root table of `text`. Accepts any bytes; the parser's work and depth are bounded.
     static func parse(_ text: [UInt8]) throws(TOMLFault) -> TOMLValue {
         let builder = Builder()
         unsafe text.withUnsafeBufferPointer { bytes in

@@ -1,19 +1,19 @@
-// From a TOML tree to values. Reading goes on after a complaint, so that all of them come at once; what could not be read keeps its
-// default and is never seen, because a file with a complaint gives no value.
+// Conversion of a TOML tree to values. Reading continues after a complaint, so that users see all complaints at once. Unreadable values
+// keep their defaults, which nobody sees, because a file with complaints yields no configuration.
 import KioskPlatform
 import KioskVocabulary
 
-/// The complaints about a file while it is being read.
+/// The complaints about a file, collected while it is read.
 final class ComplaintList {
     let path: String
     private(set) var all: [Complaint]
-    /// Whether lines that could not be read were left out, so that what seems to be missing may have been in them.
+    /// Whether syntax errors have removed lines, which may hold the missing keys.
     let lacksLines: Bool
-    /// The tables that such a file can have, for advice.
+    /// The tables of such a file, for advice.
     private(set) lazy var tables = listTables()
     private let listTables: () -> [(name: String, heading: String, keys: [String])]
 
-    /// About a file whose tables are keys of `Root`; begins with the complaints about the text's syntax.
+    /// Makes a list for a file with the tables of `Root`; it begins with the complaints about syntax.
     init<Root: TableRow>(_ type: Root.Type, path: String, _ complaints: [Complaint]) {
         (self.path, all, lacksLines) = (path, complaints, !complaints.isEmpty)
         listTables = { Root.keys.map(\.facts).map { ($0.name, $0.heading ?? "", $0.keys().map(\.name)) } }
@@ -22,12 +22,12 @@ final class ComplaintList {
     func add(_ text: String, at position: SourcePosition) { all.append(Complaint(path: path, position: position, text: text)) }
 }
 
-/// One table of a file while it is being read; the file itself is one, without a heading.
+/// A table of a file while it is read; the file itself is one, without a heading.
 struct TableReader {
-    /// As it is written: `[display]`.
+    /// The heading as written: `[display]`.
     let heading: String
     let position: SourcePosition
-    /// What relative paths are relative to, an absolute path.
+    /// The folder that relative paths start from, an absolute path.
     let folder: String
     let complaints: ComplaintList
     let entries: [TOMLEntry]
@@ -37,13 +37,13 @@ struct TableReader {
         (folder, complaints) = (outer.folder, outer.complaints)
     }
 
-    /// The file.
+    /// Makes a reader of the file.
     init(_ entries: [TOMLEntry], folder: String, _ complaints: ComplaintList) {
         (heading, position, self.entries) = ("", SourcePosition(line: 1, column: 1), entries)
         (self.folder, self.complaints) = (folder, complaints)
     }
 
-    /// The table that `value` is; nil where it is none, which is complained about.
+    /// Makes a reader of the table `value`; complains and returns nil if it is none.
     init?(_ value: TOMLValue, heading: String, in outer: TableReader) {
         guard case .table(let entries) = value.kind else {
             let brackets = value.kind.isArrayOfTables ? "; write \(heading), in single brackets, once" : ""
@@ -53,7 +53,7 @@ struct TableReader {
         self.init(heading, entries, at: value.position, in: outer)
     }
 
-    /// The tables of the list that `value` is; nothing where it is none, which is complained about.
+    /// Returns readers of the tables in the list `value`; complains and returns none if it is not a list.
     static func list(_ value: TOMLValue, heading: String, in outer: TableReader) -> [TableReader] {
         guard case .array(let items) = value.kind else {
             let brackets = if case .table = value.kind { "; write \(heading), in double brackets, for every entry" } else { "" }
@@ -85,26 +85,26 @@ struct TableReader {
         Row.check(&row, self)
     }
 
-    /// The entry of `key`, unread.
+    /// Returns the unread entry of `key`.
     func entry(_ key: String) -> TOMLEntry? { entries.first { $0.key == key } }
 
-    /// A complaint about the value of `key`.
+    /// Complains about the value of `key`.
     func complain(_ text: String, about key: String) {
         complaints.add("\(heading) \(key): \(text)", at: entry(key)?.value.position ?? position)
     }
 
-    /// A complaint where `key` is not given, at the table's heading.
+    /// Complains at the table's heading if `key` is missing.
     func require(_ key: String, _ advice: String) {
         if entry(key) == nil, !complaints.lacksLines { complain("missing; \(advice)", about: key) }
     }
 
-    /// A complaint where the value of `end` is not after `start`.
+    /// Complains if the value of `end` is not after `start`.
     func require(_ end: MediaTime?, after start: MediaTime) {
         guard let end, end <= start else { return }
         complain("expected a time after start, found \(entry("end")?.value.kind.shown ?? "\(end)")", about: "end")
     }
 
-    /// What to say after `unknown key`: where it belongs, what may have been meant, or what there is.
+    /// Returns the advice about an unknown key: its table, a similar key, or all keys.
     private func advice(_ key: String, among names: [String]) -> String {
         let homes = homes(of: key).filter { $0 != heading }
         if !homes.isEmpty { return "; it belongs in \(alternatives(homes))" }
@@ -112,7 +112,7 @@ struct TableReader {
         return "; there are \(names.joined(separator: ", "))"
     }
 
-    /// The same for what stands outside of every table.
+    /// Complains about an unknown key or table outside every table, likewise.
     private func complain(ofUnknownTable entry: TOMLEntry) {
         let isTable = if case .table = entry.value.kind { true } else { false }
         let homes = isTable || entry.value.kind.isArrayOfTables ? [] : homes(of: entry.key)
@@ -127,7 +127,7 @@ struct TableReader {
             isTable ? "[\(name)]: unknown table\(advice)" : "\(name): unknown key outside of every table\(advice)", at: entry.position)
     }
 
-    /// The tables that have such a key.
+    /// Returns the tables with this key.
     private func homes(of key: String) -> [String] {
         complaints.tables.filter { $0.keys.contains(key) }.map(\.heading)
     }
@@ -141,7 +141,7 @@ extension TOMLValue.Kind {
         return true
     }
 
-    /// What was found, for a complaint; as it stands in the file where that is short.
+    /// The value in words for a complaint; short values as in the file.
     var shown: String {
         switch self {
         case .string(let text): "\"\(oneLine(text, longest: 60))\""

@@ -2,19 +2,19 @@ import Configuration
 import KioskPlatform
 import KioskVocabulary
 
-/// What is known of the files of a playlist, as a pure value: which of them are complete and may be played.
+/// The state of a playlist's files as a pure value: which of them are complete and may be played.
 ///
 ///     (new, or another version) ─▶ growing ──unchanged for 2 s, or closed──▶ settled ─▶ probing ─▶ ready
 ///                                     ▲                                                   └─────▶ broken ──60 s──▶ settled
-///                                     └──── somebody writes ── ready
+///                                     └──── being written ─── ready
 ///
-/// What is there when an entry is looked into for the first time is ready at once, but for what was written within the last two seconds: a
-/// player must not begin with a probe of a thousand files. Everything that comes later is probed when it is complete. Where another file has
-/// taken a file's place, its old item stays on the list until the new one is complete and has been probed. A file that somebody writes into
-/// leaves it: what it held before is lost already. On shares, whose inode numbers may change at any time (``FileVersion/inode`` is 0), the two
-/// are told apart by whether it changes a second time.
+/// The first look into an entry makes its files ready at once, except those written within the last two seconds: a player must not start
+/// with probes of a thousand files. kiosk probes each later file once it is complete. If another file takes a file's place, the old item
+/// stays on the list until the new file is complete and probed. A file that is being written leaves the list: its former content is already
+/// lost. On shares, whose inode numbers may change at any time, ``FileVersion/inode`` is 0. There, a second change tells that a file is
+/// being overwritten.
 struct ContentLedger {
-    /// A file to be probed.
+    /// A file to probe.
     struct Probe: Hashable, Sendable {
         var path: Path
         var version: FileVersion
@@ -31,11 +31,11 @@ struct ContentLedger {
     private struct File {
         var version: FileVersion
         var stage: Stage
-        /// The version that is played; nil while none is.
+        /// The version to play; nil if there is none.
         var listed: FileVersion?
-        /// When none was any more.
+        /// When the file left the list.
         var leftAt: HostTime?
-        /// When it was said last that somebody writes into it.
+        /// When the log last said that the file is being written.
         var saidAt: HostTime?
 
         mutating func leave(at now: HostTime) {
@@ -44,45 +44,45 @@ struct ContentLedger {
         }
     }
 
-    /// What one look into an entry has found.
+    /// The result of one look into an entry.
     struct Look {
         var sources: [SourceExpansion.Found]
-        /// When it began: what is told of later than that is not in it.
+        /// When the look began; it may lack later changes.
         var begun: HostTime
-        /// Whether nobody has looked there before.
+        /// Whether this is the first look there.
         var isFirst: Bool
-        /// Whether somebody has named the file itself: then it is played from the first look on, whenever it was written.
+        /// Whether the playlist names the file itself: then it plays from the first look on, whenever it was written.
         var isNamed = false
-        /// Whether a link on the way there leads elsewhere than before: what it leads to has been put together beforehand.
+        /// Whether a link on the way there has a new target. Such a target was prepared beforehand.
         var isPointedElsewhere = false
-        /// Whether nobody writes there, so that every file is complete: it is to be probed at once.
+        /// Whether nobody writes there, so that every file is complete and can be probed at once.
         var isWhole = false
-        /// Files that are played, and of which this look says nothing.
+        /// Playing files that this look does not cover.
         var kept: [Path] = []
     }
 
-    /// A file that has been like this for so long, and that nobody has closed, is taken for complete.
+    /// How long an unclosed file must stay unchanged to count as complete.
     static let settlingTime = MediaTime.seconds(2)
-    /// And one that was written last so long ago, by its date, at once.
+    /// The age, by its date, at which a file counts as complete at once.
     static let restingTime = MediaTime.seconds(60)
-    /// What is broken is probed again after this, though nobody has changed it: a disk may have failed.
+    /// How long after a failed probe kiosk probes an unchanged file again: the disk may have failed.
     static let retryTime = MediaTime.seconds(60)
 
-    /// What is written again and again is said no more often than this.
+    /// The least time between two log lines about a file that is written again and again.
     static let quietTime = MediaTime.seconds(60)
 
     private var files: [Path: File] = [:]
-    /// Files of which the kernel has told that they are complete, and when.
+    /// Files that the kernel has reported as complete, and when.
     private var completed: [Path: HostTime] = [:]
     /// Lines for the log.
     private var notes: [String] = []
 
     // MARK: What happens
 
-    /// All entries have been looked into. `date` is the time of day, in nanoseconds since 1970.
+    /// Takes the looks into all entries. `date` is the time of day, in nanoseconds since 1970.
     mutating func looked(_ looks: [Look], at now: HostTime, date: Int64) {
         var found: Set<Path> = []
-        // Another name makes no other file of it.
+        // A file with a new name is still the same file.
         let ready = Set(files.values.filter { $0.stage == .ready }.map(\.version))
         for source in looks.flatMap(\.sources) where files[source.path] == nil {
             if let version = source.version, version.inode != 0, ready.contains(version) {
@@ -99,7 +99,7 @@ struct ContentLedger {
         }
         files = files.filter { found.contains($0.key) }
         let begun = looks.map(\.begun).min() ?? now
-        // Of files that nobody plays, or that have gone again.
+        // The rest belongs to files that are not on the playlist, or are gone.
         completed = completed.filter { $0.value > begun }
     }
 
@@ -119,8 +119,8 @@ struct ContentLedger {
             return
         }
         if file.version != version {
-            // Another file that has taken its place is complete, most likely: what is played goes on until that is known. One that was
-            // written in place has lost what it held, and so has one that changes again and again.
+            // A new file in its place is probably complete: the old item plays until that is known. A file that was overwritten in place,
+            // or that changes again and again, has lost its former content.
             let isOverwritten = version.inode != 0 && (version.device, version.inode) == (file.version.device, file.version.inode)
             var isGrowing = false
             if case .growing = file.stage { isGrowing = true }
@@ -137,7 +137,7 @@ struct ContentLedger {
         files[path] = file
     }
 
-    /// Somebody writes into a file.
+    /// Notes that a file is being written.
     mutating func written(_ path: Path, at now: HostTime) {
         completed[path] = nil
         guard var file = files[path] else { return }
@@ -150,32 +150,32 @@ struct ContentLedger {
         files[path] = file
     }
 
-    /// A file is complete: it was closed by who wrote it, or has been moved here.
+    /// Notes that a file is complete: its writer has closed it, or it has been moved here.
     mutating func completed(_ path: Path, at now: HostTime) { completed[path] = now }
 
-    /// The dates of a file have changed, or its rights.
+    /// Notes that a file's dates or permissions have changed.
     mutating func touched(_ path: Path, at now: HostTime) {
         if case .growing? = files[path]?.stage { return }
         completed[path] = now
     }
 
-    /// Whether a file that is known is being written, so that nothing is to be seen there before it is complete.
+    /// Whether a known file is being written, so that a look is useless until it is complete.
     func isGrowing(_ path: Path) -> Bool {
         if case .growing? = files[path]?.stage { true } else { false }
     }
 
-    /// A file to be probed now; nil while there is none.
+    /// Returns the next file to probe; nil if there is none.
     mutating func takeProbe() -> Probe? {
-        // The same one first each time, so that a test sees the same.
+        // Always in the same order, for tests.
         guard let path = files.filter({ $0.value.stage == .settled }).keys.min() else { return nil }
         files[path]!.stage = .probing
         return Probe(path: path, version: files[path]!.version)
     }
 
-    /// A file has been probed; `problem` is why it cannot be played. True where the list changes by that.
+    /// Takes the result of a probe; `problem` is the reason why the file cannot be played. Returns whether the list has changed.
     @discardableResult
     mutating func probed(_ probe: Probe, problem: String?, at now: HostTime) -> Bool {
-        // It may have changed meanwhile: then that is what counts.
+        // A change during the probe makes its result void.
         guard var file = files[probe.path], file.version == probe.version, file.stage == .probing else { return false }
         if let problem {
             (file.stage, file.listed) = (.broken(since: now), nil)
@@ -189,26 +189,26 @@ struct ContentLedger {
 
     // MARK: What follows
 
-    /// The version of a file that is to be played; nil while none is.
+    /// Returns the version of a file to play; nil if there is none.
     func listed(_ path: Path) -> FileVersion? { files[path]?.listed }
 
-    /// When to look again because a file may have become complete.
+    /// When to look again, because a file may have become complete.
     var due: HostTime? {
         files.values.compactMap { if case .growing(let since) = $0.stage { since + Self.settlingTime } else { nil } }.min()
     }
 
-    /// Whether a file is to be probed.
+    /// Whether a file needs a probe.
     var wantsProbe: Bool { files.values.contains { $0.stage == .settled } }
 
-    /// Whether a file is about to be known to be playable, or not.
+    /// Whether a probe is pending or running.
     var isProbing: Bool { files.values.contains { $0.stage == .settled || $0.stage == .probing } }
 
-    /// Whether a file was played until a moment ago that somebody writes into: it may be complete again soon.
+    /// Whether a file has just left the list because it is being written: it may soon be complete again.
     func hasJustLeft(at now: HostTime) -> Bool {
         files.values.contains { $0.listed == nil && $0.leftAt.map { now - $0 < Self.settlingTime } ?? false }
     }
 
-    /// What is to be said, once.
+    /// Returns the new lines for the log.
     mutating func takeNotes() -> [String] {
         defer { notes = [] }
         return notes

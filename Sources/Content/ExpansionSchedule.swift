@@ -1,15 +1,14 @@
 import KioskPlatform
 
-/// When folders and lists are looked into again, as a pure value.
+/// Decides when to look into folders and lists again, as a pure value.
 ///
-/// Soon after the kernel has told of a change there, but no more often than five times a second; every five seconds where it does not tell
-/// all (a network share); every two seconds while there is a problem, and every second while there is nothing to play; and once a minute in any
-/// case.
+/// It looks soon after the kernel has reported a change, but at most five times a second. Without complete reports (a network share) it
+/// looks every five seconds, with a problem every two seconds, with nothing to play every second, and otherwise once a minute.
 struct ExpansionSchedule {
     /// When to look next.
     private(set) var due: HostTime
     private var lookedAt: HostTime
-    /// When something has changed that no look has seen.
+    /// The time of a change that no look has seen.
     private var changedAt: HostTime?
     private var hasProblems = false
     private var nothingPlays = false
@@ -21,10 +20,10 @@ struct ExpansionSchedule {
     static let longest = MediaTime.seconds(60)
     static let shortest = MediaTime.milliseconds(200)
 
-    /// Due at once.
+    /// Makes a schedule that is due at once.
     init(now: HostTime) { (due, lookedAt) = (now, now) }
 
-    /// Everything has been looked into, from `begun` on, and there were problems or no items, or folders of which not every change is told.
+    /// Notes a look into everything that began at `begun`; and whether it found problems, no items, or folders without complete reports.
     mutating func looked(begun: HostTime, at now: HostTime, hasProblems: Bool, isEmpty: Bool, isPartial: Bool) {
         lookedAt = now
         (self.hasProblems, self.isPartial) = (hasProblems, isPartial)
@@ -35,13 +34,13 @@ struct ExpansionSchedule {
         }
     }
 
-    /// Something there has changed.
+    /// Notes a change.
     mutating func changed(at now: HostTime) {
         changedAt = now
         due = min(due, max(now, lookedAt + Self.shortest))
     }
 
-    /// Everything is to be looked into anew.
+    /// Makes a look due at once.
     mutating func restart(at now: HostTime) { due = now }
 
     private var pause: MediaTime {

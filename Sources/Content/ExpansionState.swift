@@ -4,13 +4,13 @@ import KioskPlatform
 import KioskVocabulary
 import Schedule
 
-/// What ``PlaylistExpansion``'s threads share, and what follows from what happens. Touched with its lock held.
+/// The state that the threads of ``PlaylistExpansion`` share, and its transitions. Use it only with its lock held.
 struct ExpansionState {
-    /// What an entry has brought.
+    /// The result of an entry.
     private struct Entry {
-        /// What the last look has found.
+        /// The result of the last look.
         var expansion: SourceExpansion
-        /// The last one of which all lists were complete; nil while there was none.
+        /// The last result whose lists were all complete; nil if there was none.
         var counted: SourceExpansion?
         var begun: HostTime
         var isFirst: Bool
@@ -18,19 +18,19 @@ struct ExpansionState {
         var isPartial: Bool
     }
 
-    /// What thread `playlist` has to do.
+    /// The work for thread `playlist`.
     struct Work {
         var news: [PlaylistExpansion.News] = []
-        /// The number of the thread that looks from now on, where the one before was given up.
+        /// The number of the new thread that looks, if kiosk gave up the one before.
         var givenUp: Int?
-        /// The folders to be watched, where that has changed.
+        /// The folders to watch, if they have changed.
         var folders: Set<Path>?
 
         static let again = Work()
         var isNothing: Bool { news.isEmpty && givenUp == nil && folders == nil }
     }
 
-    /// What thread `probe` has to do.
+    /// The work for thread `probe`.
     enum Probe {
         case stop
         case again
@@ -39,47 +39,47 @@ struct ExpansionState {
     }
 
     private(set) var plan: PlaylistExpansion.Plan
-    /// Grows with each plan.
+    /// Increases with each plan.
     private(set) var epoch = 0
     var schedule: ExpansionSchedule
     private var ledger = ContentLedger()
     private(set) var fallback: FallbackState
     private let limit: MediaTime
 
-    /// What was found last, entry by entry; nil before the first answer.
+    /// The last results, by entry; nil before the first answer.
     private var entries: [Entry?]
-    /// Entries that hold up a thread that was given up.
+    /// Entries that block a thread that kiosk has given up.
     private var hung: Set<Int> = []
     /// The number of the thread that looks.
     private(set) var worker = 0
-    /// The entry to look into next; nil while nothing is to be done.
+    /// The entry to look into next; nil if there is no work.
     private var next: Int?
-    /// The entry that is being looked into, and since when.
+    /// The entry that the thread looks into, and since when.
     private var current: (entry: Int, since: HostTime)?
-    /// When the present round has begun.
+    /// When the current round began.
     private var roundBegun: HostTime
-    /// Whether all entries have been looked into and that has not been told yet.
+    /// Whether a round has ended and is not reported yet.
     private var isComplete = false
-    /// Whether what is known of the files has changed and that has not been told yet.
+    /// Whether the ledger has changed and that is not reported yet.
     private var hasLedgerNews = false
-    /// Whether the fallback has come or gone and that has not been told yet.
+    /// Whether the fallback has changed and that is not reported yet.
     private var hasFallbackNews = false
-    /// Whether a round of this plan has come to its end.
+    /// Whether a round of this plan has ended.
     private var hasLooked = false
-    /// Whether what is on has changed and is not to wait.
+    /// Whether the entries that are on have changed, and the change must not wait.
     private var isUrgent = false
-    /// The items that were told last; nil before the first time.
+    /// The items reported last; nil before the first report.
     private(set) var told: [PlaylistItem]?
     private var toldInBetween: [Int: [PlaylistItem]] = [:]
     private var problems: [String] = []
     private var wasEmpty = false
     private var lacksWatches = false
-    /// Until when what was told last is left as it is, though nothing of it can be played.
+    /// Until when the last report stays valid though none of its items can be played.
     private var awaitedUntil: HostTime?
     /// Lines for the log.
     private var notes: [String] = []
     private var folders: [Path: SourceExpansion.Names] = [:]
-    /// What files that links lead to are called on the list.
+    /// The names on the list of files that links lead to.
     private var names: [Path: Path] = [:]
     var hasTold = false
     var isStopping = false
@@ -93,7 +93,7 @@ struct ExpansionState {
 
     // MARK: What happens
 
-    /// Another playlist is to be looked into. Returns the number of the thread that does so.
+    /// Starts to look into another playlist. Returns the number of the thread that does so.
     mutating func setPlan(_ plan: PlaylistExpansion.Plan, at now: HostTime) -> Int {
         self.plan = plan
         epoch += 1
@@ -107,33 +107,33 @@ struct ExpansionState {
         return worker
     }
 
-    /// An entry has been looked into.
+    /// Takes the result of a look into an entry.
     mutating func found(_ found: SourceExpansion, in entry: Int, epoch: Int, begun: HostTime, isPartial: Bool, by number: Int) {
         guard epoch == self.epoch else { return }
         let before = entries[entry]
         var found = found
-        // No stick is plugged in, or there is nothing on it: that is no mistake.
+        // An unplugged or empty stick is no problem.
         if entry == plan.replacing { found.problems = [] }
-        // Others write there, too, and such file systems may number a file anew at each look.
+        // Such file systems have other writers, and may give a file a new number at each look.
         if isPartial {
             for index in found.sources.indices { found.sources[index].version?.inode = 0 }
             for index in found.lists.indices { found.lists[index].version?.inode = 0 }
         }
         entries[entry] = Entry(
             expansion: found, counted: before?.counted, begun: begun,
-            // What another list names has been there for long, perhaps.
+            // A file that a changed list names may be old.
             isFirst: before?.expansion.lists != found.lists,
             isPointedElsewhere: before.map { $0.expansion.links != found.links || $0.isPointedElsewhere } ?? false, isPartial: isPartial)
         if worker == number {
             (current, next) = (nil, entry + 1)
         } else {
-            // It was given up, and has come back: what it found counts.
+            // The given-up thread has returned: its result counts.
             hung.remove(entry)
             schedule.changed(at: begun)
         }
     }
 
-    /// The kernel does not tell of all that it was asked for.
+    /// Notes that the kernel cannot watch all folders.
     mutating func note(_ lack: FolderWatch.Lack) {
         if lacksWatches { return }
         lacksWatches = true
@@ -149,9 +149,9 @@ struct ExpansionState {
         }
     }
 
-    /// The kernel has told of changes.
+    /// Notes changes that the kernel has reported.
     mutating func note(_ changes: [FolderWatch.Change], at now: HostTime) {
-        // What has been written and closed since they were read last is complete again, as if another file had taken its place.
+        // A file that was written and closed since the last read is complete again, like a new file in its place.
         var closed: [Path: Int] = [:]
         for (index, change) in changes.enumerated() where change.kind == .completed {
             if let name = change.name { closed[change.folder.appending(name)] = index }
@@ -165,7 +165,7 @@ struct ExpansionState {
                 switch folders[change.folder] {
                 case .all: change.isFolder || PlaylistSource.isMedia(name.string)
                 case .only(let names): names.contains(name)
-                case nil: true  // of a round that is not over
+                case nil: true  // the round has not ended
                 }
             guard isWanted else { continue }
             let place = change.folder.appending(name)
@@ -173,7 +173,7 @@ struct ExpansionState {
             switch change.kind {
             case .written where closed[place].map({ $0 > index }) ?? false: break
             case .written:
-                // Nothing is to be seen there before it is complete.
+                // There is no use in a look before the file is complete.
                 if ledger.isGrowing(path) {
                     ledger.written(path, at: now)
                     continue
@@ -209,15 +209,15 @@ struct ExpansionState {
 
     // MARK: What is to be done
 
-    /// When there is something to do even if nothing happens.
+    /// When there is work even without an event.
     var deadline: HostTime? {
-        // Where one hangs others are likely to, on the same disk.
+        // If one entry is blocked, others on the same disk probably are.
         if let current { return current.since + (hung.isEmpty ? limit : limit.scaled(by: 0.1)) }
         if next != nil || plan.isFixed && hasLooked { return nil }
         return [ledger.due, awaitedUntil, schedule.due].compactMap { $0 }.min()
     }
 
-    /// What thread `playlist` has to do; nil where there is nothing.
+    /// Returns the work for thread `playlist`; nil if there is none.
     mutating func work(at now: HostTime, date: Int64) -> Work? {
         if isComplete {
             let wanted = takeRound(at: now, date: date)
@@ -235,15 +235,15 @@ struct ExpansionState {
         hung.insert(entry)
         worker += 1
         (current, next) = (nil, entry + 1)
-        // What the others have brought need not wait for the end of the round.
+        // The results of the other entries need not wait for the end of the round.
         _ = takeRound(at: now, date: date)
         return Work(news: takeNews(at: now), givenUp: worker)
     }
 
-    /// Whether there is something to look into.
+    /// Whether there is an entry to look into.
     var hasEntry: Bool { next != nil }
 
-    /// The next entry to look into; nil where there is none.
+    /// Returns the next entry to look into; nil if there is none.
     mutating func takeEntry(at now: HostTime, mostHung: Int) -> Int? {
         guard let next else { return nil }
         let entry = hung.count >= mostHung ? nil : (next..<max(next, entries.count)).first { !hung.contains($0) }
@@ -272,7 +272,7 @@ struct ExpansionState {
         return nil
     }
 
-    /// Takes over what the round has found; returns the folders to be watched where all entries have answered.
+    /// Takes over the round's results; returns the folders to watch if all entries have answered.
     private mutating func takeRound(at now: HostTime, date: Int64) -> Set<Path>? {
         isComplete = false
         hasLooked = true
@@ -301,7 +301,7 @@ struct ExpansionState {
         return answered.count == entries.count ? Set(folders.keys) : nil
     }
 
-    /// What has changed since the last time.
+    /// Returns the changes since the last report.
     private mutating func takeNews(at now: HostTime) -> [PlaylistExpansion.News] {
         (hasLedgerNews, hasFallbackNews) = (false, false)
         var news: [PlaylistExpansion.News] = (notes + ledger.takeNotes()).map { .note($0) }
@@ -339,7 +339,7 @@ struct ExpansionState {
 
         let isDoubtful = !plan.isFixed && isEmpty && !wasEmpty && told?.isEmpty == false
         wasEmpty = isEmpty
-        // The last item has gone, and the one in its place is being probed, or it is about to be complete: no gap between them.
+        // The last item has gone, and its successor is being probed or nearly complete: kiosk leaves no gap between them.
         let isAwaited = items.isEmpty && told?.isEmpty == false && (ledger.isProbing || ledger.hasJustLeft(at: now))
         awaitedUntil = isAwaited ? now + ContentLedger.settlingTime : nil
         if items != fallback.list, !isDoubtful, !isAwaited { fallback.setList(items) }
@@ -354,7 +354,7 @@ struct ExpansionState {
 }
 
 extension ExpansionState {
-    /// What is played of the items of all entries.
+    /// Returns the items to play of those of all entries.
     private func played(of listed: [[PlaylistItem]]) -> [PlaylistItem] {
         if let replacing = plan.replacing, !listed[replacing].isEmpty { return listed[replacing] }
         var entries = listed.indices.filter { $0 != plan.replacing }
@@ -364,7 +364,7 @@ extension ExpansionState {
         return Self.spread(entries.flatMap { entry in listed[entry].map { ($0, plan.weight(entry)) } })
     }
 
-    /// What is played between them of the items of all entries, by the programs that are on.
+    /// Returns the items that the active programs play in between.
     private func inBetween(of listed: [[PlaylistItem]]) -> [Int: [PlaylistItem]] {
         guard let schedule = plan.schedule else { return [:] }
         var items: [Int: [PlaylistItem]] = [:]
@@ -374,7 +374,7 @@ extension ExpansionState {
         return items
     }
 
-    /// Each item as often as its weight says, at even distances in the round; what is there once stays where it is.
+    /// Repeats each item by its weight, at even distances in the round. An item of weight 1 keeps its place.
     static func spread(_ items: [(item: PlaylistItem, weight: Int)]) -> [PlaylistItem] {
         if items.allSatisfy({ $0.weight == 1 }) { return items.map(\.item) }
         let places = items.enumerated().flatMap { number, entry in
@@ -386,5 +386,5 @@ extension ExpansionState {
     }
 }
 
-/// Nanoseconds since 1970 by the clock of the system, as file systems date their files.
+/// Returns nanoseconds since 1970 by the system clock, as file systems date their files.
 func timeOfDay() -> Int64 { nanoseconds(of: CLOCK_REALTIME) }

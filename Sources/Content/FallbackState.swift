@@ -1,42 +1,43 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What is shown when nothing can be played, as a pure value: the configured item, where there is one that can be played itself.
+/// The fallback, as a pure value: the configured item, if it can itself be played.
 ///
-/// It is shown while the list is empty, and from when the player says that nothing on the list can be played until something on it opens
+/// It is shown while the list is empty. It is also shown once the player reports that it can play nothing on the list. That lasts until an
+/// item opens again, or the list changes.
 /// again, or the list changes.
 struct FallbackState {
     private let item: PlaylistItem?
-    /// What is to be played; nil before that is known.
+    /// The items to play; nil before the first list.
     private(set) var list: [PlaylistItem]?
-    /// Nothing on the list can be played, the player says.
+    /// Whether the player has reported that it can play nothing on the list.
     private var listFails = false
-    /// Nor can the item itself.
+    /// Whether the fallback cannot be played either.
     private var itemFails = false
-    /// When to try again whether something on the list opens.
+    /// When to test again whether an item on the list opens.
     private(set) var trialDue: HostTime?
 
     static let trialInterval = MediaTime.seconds(5)
 
-    /// None where `item` is nil.
+    /// Makes a state without a fallback if `item` is nil.
     init(_ item: PlaylistItem?) { self.item = item }
 
-    /// Whether the item is shown.
+    /// Whether the fallback is shown.
     var isShown: Bool { item != nil && !itemFails && list.map { $0.isEmpty || listFails } ?? false }
 
-    /// What is to be played; nil before there is a list.
+    /// The items to play, or the fallback; nil before the first list.
     var played: [PlaylistItem]? { isShown ? [item!] : list }
 
-    /// The list to try; empty where nothing is to be tried.
+    /// The items to test; empty if no test is due.
     var trial: [PlaylistItem] { trialDue == nil ? [] : list ?? [] }
 
-    /// There is another list.
+    /// Sets another list.
     mutating func setList(_ list: [PlaylistItem]) {
         self.list = list
         (listFails, itemFails, trialDue) = (false, false, nil)
     }
 
-    /// The player says that nothing that it was given can be played.
+    /// Notes the player's report that it can play nothing.
     mutating func nothingCanBePlayed(at now: HostTime) {
         guard item != nil else { return }
         if isShown {
@@ -47,7 +48,7 @@ struct FallbackState {
         }
     }
 
-    /// The list has been tried; whether something on it opens.
+    /// Takes the result of a test of the list.
     mutating func tried(opens: Bool, at now: HostTime) {
         guard trialDue != nil else { return }
         if opens { (listFails, trialDue) = (false, nil) } else { trialDue = now + Self.trialInterval }

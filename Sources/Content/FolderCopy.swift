@@ -3,30 +3,30 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Why files could not be copied: what was being done, to what, why that failed, and what to do.
+/// The failure of a copy: the action, the file, the reason, and the advice.
 package struct FolderCopyError: Error, CustomStringConvertible {
     package var description: String
 }
 
-/// Files below one folder that are copied below another.
+/// Files below one folder, to be copied below another.
 ///
-/// They are copied beside the other folder first, and written through to the disk. Then the two change places in one step, and the old one is
-/// removed. A file that cannot be used is left out; where none can, or anything else fails, the other folder stays as it is.
+/// kiosk first copies them beside the other folder, and syncs them to the disk. Then it exchanges the two folders atomically, and removes
+/// the old one. It leaves out unusable files. If no file is usable, or anything else fails, the other folder stays unchanged.
 ///
-/// What is copied is a stranger's: it is opened beneath its folder, through no link, and only regular files are (openat2(2)). No more is read of
-/// one than it was long when it was listed.
+/// The source may be hostile. kiosk opens only regular files, beneath their folder and through no link (openat2(2)). It reads no more of a
+/// file than its listed size.
 ///
-/// Of what is copied nothing stays in the page cache, and no more than some megabytes wait to be written, so that a player's own reading is not
-/// held up. Free of Foundation; blocks for as long as the file systems do.
+/// The copy stays out of the page cache, and at most some megabytes wait for the disk, so that it does not delay the player's reads. Free
+/// of Foundation; blocks for as long as the file systems do.
 package struct FolderCopy: Hashable, Sendable {
     package struct File: Hashable, Sendable {
-        /// Below the folder.
+        /// The path below the folder.
         package var path: String
         package var size: Int64
-        /// In nanoseconds since 1970.
+        /// The time of the last change, in nanoseconds since 1970.
         package var modified: Int64
 
-        /// Whether it lies beside what is played, and is not played itself.
+        /// Whether the file only accompanies a clip.
         var isSubtitles: Bool {
             path.lastIndex(of: ".").map { FileExtensions.subtitles.contains(path[path.index(after: $0)...].lowercased()) } ?? false
         }
@@ -36,7 +36,7 @@ package struct FolderCopy: Hashable, Sendable {
     package let root: String
     package let files: [File]
 
-    /// How much it is, in bytes; at most what 64 bits hold.
+    /// The size in bytes, clamped to 64 bits.
     package var bytes: Int64 {
         files.reduce(0) { sum, file in
             let (more, isTooMuch) = sum.addingReportingOverflow(max(file.size, 0))
@@ -44,20 +44,20 @@ package struct FolderCopy: Hashable, Sendable {
         }
     }
 
-    /// Why there is no room for it where so many bytes are free, and `reserve` are to stay so; nil where there is.
+    /// Returns why it does not fit into `free` bytes less `reserve`; nil if it does.
     package func refusal(free: Int64, reserve: Int64) -> FolderCopyError? {
         let room = max(free - reserve, 0)
         guard bytes > room else { return nil }
         return FolderCopyError(description: "\(bytes >> 20) MB do not fit into \(room >> 20) MB: delete files here, or there")
     }
 
-    /// A folder on another file system than that which it lies in, and the number of that.
+    /// A folder with a file system of its own, and that file system's device number.
     struct Mount: Hashable {
         var path: String
         var device: UInt64
     }
 
-    /// What is mounted in a folder.
+    /// Returns the mounts in a folder.
     static func mounts(in folder: String) -> Set<Mount> {
         guard let here = stat(at: folder) else { return [] }
         let mounts = Folder.entries(in: folder).filter { !$0.name.hasPrefix(".") && $0.status.st_dev != here.st_dev }
@@ -66,20 +66,21 @@ package struct FolderCopy: Hashable, Sendable {
 
     // MARK: Copying
 
-    /// A file that was left out, below the folder, and why.
+    /// A file that was left out, and the reason.
     package struct LeftOut: Hashable, Sendable {
         package var file: File
         package var problem: String
     }
 
-    /// Copies everything into a folder beside `folder`, and puts it in its place in one step. Blocks.
+    /// Copies everything into a folder beside `folder`, and exchanges the two atomically. Blocks.
     ///
     /// - Parameters:
-    ///   - reserve: how many bytes are left free.
-    ///   - check: is told the path of each copy, and says why it is of no use; nil where it is.
-    ///   - progress: is told the percentage as it grows; false gives up.
-    /// - Returns: what was of no use.
-    /// - Throws: the stick was pulled out, or cannot be read; none of it is of use; the disk is full, or cannot be written to. `folder` is what it was.
+    ///   - reserve: the bytes to leave free.
+    ///   - check: takes the path of each copy; returns why it is unusable, or nil.
+    ///   - progress: takes the percentage, after each piece of at most 1 MiB; returns false to cancel.
+    /// - Returns: the unusable files.
+    /// - Throws: the stick was pulled out or is unreadable, no file is usable, or the disk is full or not writable. `folder` is then
+    ///   unchanged.
     @discardableResult
     package func copy(
         to folder: String, reserve: Int64, check: (String) -> String? = { _ in nil }, progress: (Int) -> Bool
@@ -88,7 +89,7 @@ package struct FolderCopy: Hashable, Sendable {
         guard let beneath = Descriptor(opening: root, O_RDONLY | O_DIRECTORY) else { throw failure("open", root) }
         let staging = folder + ".new"
         unsafe kiosk_remove_tree(staging)
-        // Of the last time, where the power went in between.
+        // Left by a power cut during an earlier copy.
         unsafe kiosk_remove_tree(folder + ".old")
         try makeFolder(staging)
         do throws(FolderCopyError) {
@@ -137,10 +138,10 @@ package struct FolderCopy: Hashable, Sendable {
             guard unsafe chunk.withUnsafeBytes({ unsafe output.write($0) }) else { throw failure("write", target) }
             let count = chunk.count
             size += Int64(count)
-            // The room that was found for it is for no more.
+            // The space was checked for the listed size only.
             if size > file.size { throw hasChanged() }
             unsynced += count
-            // What is played must not wait behind a long queue of writes, nor be pushed out of memory.
+            // Playback must not wait behind a long queue of writes, nor lose its page cache.
             if unsynced >= 8 << 20 {
                 unsynced = 0
                 guard fdatasync(output.raw) == 0 else { throw failure("write", target) }
@@ -157,7 +158,7 @@ package struct FolderCopy: Hashable, Sendable {
 
     // MARK: What was left out
 
-    /// The hidden file of a copy that lists what was left out: path, size and time of each, with a zero byte behind each of them.
+    /// The hidden file in a copy that lists the files left out: path, size and time of each, and a zero byte after each of these.
     private static let leftOutList = ".left-out"
 
     private func note(_ leftOut: [LeftOut], in folder: String) throws(FolderCopyError) {
@@ -169,7 +170,7 @@ package struct FolderCopy: Hashable, Sendable {
         }
     }
 
-    /// What ``copy(to:reserve:check:progress:)`` has left out of the copy in `folder`.
+    /// Returns the files that ``copy(to:reserve:check:progress:)`` has left out of the copy in `folder`.
     package static func leftOut(of folder: String) -> [File] {
         let parts = (SmallFile.text(folder + "/" + leftOutList, atMost: 4 << 20) ?? "").split(separator: "\0").map(String.init)
         return stride(from: 0, to: parts.count - 2, by: 3).compactMap { index in
@@ -181,7 +182,7 @@ package struct FolderCopy: Hashable, Sendable {
     // MARK: The file system
 
     private func replace(_ folder: String, by staging: String) throws(FolderCopyError) {
-        // Not every file system has that.
+        // Not every file system can exchange.
         if unsafe kiosk_exchange(staging, folder) != 0 {
             if unsafe access(folder, F_OK) == 0, unsafe rename(folder, folder + ".old") != 0 { throw failure("replace", folder) }
             guard unsafe rename(staging, folder) == 0 else { throw failure("replace", folder) }

@@ -4,12 +4,12 @@ import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
-/// Files or folders of a folder that are not played: how many, and the first.
+/// Files or folders that are left out: their number, and the first.
 struct LeftOut {
     private var count = 0
     private var first: FilePath?
 
-    /// What is no file.
+    /// Reasons for leaving out.
     static let noFile = "FIFO or device", linkOrNoFile = "link, FIFO or device"
 
     mutating func add(_ path: FilePath) {
@@ -17,32 +17,32 @@ struct LeftOut {
         first = first ?? path
     }
 
-    /// A line for the log; nil where there is nothing. `reason` is what all of them are.
+    /// Returns a line for the log; nil if nothing was left out. `reason` applies to all of them.
     func problem(of what: String, _ reason: String) -> String? {
         guard let first else { return nil }
         return "\(what): \(first) is left out (\(reason))" + (count > 1 ? ", and \(count - 1) more" : "")
     }
 }
 
-/// The video, sound and image files of a folder: its own in natural order, and then, where that is asked for, those of its subfolders, in
-/// their natural order. A folder that a symbolic link leads to a second time is left out. What lies deeper than ``deepest`` is left out, too, and so
-/// are FIFOs, devices and links that are not followed; the problems say how many.
+/// Lists the video, sound and image files of a folder in natural order, then optionally those of its subfolders, in their natural order.
+/// Leaves out folders that a symbolic link reaches a second time, folders deeper than ``deepest``, FIFOs, devices, and links that are not
+/// followed. The problems tell how many.
 struct FolderListing {
     let isRecursive: Bool
     let followsLinks: Bool
-    /// File system and inode number of the folders that have been looked into.
+    /// The device and inode numbers of the listed folders.
     private var seen: Set<[UInt64]> = []
     private var foreign = LeftOut(), deep = LeftOut(), beyond = LeftOut()
 
     private static let deepest = 16
-    /// No more folders than this are looked into: each of them takes a watch of the kernel.
+    /// The most folders to list: each needs a watch of the kernel.
     private static let most = 4096
 
     init(isRecursive: Bool, followsLinks: Bool = true) { (self.isRecursive, self.followsLinks) = (isRecursive, followsLinks) }
 
     private static func identity(_ folder: stat) -> [UInt64] { [UInt64(folder.st_dev), UInt64(folder.st_ino)] }
 
-    /// Adds what is in the folder at `path`.
+    /// Adds the content of the folder at `path`.
     consuming func list(_ path: FilePath, into expansion: inout SourceExpansion) {
         if let folder = stat(at: path.string) { seen.insert(Self.identity(folder)) }
         list(path, depth: 0, into: &expansion)
@@ -58,7 +58,7 @@ struct FolderListing {
 
     private mutating func list(_ path: FilePath, depth: Int, into expansion: inout SourceExpansion) {
         expansion.watchAll(path)
-        // What was a folder when it was listed may be a link now.
+        // A former folder may have become a link.
         guard let folder = Folder(path.string, followsLinks: followsLinks || depth == 0) else {
             return expansion.problems.append("folder \(path): \(SystemError())")
         }

@@ -1,13 +1,13 @@
-/// The text of an .m3u or .m3u8 file: a list of paths and URLs, one a line, or an HLS playlist, which is not for us to read.
+/// The text of an .m3u or .m3u8 file: a list of paths and URLs, one a line, or an HLS playlist, which kiosk leaves to libavformat.
 struct M3U: Equatable {
-    /// The longest list that is read, in bytes.
+    /// The longest list that kiosk reads, in bytes.
     static let longestText = 4 << 20
 
     /// A path or a URL.
     struct Entry: Hashable, ExpressibleByStringLiteral {
-        /// As it stands there.
+        /// The text as in the file.
         var text: String
-        /// The line, from 1, where that is not UTF-8: then its bytes have been read as Latin-1.
+        /// The line, from 1, if it is not UTF-8: its bytes then count as Latin-1.
         var foreignLine: Int?
 
         init(_ text: String, foreignLine: Int? = nil) { (self.text, self.foreignLine) = (text, foreignLine) }
@@ -15,12 +15,13 @@ struct M3U: Equatable {
     }
 
     var entries: [Entry] = []
-    /// Lines, from 1, that no path can be.
+    /// Lines, from 1, that cannot be paths.
     var unreadableLines: [Int] = []
-    /// Whether it is an HLS playlist, whose entries are pieces of one stream.
+    /// Whether it is an HLS playlist, whose entries are segments of one stream.
     var isHLS = false
 
-    /// Reads any bytes: UTF-8, UTF-16 with a byte-order mark, and Latin-1 line by line. Comments and `#EXTINF` lines are skipped, blanks around an entry dropped; lines may end in LF, CRLF or CR.
+    /// Parses any bytes: UTF-8, UTF-16 with a byte-order mark, and Latin-1 line by line. Skips comments and `#EXTINF` lines, and trims
+    /// blanks around an entry. Lines may end in LF, CRLF or CR.
     init(_ text: [UInt8]) {
         let text = Self.fromUTF16(text) ?? text
         var rest = text.starts(with: [0xEF, 0xBB, 0xBF]) ? text[3...] : text[...]
@@ -39,7 +40,7 @@ struct M3U: Equatable {
             let entry = String(validating: content, as: UTF8.self)
             var scalars = entry?.unicodeScalars ?? String.UnicodeScalarView(content.map { UnicodeScalar($0) })
             while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }
-            // No file name contains one, and the system would cut the path there.
+            // File names cannot contain a zero byte, and the system would cut the path there.
             if scalars.contains("\0") {
                 unreadableLines.append(number)
             } else {
@@ -48,7 +49,7 @@ struct M3U: Equatable {
         }
     }
 
-    /// The text in UTF-8, where it begins with the mark of UTF-16; else nil.
+    /// Returns the text in UTF-8 if it begins with the byte-order mark of UTF-16; else nil.
     private static func fromUTF16(_ text: [UInt8]) -> [UInt8]? {
         let isLittle = text.starts(with: [0xFF, 0xFE])
         guard isLittle || text.starts(with: [0xFE, 0xFF]) else { return nil }

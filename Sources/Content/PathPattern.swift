@@ -4,19 +4,18 @@ import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
-/// A path with `*`, `?` or `[…]` in its names, as shells know it: `videos/*.mp4`, `2026-??/[a-f]*.png`. Each name of the path is compared
-/// with the names of one folder, so that a pattern in the middle goes through several folders. It stands for videos, sounds and images, in
-/// natural order.
+/// A path with `*`, `?` or `[…]` in its names, as in shells: `videos/*.mp4`, `2026-??/[a-f]*.png`. Each name of the path matches names in
+/// one folder, so a pattern in the middle covers several folders. It stands for videos, sounds and images, in natural order.
 struct PathPattern: Equatable {
-    /// The names without a pattern, at its beginning.
+    /// The folder before the first pattern.
     let folder: FilePath
-    /// The names that follow.
+    /// The names from the first pattern on.
     let names: [String]
 
-    /// No more folders than this are looked into.
+    /// The most folders to read.
     private static let most = 4096
 
-    /// nil where there is no pattern in `path`, which is absolute.
+    /// Parses `path`, which is absolute; nil if it has no pattern.
     init?(_ path: FilePath) {
         let names = path.components.map(\.string)
         guard let first = names.firstIndex(where: { $0.contains { "*?[".contains($0) } }) else { return nil }
@@ -24,7 +23,7 @@ struct PathPattern: Equatable {
         self.names = Array(names[first...])
     }
 
-    /// What fits it now. Blocks for as long as the file system does.
+    /// Returns the current matches. Blocks for as long as the file system does.
     func expand(followsLinks: Bool) -> SourceExpansion {
         var expansion = SourceExpansion()
         expansion.watch(folder)
@@ -60,7 +59,7 @@ struct PathPattern: Equatable {
         return expansion
     }
 
-    /// Whether a name fits; one with brackets in it, too, where the pattern has the same: `[2026] Expo`.
+    /// Returns whether a name matches, also literally if it has the pattern's brackets: `[2026] Expo`.
     static func fits(_ name: String, _ pattern: String) -> Bool {
         if PlaylistSource.isHidden(name) { return false }
         return unsafe fnmatch(pattern, name, FNM_PERIOD) == 0

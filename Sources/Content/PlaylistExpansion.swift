@@ -3,60 +3,62 @@ import KioskPlatform
 import KioskVocabulary
 import Schedule
 
-/// Keeps the items of a playlist in step with its folders, lists and files: is told by the kernel what changes there (``FolderWatch``), looks
-/// into them (``ExpansionSchedule``), finds out what is complete (``ContentLedger``), and tells what is to be played.
+/// Keeps the items of a playlist in step with its folders, lists and files. The kernel reports changes (``FolderWatch``), kiosk looks into
+/// the entries (``ExpansionSchedule``), decides which files are complete (``ContentLedger``), and reports the items to play.
 ///
-/// A dead server or a dying disk can hold up a thread that asks for a file's name for ever. So there are several threads. `playlist`
-/// decides when to look and tells the results, and never touches the file system. `folders` looks, entry after entry. When an entry has
-/// held it up for ``limit``, that thread is given up: a new one goes on with the entries that follow, and the entry that hangs is left out
-/// of all further rounds until its thread comes back, with what was found there last. There is at most one thread for each entry that
-/// hangs, and no more than ``mostHung``. `probe` opens files that are new, and gives way to all others. `watch` reads what the kernel tells.
+/// A dead server or a dying disk can block a thread for ever, even in a lookup of a file's name. So there are several threads:
+/// - `playlist` decides when to look and reports the results. It never touches the file system.
+/// - `folders` looks into entry after entry. If an entry blocks it for ``limit``, kiosk gives that thread up, and a new one continues with
+///   the next entries. Further rounds skip the blocked entry, and keep its last result, until its thread returns. Each blocked entry holds
+///   at most one thread, and no more than ``mostHung`` in all.
+/// - `probe` opens new files, at a lower priority.
+/// - `watch` reads the kernel's events.
 ///
-/// A folder that becomes empty is believed when it is still empty at the next look: somebody may be filling it anew. A list that is being
-/// written counts when it is complete; until then what it said before does.
+/// If a folder becomes empty, kiosk waits for a second look: somebody may be refilling it. A list that is being written keeps its former
+/// content until it is complete.
 package final class PlaylistExpansion: Sendable {
-    /// What to tell.
+    /// An event to report.
     package enum News: Hashable, Sendable {
-        /// What is to be played has changed; `atOnce` where it is not to wait for the end of what is on the screen.
+        /// The items to play have changed; `atOnce` means before the current item ends.
         case items([PlaylistItem], atOnce: Bool)
-        /// What programs have that are played in between, by their numbers, has changed.
+        /// The items of the programs that play in between have changed, by program number.
         case inBetween([Int: [PlaylistItem]])
-        /// Something is wrong with a folder or a list; told once until it changes. A line for the log.
+        /// A folder or a list has a problem; reported once until it changes. A line for the log.
         case problem(String)
-        /// What happens to a file. A line for the log.
+        /// An event of a file. A line for the log.
         case note(String)
     }
 
-    /// A playlist, and how to find out what it stands for.
+    /// A playlist, and the functions that resolve it.
     struct Plan: Sendable {
-        /// What its entries are called.
+        /// The names of its entries.
         var names: [String]
         /// Whether none of them can change.
         var isFixed = false
-        /// What an entry is taken for that has never answered.
+        /// The assumed content of an entry that has never answered.
         var assume: @Sendable (Int) -> SourceExpansion.Found?
         /// Looks into an entry; may block for ever.
         var expand: @Sendable (Int) -> SourceExpansion
-        /// What is played of one of its files.
+        /// The playlist item for one of an entry's files.
         var item: @Sendable (Int, SourceExpansion.Found) -> PlaylistItem
-        /// What is shown where nothing can be played.
+        /// The item to show if nothing can be played.
         var fallback: PlaylistItem?
-        /// The entry whose items are played instead of all others, where it has any: a USB stick's. It may well be missing, and nobody writes
-        /// there, so that its files are complete when they are seen.
+        /// The entry that replaces all others if it has items: the entry of a USB stick. It may well be missing. Nobody writes there, so
+        /// its files are complete as soon as kiosk sees them.
         var replacing: Int?
-        /// When each entry is played, but the one that replaces all others; nil where all are always.
+        /// When each entry plays, except for the replacing entry; nil if all always play.
         var schedule: Schedule?
         /// The entries that are on.
         var on: Set<Int> = []
-        /// How often the items of an entry come in a round.
+        /// How often an entry's items play in a round.
         var weight: @Sendable (Int) -> Int = { _ in 1 }
     }
 
-    /// How long one entry may hold up a thread.
+    /// How long one entry may block a thread.
     package static let limit = Configuration.expansionLimit
-    /// Where so many hang nothing is looked into any more until one comes back.
+    /// The number of blocked entries at which kiosk looks into nothing more until one returns.
     private static let mostHung = 8
-    /// Where folders go on appearing after so many looks at an entry the rest is left to the next round.
+    /// The number of looks at an entry while new folders keep appearing; the next round does the rest.
     private static let mostLooks = 10
 
     private let limit: MediaTime
@@ -65,14 +67,14 @@ package final class PlaylistExpansion: Sendable {
     private let date: @Sendable () -> Int64
     private let state: Monitor<ExpansionState>
 
-    /// Looks into the playlist of `configuration`, of which `entries` are on; not before ``start(_:)``. `probe` opens a file and says why it cannot be
-    /// played, nil where it can.
+    /// Makes an expansion of the playlist of `configuration`, with `entries` on. It does nothing before ``start(_:)``. `probe` opens a file
+    /// and returns the reason why it cannot be played, or nil.
     package convenience init(_ configuration: Configuration, on entries: Set<Int>, probe: @escaping @Sendable (PlaylistItem) -> String?) {
         self.init(Plan(configuration, on: entries), watch: FolderWatch(), probe: probe)
     }
 
-    /// Looks after the file at `path` alone: it is told as an item whenever it has changed and is complete, as one without a version when it
-    /// is gone.
+    /// Watches only the file at `path`. Reports it as an item each time it has changed and is complete, and without a version when it is
+    /// gone.
     package convenience init(file path: String) {
         let source = PlaylistSource(path, relativeTo: workingFolder)
         let plan = Plan(
@@ -81,7 +83,7 @@ package final class PlaylistExpansion: Sendable {
         self.init(plan, watch: FolderWatch())
     }
 
-    /// Looks into what `plan` says.
+    /// Makes an expansion of `plan`.
     init(
         _ plan: Plan, limit: MediaTime = PlaylistExpansion.limit, watch: FolderWatch? = nil,
         date: @escaping @Sendable () -> Int64 = { timeOfDay() }, probe: @escaping @Sendable (PlaylistItem) -> String? = { _ in nil }
@@ -90,12 +92,12 @@ package final class PlaylistExpansion: Sendable {
         state = Monitor(ExpansionState(plan, limit: limit))
     }
 
-    /// Starts looking; `tell` is called on a thread of its own, in order. Call once.
+    /// Starts; calls `tell` on a thread of its own, in order. Call once.
     package func start(_ tell: @escaping @Sendable (News) -> Void) {
         watch?.start { [self] changes in state.signal { $0.note(changes, at: .now) } }
         startWorker(0)
         Thread("probe") { [self] in
-            // Where decoding takes all of the processor, what gives way to everything would never be probed, and no new file ever be played.
+            // Not ``Thread/giveWay()``: if decoding takes the whole processor, kiosk would never probe a new file, and never play it.
             Thread.comeSecond()
             while probeNext() {}
         }.detach()
@@ -109,7 +111,7 @@ package final class PlaylistExpansion: Sendable {
         }.detach()
     }
 
-    /// Plays what another configuration says, from when all of that has been looked into.
+    /// Plays another configuration once all its entries have been looked into.
     package func setConfiguration(_ configuration: Configuration, on entries: Set<Int>) { setPlan(Plan(configuration, on: entries)) }
 
     func setPlan(_ plan: Plan) {
@@ -117,23 +119,23 @@ package final class PlaylistExpansion: Sendable {
         startWorker(worker)
     }
 
-    /// These entries of the present configuration are on, by its schedule. `atOnce`: that is not to wait for the end of what is on the screen.
+    /// Sets the entries of the current configuration that are on, by its schedule. `atOnce` means before the current item ends.
     package func setOn(_ entries: Set<Int>, atOnce: Bool) { state.signal { $0.setOn(entries, atOnce: atOnce) } }
 
-    /// Looks no more. Does not wait for the threads: one of them may hang.
+    /// Stops. Does not wait for the threads: one of them may be blocked.
     package func stop() {
         state.signal { $0.isStopping = true }
         watch?.stop()
     }
 
-    /// Waits until the first items have been told, for `time` at most; false after that.
+    /// Waits at most `time` until the first items have been reported; returns false after that.
     @discardableResult
     package func waitForItems(within time: MediaTime) -> Bool { state.wait(until: .now + time) { $0.hasTold ? true : nil } ?? false }
 
-    /// The player says that nothing it was given can be played.
+    /// Notes that the player can play none of the reported items.
     package func nothingCanBePlayed() { state.signal { $0.nothingCanBePlayed(at: .now) } }
 
-    /// Looks into everything soon.
+    /// Looks into all entries soon.
     package func lookAgain() { state.signal { $0.schedule.changed(at: .now) } }
 
     // MARK: Telling
@@ -148,7 +150,7 @@ package final class PlaylistExpansion: Sendable {
             }
             guard let work = work ?? .again else { return nil }
             if !work.isNothing { return work }
-            // For the thread that looks.
+            // Wakes the thread that looks.
             state.signal { _ in }
         }
     }
@@ -162,7 +164,7 @@ package final class PlaylistExpansion: Sendable {
                 var found = SourceExpansion()
                 var (isPartial, isNew) = (false, true)
                 for _ in 0..<Self.mostLooks where isNew {
-                    // What has changed before it was watched is not told: only a look that finds nothing new to watch has seen everything.
+                    // The kernel does not report changes from before the watch: only a look that adds no watch has seen everything.
                     found = plan.expand(entry)
                     (isPartial, isNew) = watch(&found)
                 }
@@ -171,9 +173,9 @@ package final class PlaylistExpansion: Sendable {
         }.detach()
     }
 
-    /// Watches what an expansion depends on, and where that is missing the nearest folder there is.
+    /// Watches the folders that an expansion depends on, or the nearest existing folder above a missing one.
     ///
-    /// - Returns: whether not all changes there are told, and whether something of it was not watched before.
+    /// - Returns: whether the kernel reports only some of the changes there, and whether a watch is new.
     private func watch(_ found: inout SourceExpansion) -> (isPartial: Bool, isNew: Bool) {
         guard let watch else { return (false, false) }
         var (isPartial, isNew) = (false, false)
@@ -185,7 +187,7 @@ package final class PlaylistExpansion: Sendable {
         return (isPartial, isNew)
     }
 
-    /// The next entry to look into; nil where thread `number` is no longer wanted.
+    /// Returns the next entry to look into; nil once thread `number` has been replaced.
     private func nextEntry(_ number: Int) -> (entry: Int, Plan, epoch: Int)? {
         while true {
             let isWanted = state.wait { state -> Bool? in
@@ -203,7 +205,7 @@ package final class PlaylistExpansion: Sendable {
 
     // MARK: Probing
 
-    /// Probes what is to be probed next; false at the end.
+    /// Probes the next file; false at the end.
     private func probeNext() -> Bool {
         let deadline = state.withLock { $0.fallback.trialDue }
         let next = state.wait(until: deadline) { state -> ExpansionState.Probe? in
@@ -225,7 +227,7 @@ package final class PlaylistExpansion: Sendable {
 }
 
 extension PlaylistExpansion.Plan {
-    /// What a configuration says, of which `entries` are on.
+    /// Makes a plan of a configuration, with `entries` on.
     init(_ configuration: Configuration, on entries: Set<Int>) {
         let folder = configuration.playback.usb.folder(state: StickCopy.stateFolder)
         let stick = folder.map { folder in

@@ -2,37 +2,37 @@ import Configuration
 import KioskPlatform
 import KioskVocabulary
 
-/// Keeps the entries of the shelf in step with its folders: lists them and their folders, is told by the kernel what changes there
-/// (``FolderWatch``), and lists again what has changed.
+/// Keeps the entries of the shelf in step with its folders. Lists the folders with their subfolders, and again when the kernel reports
+/// changes (``FolderWatch``).
 ///
-/// Each folder of the configuration has a thread of its own (`shelf-folder`): one on a disk or a server that does not answer holds up no other. On
-/// file systems whose changes the kernel does not tell it looks every ten seconds, and at a folder that is missing when something is mounted.
+/// Each folder of the configuration has a thread of its own (`shelf-folder`), so a disk or a server that hangs delays no other folder. On
+/// file systems without complete reports, it lists the folder every ten seconds. A mount triggers a look for missing folders.
 package final class ShelfListing: Sendable {
     private struct State {
         var folders: [Path] = []
-        /// What is in each of them; nil before it has answered.
+        /// The files in each folder; nil before the first answer.
         var found: [Path: [ShelfEntry]] = [:]
-        /// What each of them depends on.
+        /// The watched folders of each folder.
         var watched: [Path: Set<Path>] = [:]
-        /// Those with something to look at.
+        /// The folders with changes.
         var changed: Set<Path> = []
         var running: Set<Path> = []
         var told: [ShelfEntry]?
         var isStopping = false
     }
 
-    /// So long nothing more has to come until it is listed again.
+    /// How long to wait after each listing, so that several changes need only one.
     private static let pause = MediaTime.milliseconds(500)
     private static let interval = MediaTime.seconds(10)
-    /// Where folders go on appearing after so many looks the rest is left to the next ``interval``.
+    /// The number of listings while new subfolders keep appearing; the next ``interval`` does the rest.
     private static let mostLooks = 10
 
     private let state = Monitor(State())
     private let watch = FolderWatch()
     private let tell: @Sendable ([ShelfEntry]) -> Void
 
-    /// Tells all entries, in the order of the folders and of the names in them, whenever they have changed; on any of its threads, one after the
-    /// other.
+    /// Calls `tell` with all entries, in the order of the folders and of the names in them, whenever they have changed. The calls come from
+    /// any of its threads, one at a time.
     package init(_ tell: @escaping @Sendable ([ShelfEntry]) -> Void) {
         self.tell = tell
         watch.start { [state] changes in
@@ -45,7 +45,7 @@ package final class ShelfListing: Sendable {
         }
     }
 
-    /// Lists these folders (absolute paths) from now on.
+    /// Sets the folders to list (absolute paths).
     package func setFolders(_ folders: [String]) {
         let new = state.signal { state -> [Path] in
             state.folders = folders.map { Path($0) }.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
@@ -59,7 +59,7 @@ package final class ShelfListing: Sendable {
         tellChange()
     }
 
-    /// Looks no more. Does not wait for the threads: one of them may hang.
+    /// Stops. Does not wait for the threads: one of them may be blocked.
     package func stop() {
         state.signal { $0.isStopping = true }
         watch.stop()
@@ -82,26 +82,27 @@ package final class ShelfListing: Sendable {
         }
     }
 
-    /// Lists a folder. Returns whether changes there are not told.
+    /// Lists a folder. Returns whether the kernel reports only some of its changes.
     private func list(_ folder: Path) -> Bool {
         let source = PlaylistSource(folder.string + "/", relativeTo: "/")
         for _ in 0..<Self.mostLooks {
             let expansion = source.expand(isRecursive: true)
             let (watched, isPartial, isNew) = watch(expansion.folders.keys, of: folder)
             tell(expansion, of: folder, watched)
-            // What has changed before it was watched is not told: only a look that finds nothing new to watch has seen everything.
+            // The kernel does not report changes from before the watch: only a look that adds no watch has seen everything.
             if !isNew { return isPartial }
         }
         return true
     }
 
-    /// Watches what an expansion of `folder` depends on, and where that is missing the nearest folder there is: what is missing appears there.
+    /// Watches the folders that an expansion of `folder` depends on, or the nearest existing folder above a missing one, where it will
+    /// appear.
     ///
-    /// - Returns: what is watched, whether not all changes there are told, and whether something of it was not watched before.
+    /// - Returns: the watched folders, whether the kernel reports only some of the changes there, and whether a watch is new.
     private func watch(_ paths: some Sequence<Path>, of folder: Path) -> (watched: Set<Path>, isPartial: Bool, isNew: Bool) {
         var (watched, isPartial, isNew) = (Set<Path>(), false, false)
         func note(_ path: Path) {
-            // Before it is watched: no change there is lost, and no other thread's `tell` drops it.
+            // Note the path before the watch, so that no change is lost and no other thread's `tell` drops the watch.
             state.withLock { state in if state.folders.contains(folder) { state.watched[folder, default: []].insert(path) } }
             watched.insert(path)
         }

@@ -4,20 +4,20 @@ import KioskPlatform
 import KioskVocabulary
 import SystemPackage
 
-/// What a playlist entry's source stands for at one moment, and what would have to change for that to change.
+/// The files that a playlist entry's source stands for at one moment, and the folders, links and lists that this depends on.
 package struct SourceExpansion: Hashable, Sendable {
     /// A file or a URL.
     package struct Found: Hashable, Sendable {
         /// An absolute path, or a URL.
         package let path: Path
         package var source: String { path.string }
-        /// nil for a URL, and for a file that is not there.
+        /// The version; nil for a URL, and for a missing file.
         package var version: FileVersion?
 
         package init(_ source: String, _ version: FileVersion? = nil) { (path, self.version) = (Path(source), version) }
     }
 
-    /// What is looked at in a folder.
+    /// The names to watch in a folder.
     package enum Names: Hashable, Sendable {
         /// Every video, sound, image and folder.
         case all
@@ -25,28 +25,28 @@ package struct SourceExpansion: Hashable, Sendable {
         case only(Set<Path>)
     }
 
-    /// What is played, in order.
+    /// The files and URLs to play, in order.
     package var sources: [Found] = []
-    /// The lists that were read for it.
+    /// The lists that were read.
     package var lists: [Found] = []
-    /// The folders whose changes would change it, existing or not.
+    /// The folders whose changes would change the expansion, existing or not.
     package var folders: [Path: Names] = [:]
-    /// The symbolic links on the way there, and where each leads.
+    /// The symbolic links on the way, and their targets.
     package var links: [Path: Path] = [:]
-    /// What a file is called here that links lead to, by the path that it has without links.
+    /// The names here of files that links lead to, by their paths without links.
     package var names: [Path: Path] = [:]
-    /// For the log, one line each.
+    /// Problems for the log, one line each.
     package var problems: [String] = []
 
     package init() {}
 
-    /// What the problem of an empty folder ends with.
+    /// The end of the message about an empty folder.
     package static let nothing = "no video, sound or image file in it"
 
-    /// No source stands for more than so many files: each costs memory, and a list can name one folder thousands of times.
+    /// The most files that a source stands for: each costs memory, and a list can name one folder thousands of times.
     static let most = 50_000
 
-    /// Leaves out what is more than ``most``, and says so of `what`; whether there is more.
+    /// Leaves out the files beyond ``most``, and reports that for `what`; returns whether there were any.
     mutating func cut(at what: String) -> Bool {
         guard sources.count > Self.most else { return false }
         sources.removeSubrange(Self.most...)
@@ -54,7 +54,7 @@ package struct SourceExpansion: Hashable, Sendable {
         return true
     }
 
-    /// Has the file at `path` be looked at, and every link on the way to it: where one is pointed elsewhere another file lies there.
+    /// Watches the file at `path`, and every link on the way to it: a link with a new target leads to another file.
     mutating func watch(_ path: FilePath) {
         watchName(path)
         var (rest, place) = (Array(path.components.reversed()), FilePath("/"))
@@ -69,7 +69,7 @@ package struct SourceExpansion: Hashable, Sendable {
             }
             watchName(next)
             links[Path(next.string)] = Path(target.string)
-            // As many as the kernel follows.
+            // The kernel follows this many.
             followed += 1
             if followed > 40 { return }
             if target.isAbsolute { place = "/" }
@@ -85,7 +85,7 @@ package struct SourceExpansion: Hashable, Sendable {
         watch(Path(name), in: Path(path.removingLastComponent().string))
     }
 
-    /// Has `name` in `folder` be looked at.
+    /// Watches `name` in `folder`.
     package mutating func watch(_ name: Path, in folder: Path) {
         switch folders[folder] {
         case .all: break
@@ -94,13 +94,13 @@ package struct SourceExpansion: Hashable, Sendable {
         }
     }
 
-    /// Has everything in `folder` be looked at, and what stands in its place.
+    /// Watches everything in `folder`, and the folder's own name.
     mutating func watchAll(_ folder: FilePath) {
         watchName(folder)
         folders[Path(folder.string)] = .all
     }
 
-    /// Adds what another source stands for.
+    /// Adds another source's expansion.
     package mutating func append(_ other: SourceExpansion) {
         sources += other.sources
         lists += other.lists
@@ -117,18 +117,18 @@ package struct SourceExpansion: Hashable, Sendable {
 }
 
 extension PlaylistSource {
-    /// What it stands for now. Blocks for as long as the file system does.
+    /// Returns the source's current expansion. Blocks for as long as the file system does.
     ///
     /// - Parameters:
-    ///   - isRecursive: whether the folders in a folder are looked into, too.
-    ///   - followsLinks: whether symbolic links in a folder are; nil is yes, but not on a stick.
+    ///   - isRecursive: whether to look into subfolders.
+    ///   - followsLinks: whether to follow symbolic links in a folder; nil for yes, but not on a stick.
     package func expand(isRecursive: Bool = false, followsLinks: Bool? = nil) -> SourceExpansion {
         expand(isRecursive, followsLists: true, followsLinks: followsLinks ?? !isOnStick)
     }
 
     private var isOnStick: Bool { StickMounts.hold(location) }
 
-    /// Whether it is a file by its name.
+    /// Whether it is a file, judged by its name.
     var isNamedAsFile: Bool { isFixed || Self.isMedia(FilePath(location).lastComponent?.string ?? "") }
 
     private func expand(_ isRecursive: Bool, followsLists: Bool, followsLinks: Bool) -> SourceExpansion {
@@ -143,7 +143,7 @@ extension PlaylistSource {
         expansion.watch(path)
         guard let status = stat(at: location, followsLinks: !isOnStick) else {
             let error = SystemError()
-            // A name that has these characters in it is no pattern.
+            // A file whose name contains a pattern's characters comes first.
             if let pattern = PathPattern(path) { return pattern.expand(followsLinks: followsLinks) }
             if isList {
                 expansion.problems = ["list \(location): \(error)"]
@@ -180,7 +180,7 @@ extension PlaylistSource {
         expansion.lists.append(.init(path.string, version))
         expansion.problems += list.unreadableLines.map { "list \(path), line \($0): no path or URL" }
         let folder = path.removingLastComponent().string
-        // A folder that a list names a thousand times is looked into once.
+        // A folder that a list names a thousand times is read once.
         var folders: [Path: [SourceExpansion.Found]] = [:]
         for entry in list.entries {
             let key = PlaylistSource(entry.text, relativeTo: folder).location
@@ -201,8 +201,8 @@ extension PlaylistSource {
         if expansion.sources.isEmpty, expansion.problems.isEmpty { expansion.problems.append("list \(path): no entry in it") }
     }
 
-    /// What an entry of a list stands for. Programs write paths with percent escapes into lists, and others with backslashes: where there is
-    /// no such file, the one is meant that they stand for.
+    /// Expands an entry of a list. Some programs write paths with percent escapes into lists, others with backslashes: if there is no such
+    /// file, kiosk tries the decoded path.
     private static func expand(_ entry: String, of folder: String) -> SourceExpansion {
         func expand(_ text: String) -> SourceExpansion {
             let source = PlaylistSource(text, relativeTo: folder)
@@ -219,8 +219,8 @@ extension PlaylistSource {
         return asItStands
     }
 
-    /// The files in `folders` that are not played because of their names, for a person who misses one; none that people do not see. Paths, in natural
-    /// order. Blocks for as long as the file system does.
+    /// Returns the files in `folders` that are not played because of their names, to help a person who misses one. Leaves out hidden files.
+    /// The result is paths, in natural order. Blocks for as long as the file system does.
     package static func filesLeftOut(of folders: [String]) -> [String] {
         let files = folders.flatMap { folder in
             let files = Folder.entries(in: folder).filter { $0.status.isFile && !isHidden($0.name) }.map(\.name)
@@ -232,13 +232,14 @@ extension PlaylistSource {
 }
 
 extension Configuration {
-    /// How long one entry may hold up a thread.
+    /// How long one entry may block a thread.
     package static let expansionLimit = MediaTime.seconds(5)
 
-    /// The items that the playlist and all programs stand for now, what is wrong with its folders and lists, one line each, and the folders that it takes whole.
+    /// Returns the current items of the playlist and all programs, the problems of their folders and lists (one line each), and the folders
+    /// that are taken whole.
     ///
-    /// Blocks, for each entry no longer than `limit`: a dead server or a dying disk can hold up a thread that asks for a file's name for
-    /// ever. Such a thread is left behind.
+    /// Blocks at most `limit` for each entry: a dead server or a dying disk can block a lookup of a file's name for ever. Such a thread is
+    /// left behind.
     package func expandPlaylist(
         limit: MediaTime = Configuration.expansionLimit
     ) -> (items: [PlaylistItem], problems: [String], folders: [String]) {
@@ -261,9 +262,9 @@ extension Configuration {
 }
 
 extension PlaylistEntry {
-    /// What it is taken for while it has never answered: a file by its name is itself.
+    /// The assumed content before the first answer: a file, judged by its name, is itself.
     package var assumed: SourceExpansion.Found? { source.isNamedAsFile ? .init(source.location) : nil }
 
-    /// What it stands for now. May block for ever.
+    /// Returns the entry's current expansion. May block for ever.
     package func expand() -> SourceExpansion { source.expand(isRecursive: isRecursive ?? false) }
 }

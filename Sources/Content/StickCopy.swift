@@ -4,19 +4,19 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// Copies what a USB stick brings to the box: `[playback] usb = "copy"`.
+/// Copies the content of USB sticks to the machine: `[playback] usb = "copy"`.
 ///
-/// A thread of its own, `usb-copy`, looks once a second what is mounted in ``StickMounts/folder``, and copies the videos, sounds and images of a
-/// stick that it has not seen into a folder beside the present copies. When all of them are there, and on the disk, the two folders change
-/// places in one step (``FolderCopy``), and the old one is removed. So what is played is always one stick's whole content, but for files that
-/// cannot be opened: each copy is, once. A stick that is pulled out while it is copied, one that does not fit, and one on which nothing can be
-/// played change nothing. Reading and writing give way to everything else.
+/// Its thread, `usb-copy`, checks the mounts in ``StickMounts/folder`` once a second. It copies the videos, sounds and images of a new
+/// stick into a folder beside the current copies. Once all are synced to the disk, it exchanges the two folders atomically
+/// (``FolderCopy``), and removes the old one. So the copies are always the whole content of one stick, except for files that fail a test
+/// opening. A stick that is pulled out during the copy, does not fit, or has nothing playable, changes nothing. The copy runs at the lowest
+/// priority.
 package final class StickCopy: Sendable {
-    /// What to tell.
+    /// An event to report.
     package enum News: Hashable, Sendable {
-        /// So much of a stick has been copied, 0…100; nil when that has ended.
+        /// The percentage of a stick that has been copied, 0…100; nil at the end.
         case progress(Int?)
-        /// A line for the log: what has been copied.
+        /// A line for the log: the copied files.
         case done(String)
         /// A line for the log: why a stick was not copied.
         case problem(String)
@@ -27,12 +27,12 @@ package final class StickCopy: Sendable {
     private let check: @Sendable (String) -> String?
     private let tell: @Sendable (News) -> Void
 
-    /// What the disk is left with.
+    /// The bytes to leave free on the disk.
     static let reserve: Int64 = 64 << 20
-    /// How often the mounts are looked at.
+    /// The interval of checks of the mounts.
     private static let interval = MediaTime.seconds(1)
 
-    /// The folder of the service's own files: what systemd says, or where it would be.
+    /// The folder of the service's own files, by systemd or by default.
     package static var stateFolder: String {
         guard let folder = environment("STATE_DIRECTORY"), folder.hasPrefix("/") else {
             return "/var/lib/kiosk"
@@ -40,8 +40,8 @@ package final class StickCopy: Sendable {
         return String(folder.prefix { $0 != ":" })
     }
 
-    /// Copies sticks, not before ``setWanted(_:)``. `check` opens a copy and says why it cannot be played, nil where it can; it and `tell` are
-    /// called on the thread that copies.
+    /// Copies sticks, but not before ``setWanted(_:)``. `check` opens a copy and returns why it cannot be played, or nil. Calls it and
+    /// `tell` on the copying thread.
     package convenience init(check: @escaping @Sendable (String) -> String?, tell: @escaping @Sendable (News) -> Void) {
         self.init(mounts: StickMounts.folder, folder: StickUse.copies(state: Self.stateFolder), check: check, tell: tell)
     }
@@ -64,17 +64,17 @@ package final class StickCopy: Sendable {
         }.detach()
     }
 
-    /// Whether sticks are copied.
+    /// Sets whether to copy sticks.
     package func setWanted(_ isWanted: Bool) { state.signal { $0.isWanted = isWanted } }
 
-    /// Copies no more; what is being copied is given up. Waits for nothing.
+    /// Stops, and cancels a running copy. Does not wait.
     package func stop() { state.signal { $0.isStopping = true } }
 
     private var isGivenUp: Bool { state.withLock { $0.isStopping || !$0.isWanted } }
 
     // MARK: Sticks
 
-    /// Copies a stick; false where it is to be tried again.
+    /// Copies a stick; returns false if a retry makes sense.
     private func copy(_ stick: FolderCopy.Mount) -> Bool {
         let found = FolderCopy.listing(of: stick.path)
         let plan = FolderCopy(of: stick.path, found)
@@ -94,7 +94,7 @@ package final class StickCopy: Sendable {
                 tell(.progress(percent))
                 return !isGivenUp
             }
-            // A stick of rubbish does not fill the log.
+            // A stick full of unplayable files must not fill the log.
             for file in leftOut.prefix(10) { tell(.problem("USB stick: \(file.file.path) is left out: \(file.problem)")) }
             if leftOut.count > 10 { tell(.problem("USB stick: \(leftOut.count - 10) more files are left out")) }
             let bad = Set(leftOut.map(\.file))
@@ -112,12 +112,12 @@ package final class StickCopy: Sendable {
 }
 
 extension FolderCopy {
-    /// The videos, sounds and images below `root` now, in natural order.
+    /// Returns the videos, sounds and images below `root`, in natural order.
     static func listing(of root: String) -> SourceExpansion {
         PlaylistSource(root + "/", relativeTo: "/").expand(isRecursive: true, followsLinks: false)
     }
 
-    /// What a listing has found, and the subtitles beside that.
+    /// Makes a copy of the files in a listing, and their subtitles.
     init(of root: String, _ found: SourceExpansion? = nil) {
         let files = (found ?? Self.listing(of: root)).sources.compactMap { file -> File? in
             guard let version = file.version, file.path.lies(beneath: Path(root)) else { return nil }
@@ -129,13 +129,13 @@ extension FolderCopy {
     }
 
     private static func subtitles(of clips: [File], in root: String) -> [File] {
-        // By their folders, which end with a slash; that of the root is empty.
+        // Grouped by folder, with a final slash; the root is empty.
         let clips = Dictionary(grouping: clips.map(\.path)) { path in
             path[..<(path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex)]
         }
         var files: [File] = []
         for (folder, clips) in clips.sorted(by: { $0.key < $1.key }) {
-            // Links lead elsewhere.
+            // Links are not followed.
             guard let open = Folder(root + "/" + folder, followsLinks: false) else { continue }
             let names = open.read().compactMap(\.name).filter { !PlaylistSource.isHidden($0) }
             let beside = FileExtensions.subtitles(in: names, beside: clips.map { $0.dropFirst(folder.count) })
@@ -148,7 +148,7 @@ extension FolderCopy {
         return files
     }
 
-    /// Whether `folder` holds the same files, or has left them out. FAT's times are of two seconds.
+    /// Whether `folder` has the same files, or has left them out. FAT's times have a resolution of two seconds.
     func isAlready(in folder: String) -> Bool {
         func key(_ file: File) -> File { File(path: file.path, size: file.size, modified: file.modified / 2_000_000_000) }
         return Set((FolderCopy(of: folder).files + Self.leftOut(of: folder)).map(key)) == Set(files.map(key))

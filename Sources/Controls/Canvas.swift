@@ -3,7 +3,7 @@ import Glibc
 import KioskPlayback
 import KioskVocabulary
 
-/// What is painted with.
+/// A colour to paint with.
 enum Paint {
     case black(Double)
     case white(Double)
@@ -18,14 +18,13 @@ enum Paint {
     }
 }
 
-/// A picture that is being drawn, transparent to begin with. Owns a `cairo_t` and its surface, which lies in the memory of the ``Surface``
-/// that becomes of it.
+/// A picture under construction, transparent at first. Owns a `cairo_t` and its surface, which uses the memory of the later ``Surface``.
 @safe struct Canvas: ~Copyable {
     let raw: OpaquePointer
     private let target: OpaquePointer
     let width: Int, height: Int
 
-    /// A surface with what `body` draws.
+    /// Returns a surface with the drawing of `body`.
     static func surface(_ width: Int, _ height: Int, _ body: (borrowing Canvas) -> Void) -> Surface {
         let (width, height) = (max(1, width), max(1, height))
         let pixels = unsafe [UInt32](unsafeUninitializedCapacity: width * height) { memory, count in
@@ -37,8 +36,8 @@ enum Paint {
         return Surface(width: width, height: height, pixels: pixels)
     }
 
-    /// Black that is darkest at one edge and nothing at the other, falling off without a line where it ends: a straight fall would show its
-    /// end as an edge.
+    /// Returns black that is darkest at one edge and fades to nothing at the other. The curve is smooth at its end: a linear one would show
+    /// its end as an edge.
     static func shade(_ width: Int, _ height: Int, _ alpha: Double, fromTop: Bool) -> Surface {
         let (width, height) = (max(1, width), max(1, height))
         let pixels = unsafe [UInt32](unsafeUninitializedCapacity: width * height) { memory, count in
@@ -96,13 +95,13 @@ enum Paint {
         unsafe cairo_restore(raw)
     }
 
-    /// Fills all of it.
+    /// Fills the whole canvas.
     func fill(_ color: Color) {
         set(.color(color, 1))
         unsafe cairo_paint(raw)
     }
 
-    /// A line along the inside of a rounded rectangle.
+    /// Draws a line along the inside of a rounded rectangle.
     func ring(_ x: Double, _ y: Double, _ width: Double, _ height: Double, _ radius: Double, _ line: Double, _ paint: Paint) {
         set(paint)
         roundedPath(x + line / 2, y + line / 2, width - line, height - line, radius - line / 2)
@@ -120,7 +119,7 @@ enum Paint {
         unsafe cairo_close_path(raw)
     }
 
-    /// A picture in a rounded rectangle, in its own shape, on a colour.
+    /// Draws a picture in a rounded rectangle, in its own aspect ratio, on a colour.
     func picture(_ surface: Surface, _ x: Int, _ y: Int, _ width: Int, _ height: Int, radius: Double, ground: Color = .black) {
         unsafe cairo_save(raw)
         roundedPath(Double(x), Double(y), Double(width), Double(height), radius)
@@ -128,14 +127,14 @@ enum Paint {
         set(.color(ground, 1))
         unsafe cairo_paint(raw)
         let scales = (Double(width) / Double(surface.width), Double(height) / Double(surface.height))
-        // Where there would be no more than a line of black beside it there is none.
+        // If only a thin black line would remain beside the picture, fills the rectangle.
         let isNearly = abs(scales.0 / scales.1 - 1) < 0.03
         let scale = isNearly ? max(scales.0, scales.1) : min(scales.0, scales.1)
         let (drawnWidth, drawnHeight) = (Double(surface.width) * scale, Double(surface.height) * scale)
         unsafe cairo_translate(raw, Double(x) + (Double(width) - drawnWidth) / 2, Double(y) + (Double(height) - drawnHeight) / 2)
         unsafe cairo_scale(raw, scale, scale)
         unsafe surface.pixels.withUnsafeBufferPointer { pixels in
-            // cairo only reads from a surface that is painted with.
+            // cairo only reads from the source surface.
             let memory = unsafe UnsafeMutableRawPointer(mutating: pixels.baseAddress!).assumingMemoryBound(to: UInt8.self)
             let source = unsafe cairo_image_surface_create_for_data(
                 memory, CAIRO_FORMAT_ARGB32, Int32(surface.width), Int32(surface.height), Int32(surface.width * 4))
@@ -147,7 +146,7 @@ enum Paint {
         unsafe cairo_restore(raw)
     }
 
-    /// The rays of a wheel, of which the one at `step` of 12 is the brightest.
+    /// Draws the rays of a wheel; the ray at `step` of 12 is the brightest.
     func wheel(_ x: Double, _ y: Double, radius: Double, step: Int) {
         unsafe cairo_set_line_cap(raw, CAIRO_LINE_CAP_ROUND)
         unsafe cairo_set_line_width(raw, radius * 0.16)

@@ -1,6 +1,6 @@
 import KioskVocabulary
 
-/// What a viewer can touch.
+/// A control that a viewer can touch.
 package enum Control: Hashable, Sendable, CaseIterable {
     /// The disc in the middle: play, pause, or replay.
     case playPause
@@ -16,7 +16,7 @@ package enum Control: Hashable, Sendable, CaseIterable {
     /// Opens the list of subtitles and sound tracks.
     case subtitles
 
-    /// The part of `[theme]` and of `[input] allow` that it belongs to.
+    /// Its part in `[theme]` and `[input] allow`.
     var part: ControlsPart {
         switch self {
         case .playPause: .playButton

@@ -6,33 +6,33 @@ import KioskReaders
 import KioskVocabulary
 import Synchronization
 
-/// The controls of a player: takes what happens on the input devices, asks the player for what it means, and draws over the picture.
+/// The controls of a player: takes input events, sends the resulting commands to the player, and draws over the picture.
 ///
-/// What it means is decided where it happens, on the input thread, and the player is asked at once: ``ControlsState`` lies behind a lock that is
-/// held for some microseconds. Drawing has a thread of its own, `controls`. It sleeps until something has happened or ``ControlsState/deadline(after:)``;
-/// while nothing is shown it is not woken by the clock at all. It begins half a second after the first picture, or at the first input: the fonts
-/// are looked up then, which takes the processor for longer than there are pictures decoded ahead at the start. And it begins only where there
-/// is something to touch: fonts are some megabytes.
+/// The input thread decodes an event and commands the player at once. A lock guards ``ControlsState`` and is held for some microseconds. A
+/// thread of its own, `controls`, draws. It sleeps until an event or ``ControlsState/deadline(after:)``; while nothing is shown, the clock
+/// never wakes it. It starts half a second after the first picture, or at the first input. At its start it looks up the fonts. That takes
+/// the processor for longer than the pictures decoded in advance last. And it starts only if there is an input device: fonts take some
+/// megabytes.
 ///
-/// The lock is held while the player is asked and while it tells what it plays, so that what it tells is never older than what it was asked.
-/// The player calls nobody with its own lock held but who follows its loudness (``PlaybackEngine/followGain(_:)``), who asks nothing here.
+/// The lock is held for commands to the player and for readings of its state. So the state is never older than the last command. The player
+/// holds its own lock only when it calls the followers of its gain (``PlaybackEngine/followGain(_:)``); these call nothing here.
 package final class Controls: Sendable {
     private struct Shared {
         var state: ControlsState
         var shelf: ShelfState
-        /// Whether the player stood still because the shelf is open, and is to go on when that closes.
+        /// Whether the shelf has paused the player, which plays again when the shelf closes.
         var goesOn = false
-        /// What reads a clip for its thumbnail.
+        /// Cancels the reading of a clip for its thumbnail.
         var reading: Interruption?
         var hasShelfThreads = false
-        /// Counts what has happened.
+        /// Counts the changes.
         var changes = 0
-        /// The kernel's time of the first input that has not been drawn.
+        /// The kernel's time of the first input not yet drawn.
         var input: HostTime?
-        /// A rotation that was asked for, while what lies over the picture is drawn for it; and how many there were.
+        /// A requested rotation, until the overlay is drawn for it; and the number of such rotations so far.
         var rotating: Rotation??
         var rotations = 0
-        /// Whether anything has been on the screen, and whether there is a thread that draws.
+        /// Whether a picture has been on the screen, and whether the drawing thread runs.
         var hasPicture = false
         var draws = false
         var isStopped = false
@@ -41,7 +41,7 @@ package final class Controls: Sendable {
     private let shared: Monitor<Shared>
     private let player: PlaybackEngine
     private let settings: ControlsSettings
-    /// What the shelf needs of the program.
+    /// The program's functions that the shelf calls.
     private let surroundings: ShelfSurroundings
     private let screen: any ControlsScreen
     private let program: @Sendable (ProgramCommand) -> Void
@@ -49,8 +49,8 @@ package final class Controls: Sendable {
     private let thread = Mutex<Thread?>(nil)
     private let observer = Mutex<PlayerObserver?>(nil)
 
-    /// Controls of `player` on `screen`; `keys` says what keys do. `program` carries out what the program has to; it is called with the lock held,
-    /// from any thread, and returns at once.
+    /// Creates controls of `player` on `screen`; `keys` maps keys to commands. `program` carries out the program's commands; it is called
+    /// with the lock held, from any thread, and returns at once.
     package init(
         _ settings: ControlsSettings, keys: KeyMap, player: PlaybackEngine, screen: any ControlsScreen,
         shelf surroundings: ShelfSurroundings = ShelfSurroundings(), program: @escaping @Sendable (ProgramCommand) -> Void = { _ in }
@@ -64,7 +64,7 @@ package final class Controls: Sendable {
         self.screen = screen
     }
 
-    /// What the input thread hands events to.
+    /// The handler for the input thread's events.
     package var handler: InputHandler {
         InputHandler(
             handle: { [self] event in handle(event) },
@@ -72,21 +72,21 @@ package final class Controls: Sendable {
             expire: { [self] time in change(at: time) { $0.shelf.isOpen ? [] : $0.state.expire(at: time) } })
     }
 
-    /// Carries out a command that somebody else asks for, such as an accelerometer. Any thread.
+    /// Carries out a command from elsewhere, such as an accelerometer. Any thread.
     package func perform(_ command: Command, at time: HostTime = .now) { change(at: time) { $0.state.ask(command, at: time) } }
 
-    /// Nobody has touched anything for a while: carries out what is to be done then. Any thread.
+    /// Carries out the command for the end of the idle time. Any thread.
     package func beIdle(_ command: Command, at time: HostTime = .now) {
         changeShelf(at: time) { $0.close() }
         change(at: time) { $0.state.beIdle(command, at: time) }
     }
 
-    /// Shows how much of something that takes a while is done, 0…100; nil ends that. Any thread.
+    /// Shows the progress of a long operation, 0…100; nil ends that. Any thread.
     package func show(progress percent: Int?) {
         show { $0.show(progress: percent, at: .now) }
     }
 
-    /// Shows a line of news for some seconds, over the shelf, too. Any thread.
+    /// Shows a line of news for some seconds, over the shelf too. Any thread.
     package func show(notice text: String) {
         show { $0.show(notice: text, at: .now) }
     }
@@ -98,13 +98,13 @@ package final class Controls: Sendable {
         }
     }
 
-    /// The display has become another one, or has been rotated. Any thread.
+    /// Notes that the display has changed or rotated. Any thread.
     package func noteScreen() { shared.signal { $0.changes += 1 } }
 
-    /// Begins to draw as soon as the first picture is on the screen, where there is something to touch: `hasDevices` says so. It is asked
-    /// at each item; without it the first input begins.
+    /// Starts to draw with the first picture on the screen, if `hasDevices` says that there is an input device. It is called at each item;
+    /// without devices, the first input starts the drawing.
     package func start(hasDevices: @escaping @Sendable () -> Bool) {
-        // Where these take the place of others there is a picture already.
+        // If these controls replace others, there is already a picture.
         if player.snapshot.item != nil { shared.withLock { $0.hasPicture = true } }
         let observer = player.addObserver { [weak self] event in
             guard let self else { return }
@@ -126,7 +126,7 @@ package final class Controls: Sendable {
         }
     }
 
-    /// Ends drawing, and waits for that, two seconds at most. What is drawn stays until another overlay is set.
+    /// Ends the drawing, and waits for its end, two seconds at most. The overlay stays until another is set.
     package func stop() {
         if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         shared.signal { shared in
@@ -137,9 +137,9 @@ package final class Controls: Sendable {
         _ = thread.withLock { $0.take() }?.join(until: .now + .seconds(2))
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// An input event: the shelf's where that is open.
+    /// Passes an input event to the shelf if it is open, otherwise to the controls.
     private func handle(_ event: InputEvent) {
         if shared.withLock({ $0.shelf.isOpen }) {
             if case .key(let key) = event {
@@ -154,7 +154,7 @@ package final class Controls: Sendable {
         }
     }
 
-    /// Lets something happen to the state, and asks the player for what it means.
+    /// Changes the state, and carries out the resulting commands.
     private func change(at input: HostTime, _ body: (inout Shared) -> [TimedCommand]) {
         let begins = shared.signal { shared in
             refresh(&shared, at: input)
@@ -167,7 +167,7 @@ package final class Controls: Sendable {
         if begins { begin() }
     }
 
-    /// The player has told something. The thread is woken only where that is seen.
+    /// Handles an event of the player. Wakes the drawing thread only if the change is visible.
     private func noteEvent() {
         let isSeen = shared.withLock { shared in
             let now = HostTime.now
@@ -185,7 +185,7 @@ package final class Controls: Sendable {
         }
     }
 
-    /// Tells the state what is played and on what.
+    /// Updates the state from the player and the display.
     private func refresh(_ shared: inout Shared, at time: HostTime) {
         let snapshot = player.snapshot
         let rotation = shared.rotating.map { screen.rotation(after: $0) } ?? screen.nextRotation
@@ -204,7 +204,7 @@ package final class Controls: Sendable {
             case .player(let command): player.perform(command, at: asked.time)
             case .rotate(let rotation): rotate(rotation, &shared)
             case .toggleShelf: perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
-            case .showControls, .hideControls: break  // ControlsState has
+            case .showControls, .hideControls: break  // done by ControlsState
             case .program(let command): program(command)
             }
         }
@@ -212,7 +212,7 @@ package final class Controls: Sendable {
 
     private func rotate(_ rotation: Rotation?, _ shared: inout Shared) {
         if let earlier = shared.rotating { screen.rotate(earlier) }
-        // What is seen rotates with the picture: it is drawn first.
+        // A visible overlay rotates with the picture: draws it first.
         if shared.draws, shared.shelf.isOpen || shared.state.isSeen(at: .now) {
             shared.rotating = .some(rotation)
             shared.rotations += 1
@@ -224,7 +224,7 @@ package final class Controls: Sendable {
 
     // MARK: The thread
 
-    /// What there is to draw.
+    /// The content of one frame to draw.
     private struct Frame {
         var parts: [PlacedPart]
         var geometry: ScreenGeometry?
@@ -232,21 +232,21 @@ package final class Controls: Sendable {
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
         var deadline: HostTime?
         var rotations: Int?
-        /// How high what is drawn at the bottom is: subtitles stay above it.
+        /// The height of the parts at the bottom: subtitles stay above them.
         var inset = 0
-        /// Whether it is the shelf, and when the next frame of that is drawn at the soonest: one for each vblank.
+        /// Whether this is the shelf, and the earliest time for its next frame: one for each vblank.
         var isShelf = false
         var next: HostTime?
     }
 
-    /// What there is to do.
+    /// The next step of the drawing thread.
     private enum Step {
         case draw(Frame)
         case wait(until: HostTime)
         case stop
     }
 
-    /// Until when after the first picture the decoder has the processor for itself.
+    /// The time after the first picture during which the decoder has the processor for itself.
     private static let calmStart = MediaTime.milliseconds(500)
 
     private func run() {
@@ -269,7 +269,7 @@ package final class Controls: Sendable {
                 if shared.isStopped { return .stop }
                 let now = HostTime.now
                 if shared.changes == changes, deadline.map({ $0 > now }) ?? true { return nil }
-                // One frame of the shelf for each vblank: what happens meanwhile is in the next one.
+                // One frame of the shelf for each vblank: later changes go into the next frame.
                 if let next = nextShelfFrame, shared.shelf.isOpen, now < next {
                     return deadline == next ? nil : .wait(until: next)
                 }
@@ -308,7 +308,7 @@ package final class Controls: Sendable {
         perform(shared.shelf.advance(to: now), &shared)
         defer { shared.input = nil }
         if shared.shelf.isOpen { return shelfFrame(&shared, at: now) }
-        // What is drawn now is seen a vblank later: a fade that begins now is seen to have begun then.
+        // This frame reaches the screen a vblank later: a fade that begins now appears to have begun then.
         return Frame(
             parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
             preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
@@ -316,10 +316,10 @@ package final class Controls: Sendable {
             inset: shared.state.fades.bars.value(at: now + shared.state.refreshPeriod) > 0 ? shared.state.layout?.bottomBar ?? 0 : 0)
     }
 
-    /// So long after a vblank the next frame of the shelf is begun: the flip is told by then, and its buffers have come back.
+    /// The delay from a vblank to the start of the next frame of the shelf. By then the flip is reported, and its buffers are free.
     private static let afterVblank = MediaTime.milliseconds(1)
 
-    /// The shelf as it will be seen at the next vblank that can have it.
+    /// Returns the shelf as it will look at the next vblank that can show it.
     private func shelfFrame(_ shared: inout Shared, at now: HostTime) -> Frame {
         let period = shared.state.refreshPeriod
         let vblank = player.vblank(after: now + period.scaled(by: 0.25)) ?? now + period
@@ -333,7 +333,7 @@ package final class Controls: Sendable {
             rotations: shared.rotating == nil ? nil : shared.rotations, isShelf: true, next: next)
     }
 
-    /// Rotates the display, for which the overlay has been drawn; unless another rotation has followed, for which it will be.
+    /// Rotates the display once the overlay is drawn for it, unless a newer rotation is pending.
     private func carryOutRotation(_ number: Int) {
         shared.withLock { shared in
             guard let rotation = shared.rotating, shared.rotations == number else { return }
@@ -342,7 +342,7 @@ package final class Controls: Sendable {
         }
     }
 
-    /// Asks for the picture that the finger is at, once.
+    /// Requests the preview at the finger's position, once.
     private func request(_ frame: Frame, _ last: inout (source: String, time: MediaTime)?) {
         previews.withLock { previews in
             guard let wanted = frame.preview else {
@@ -358,7 +358,7 @@ package final class Controls: Sendable {
 
     // MARK: The shelf
 
-    /// Lets something happen to the shelf; `isInput` where it is what a viewer did. Any thread; returns at once.
+    /// Changes the shelf, and carries out the resulting actions; `isInput` if a viewer did it. Any thread; returns at once.
     package func changeShelf(at time: HostTime = .now, isInput: Bool = false, _ body: (inout ShelfState) -> [ShelfAction]) {
         let begins = shared.signal { shared in
             refresh(&shared, at: time)
@@ -371,17 +371,17 @@ package final class Controls: Sendable {
         if begins { begin() }
     }
 
-    /// The shelf as it is. Any thread.
+    /// The current shelf. Any thread.
     package var shelf: ShelfState { shared.withLock { $0.shelf } }
 
-    /// Takes over what another configuration's controls have on their shelf.
+    /// Takes over the shelf of another configuration's controls.
     package func adoptShelf(of other: Controls) {
         let old = other.shelf
         shared.withLock { $0.shelf.adopt(old) }
     }
 
-    /// Asks the player and the program for what the shelf asks for. What plays stands still while the shelf covers it, and goes on when that
-    /// closes; unless something that was chosen plays then.
+    /// Carries out the shelf's actions. The current item pauses while the shelf covers it. It goes on when the shelf closes, unless a
+    /// chosen clip plays then.
     private func perform(_ actions: [ShelfAction], _ shared: inout Shared) {
         for action in actions {
             switch action {
@@ -394,7 +394,7 @@ package final class Controls: Sendable {
                 shared.reading?.cancel()
                 goOn(&shared)
             case .play(let entry):
-                // What it returns to plays, too.
+                // The item to which the player returns plays, too.
                 goOn(&shared)
                 player.perform(.playSource(entry.source, resumes: true))
                 player.perform(.play)
@@ -420,7 +420,7 @@ package final class Controls: Sendable {
     private func startShelfThreads(_ shared: inout Shared) {
         if shared.hasShelfThreads { return }
         shared.hasShelfThreads = true
-        // Here, since whoever starts them gives them its priority.
+        // Here, since a thread that starts the readers passes its priority on to them.
         Readers.shared.prepare()
         Thread("shelf") { [weak self] in self?.drawRows() }.detach()
         Thread("thumbnails") { [weak self] in self?.makeThumbnails() }.detach()
@@ -458,7 +458,7 @@ package final class Controls: Sendable {
                 return .job(job)
             }
             guard case .job(let job)? = work else { return }
-            // Each time: a film that is cancelled ends the idling of all.
+            // Each time: cancelling a film ends the idle priority of all threads.
             Thread.runWhenIdle()
             let store = surroundings.store
             let kept = job.entry.version.flatMap { store?.find(job.entry.source, $0, job.width, job.height) }
@@ -477,24 +477,24 @@ package final class Controls: Sendable {
     }
 }
 
-/// The threads that work for the shelf while it is open.
+/// The threads that serve the shelf.
 private enum ShelfWorker: Int, CaseIterable {
     /// Draws rows of cards: `shelf`.
     case tiles = 1
-    /// Reads clips: `thumbnails`. Runs when nothing else wants the processor or the disk.
+    /// Reads clips: `thumbnails`. Runs only while nothing else uses the processor or the disk.
     case thumbnails
 
     var group: Waiters { Waiters(group: rawValue) }
 }
 
-/// The display, as far as the controls are concerned with it. Any thread; all of it returns at once.
+/// The controls' view of the display. Any thread; every call returns at once.
 package protocol ControlsScreen: Sendable {
-    /// The present mode; nil while there is no display.
+    /// The current mode; nil while there is no display.
     var mode: DisplayMode? { get }
-    /// The rotation of pictures and overlays that are prepared from now on.
+    /// The rotation of pictures and overlays prepared from now on.
     var nextRotation: Rotation { get }
-    /// Rotates the display to `rotation`; nil is a quarter further clockwise.
+    /// Rotates the display to `rotation`; nil means a quarter further clockwise.
     func rotate(_ rotation: Rotation?)
-    /// What ``nextRotation`` would be after that.
+    /// Returns the ``nextRotation`` that `rotate(rotation)` would lead to.
     func rotation(after rotation: Rotation?) -> Rotation
 }

@@ -1,24 +1,24 @@
 import KioskPlayback
 import KioskVocabulary
 
-/// Makes surfaces of parts. Each part is drawn once, for as long as it is seen; what has gone is forgotten, but for what the controls show
-/// again as they were. One thread's.
+/// Draws parts as surfaces. It draws each part once, as long as it is visible, and frees surfaces that have gone. While no part is visible,
+/// it keeps the last surfaces for the next time. Belongs to one thread.
 struct ControlsDrawing: ~Copyable {
     private let theme: Theme
     private let typesetter: Typesetter
     private let shelf: ShelfDrawing
     private var surfaces: [Part: Surface] = [:]
-    /// How many surfaces have been drawn.
+    /// The number of surfaces drawn so far.
     private(set) var drawn = 0
 
-    /// Loads fonts: the first time, or after fonts have been installed, that can take a second.
+    /// Loads fonts; the first time, or after an installation of fonts, that can take a second.
     init(_ theme: Theme) {
         self.theme = theme
         typesetter = Typesetter(font: theme.font)
         shelf = ShelfDrawing(theme: theme)
     }
 
-    /// What lies over the picture for `parts`, on a screen of `screen`.
+    /// Returns the overlay for `parts`, on the screen `geometry`.
     mutating func overlay(_ parts: [PlacedPart], on geometry: ScreenGeometry) -> Overlay {
         if !parts.isEmpty {
             let seen = Set(parts.map(\.part))
@@ -31,8 +31,8 @@ struct ControlsDrawing: ~Copyable {
         return Overlay(pictures: pictures, width: geometry.width, height: geometry.height)
     }
 
-    /// Draws parts before they are to be seen; but for the scrims, which are as quickly filled as they are large: 4 MB on a screen of 4K, which
-    /// a box that nobody touches can do without.
+    /// Draws parts in advance, except for the scrims. They are quick to fill but large: 4 MB on a 4K screen, which a box without touches
+    /// can save.
     mutating func prepare(_ parts: [PlacedPart]) {
         for placed in parts {
             if case .scrim = placed.part { continue }
@@ -40,7 +40,7 @@ struct ControlsDrawing: ~Copyable {
         }
     }
 
-    /// Bytes of the surfaces that are kept.
+    /// The bytes of the surfaces in memory.
     var byteCount: Int { surfaces.values.reduce(0) { $0 + $1.width * $1.height * 4 } }
 
     private mutating func surface(_ part: Part) -> Surface {

@@ -1,47 +1,47 @@
 import KioskPlayback
 import KioskVocabulary
 
-/// Where everything is on the screen. A pure value: screen, parts and what there is to show in, rectangles of pixels out.
+/// The positions of all parts on the screen. A pure value: the screen, the parts and the content in, rectangles in pixels out.
 ///
-/// All lengths are millimetres of screen until the last step. A target is at least ``leastTarget`` across and down, whatever is drawn in it,
-/// and no two overlap. There are two forms: the wide one has everything in one row along the bottom; on screen narrower than ``narrowWidth``
-/// the slider has a row of its own above the times. What does not fit beside the slider is left out: first the volume bar, then the buttons
-/// for the previous and the next item. On low screen the discs in the middle become smaller.
+/// All lengths are millimetres of screen until the last step. A target is at least ``leastTarget`` across and down, whatever its icon, and
+/// no two overlap. There are two forms. The wide one has everything in one row along the bottom. On a screen narrower than ``narrowWidth``,
+/// the slider has a row of its own above the times. The layout leaves out parts that do not fit beside the slider. The volume bar goes
+/// first, then the buttons for the previous and next item. On a low screen the discs in the middle become smaller.
 package struct ControlsLayout: Hashable, Sendable {
-    /// What a layout depends on beside the screen.
+    /// The content that a layout depends on besides the screen.
     package struct Content: Hashable, Sendable {
-        /// The parts that are drawn.
+        /// The parts to draw.
         package var parts = Set(ControlsPart.allCases)
-        /// The controls that act. Of the others a slider and times are drawn all the same, buttons are not.
+        /// The controls that act. The slider and the times are drawn even if they do not act; buttons are not.
         package var allowed = Set(Control.allCases)
-        /// Whether there are other items to go to.
+        /// Whether the playlist has other items.
         package var hasQueue = true
-        /// Whether there is a duration: a slider, and a time at its end.
+        /// Whether the item has a duration: a slider, and a time at its end.
         package var hasDuration = true
         /// Whether there is a shelf to open.
         package var hasShelf = false
         /// Whether the item has subtitles, or several sound tracks.
         package var hasSelection = false
-        /// Characters of the longest time that is shown: 4 for 9:59, 7 for 1:00:00.
+        /// The number of characters of the longest time shown: 4 for 9:59, 7 for 1:00:00.
         package var timeLength = 4
 
-        /// Whether a button is drawn: one that does not act is not.
+        /// Returns whether a button is drawn: a button that does not act is not.
         fileprivate func draws(_ control: Control) -> Bool { parts.contains(control.part) && allowed.contains(control) }
     }
 
-    /// A round thing.
+    /// A round part.
     struct Disc: Hashable, Sendable {
-        /// The middle, and the diameter.
+        /// The centre, and the diameter.
         var x: Int, y: Int, diameter: Int
 
         static let empty = Disc(x: 0, y: 0, diameter: 1)
     }
 
-    /// A bar to drag along: the part of it that stands for 0…1.
+    /// A bar to drag along: the section that stands for 0…1.
     struct Track: Hashable, Sendable {
         var left: Int, right: Int, y: Int
 
-        /// The fraction at a place across.
+        /// Returns the fraction at a horizontal position.
         func fraction(at x: Double) -> Double { min(max((x - Double(left)) / Double(max(1, right - left)), 0), 1) }
     }
 
@@ -52,11 +52,11 @@ package struct ControlsLayout: Hashable, Sendable {
     static let toastSize = (width: 64.0, height: 13.0), noticeSize = (width: 110.0, height: 12.0),
         previewSize = (width: 34.0, height: 19.0), previewDistance = 8.0
     static let scrimHeights = (top: 26.0, bottom: 42.0)
-    /// The height of what can be touched at the top, from half the margin.
+    /// The height of targets at the top, from half the margin.
     static let topTarget = 11.0
-    /// The shortest slider beside which there is a volume bar.
+    /// The shortest slider that has a volume bar beside it.
     static let leastSlider = 60.0
-    /// How far a finger may leave a target and still be on it.
+    /// How far a finger may leave a target and still count as on it.
     static let slop = 5.0
 
     package let geometry: ScreenGeometry
@@ -66,18 +66,18 @@ package struct ControlsLayout: Hashable, Sendable {
     private(set) var title: PixelRectangle?, place: PixelRectangle?
     private(set) var elapsed: PixelRectangle?, remaining: PixelRectangle?
     private(set) var slider: Track?, volume: Track?
-    /// Discs of the middle, and icons of the bottom bar.
+    /// The discs in the middle, and the icons of the bottom bar.
     private(set) var discs: [Control: Disc] = [:], icons: [Control: Disc] = [:]
     private(set) var topScrim = PixelRectangle.empty, bottomScrim = PixelRectangle.empty
     private(set) var spinner = Disc.empty
-    /// Signs of what a gesture has done, in the middle and in the left and the right third.
+    /// The signs for the effect of a gesture: in the middle, and in the left and right thirds.
     private(set) var sign = Disc.empty, leftSign = Disc.empty, rightSign = Disc.empty
     private(set) var toast = PixelRectangle.empty, toastBelowTitle = PixelRectangle.empty
-    /// How high what is at the bottom is.
+    /// The height of the parts at the bottom.
     private(set) var bottomBar = 0
     /// A line of news, below all of these.
     private(set) var notice = PixelRectangle.empty
-    /// The slider's preview: its size without the border, and where its upper edge is.
+    /// The slider's preview: its size without the border, and its upper edge.
     private(set) var preview = PixelRectangle.empty
 
     package init(geometry: ScreenGeometry, content: Content = Content()) {
@@ -99,12 +99,12 @@ package struct ControlsLayout: Hashable, Sendable {
         Track(left: geometry.pixel(left), right: geometry.pixel(right), y: geometry.pixel(y))
     }
 
-    // MARK: What lies where
+    // MARK: Positions
 
     private mutating func placeAlongEdges(_ content: Content) {
         let (width, height) = geometry.millimetres
         let margin = Self.margin
-        // On low screen there is more picture than shade.
+        // Limits the scrims, so that a low screen has more picture than shade.
         topScrim = geometry.box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = geometry.box(0, height - bottomHeight, width, bottomHeight)
@@ -131,13 +131,13 @@ package struct ControlsLayout: Hashable, Sendable {
         rightSign = disc(width * 5 / 6, height / 2, signSize)
     }
 
-    /// Everything at the bottom, from the ends inwards. Returns where its targets begin, from the top.
+    /// Places the parts at the bottom, from the ends inwards. Returns the top of their targets.
     private mutating func placeBottomBar(_ content: Content) -> Double {
         let (width, height) = geometry.millimetres
         let margin = Self.margin
         let sliderY = height - margin - (isNarrow ? 14 : 4.5)
         let rowY = isNarrow ? sliderY + 8 : sliderY
-        // Targets of the row and of the slider, from top to bottom.
+        // The targets of the row and of the slider, top and bottom.
         let row = isNarrow ? (top: sliderY + 3.6, bottom: sliderY + 13.2) : (top: sliderY - 6, bottom: sliderY + 6)
         let sliderRow = isNarrow ? (top: sliderY - 6, bottom: sliderY + 3.6) : row
         func target(_ left: Double, _ length: Double, in row: (top: Double, bottom: Double)) -> PixelRectangle {
@@ -150,7 +150,7 @@ package struct ControlsLayout: Hashable, Sendable {
         let timeWidth = Self.width(ofTime: content.timeLength)
         let remainingWidth = hasRemaining ? timeWidth + 0.7 * Self.timeSize : 0
         var (left, right) = (margin, width - margin)
-        // What is left between the times; where everything is in one row the slider needs its part of it.
+        // The free length between the times; if all parts share a row, the slider takes its share.
         var free = right - left - (hasTimes ? timeWidth + 4 : 0) - (hasRemaining ? remainingWidth + 4 : 0)
         if hasSlider, !isNarrow { free -= Self.leastSlider }
         func fits(_ length: Double) -> Bool {
@@ -168,7 +168,7 @@ package struct ControlsLayout: Hashable, Sendable {
             right -= Self.volumeLength + 2.5
         }
         if hasMute {
-            // Its left half is heavier: it stands 3 mm from the margin, its target reaches beyond that.
+            // Its left half is heavier: it stands 3 mm from the margin, and its target reaches beyond that.
             icons[.mute] = disc(right - (hasVolume ? 5 : 3), rowY, Self.iconSize)
             targets[.mute] = target(right - (hasVolume ? 10 : 8), 10, in: row)
             right -= hasVolume ? 10 : 8
@@ -202,10 +202,10 @@ package struct ControlsLayout: Hashable, Sendable {
         return sliderRow.top
     }
 
-    /// The discs, between the title and what is at the bottom.
+    /// Places the discs between the title and the bottom bar.
     private mutating func placeMiddle(_ content: Content, above barTop: Double) {
         let (width, height) = geometry.millimetres
-        // Below the title, and below what can be touched beside it.
+        // Below the title, and below the targets beside it.
         let hasButtons = targets[.shelf] != nil || targets[.subtitles] != nil
         let (top, bottom) = (Self.margin + (hasButtons ? Self.topTarget - 3 : 7), barTop - 1)
         let skip = min(isNarrow ? Self.narrowSkipSize : Self.skipSize, bottom - top)
@@ -225,30 +225,30 @@ package struct ControlsLayout: Hashable, Sendable {
         spinner = disc(width / 2, y, min(Self.spinnerSize, size))
     }
 
-    /// Room for a time of so many characters, of which every third from the end is a colon: a digit is 0.66 em wide, a colon 0.36, in the
-    /// widest of the usual fonts.
+    /// Returns the width of a time with this number of characters; every third from the end is a colon. A digit is 0.66 em wide and a colon
+    /// 0.36, in the widest of the usual fonts.
     private static func width(ofTime length: Int) -> Double {
         let colons = max(1, (length - 1) / 3)
         return max((Double(length - colons) * 0.66 + Double(colons) * 0.36) * timeSize, leastTarget - 2)
     }
 
-    /// Whether the toast below the title would lie over the discs, on low screen.
+    /// Whether the toast below the title would cover the discs, on a low screen.
     var toastCoversMiddle: Bool {
         discs.values.contains { $0.y - $0.diameter / 2 < toastBelowTitle.y + toastBelowTitle.height }
     }
 
-    /// What can be touched.
+    /// The controls with a target.
     package var controls: Set<Control> { Set(targets.keys) }
 
-    /// Where a control can be touched.
+    /// Returns the target of a control.
     package func target(of control: Control) -> PixelRectangle? { targets[control] }
 
-    /// The control at a position, 0…1 from the left and from the top.
+    /// Returns the control at a position, 0…1 from the left and from the top.
     package func control(atX x: Double, y: Double) -> Control? {
         targets.first { $0.value.contains(x * Double(geometry.width), y * Double(geometry.height), slop: 0) }?.key
     }
 
-    /// Whether a finger that went down on `control` counts as on it, at a position.
+    /// Returns whether a finger that went down on `control` is still on it, at a position.
     func isOn(_ control: Control, atX x: Double, y: Double) -> Bool {
         targets[control]?.contains(x * Double(geometry.width), y * Double(geometry.height), slop: Self.slop * geometry.density) ?? false
     }

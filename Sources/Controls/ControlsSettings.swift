@@ -1,33 +1,33 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What the configuration says about the controls.
+/// The settings of the controls from the configuration.
 package struct ControlsSettings: Hashable, Sendable {
     package var mode = ControlsMode.full
     package var theme = Theme()
-    /// The controls that act: all, but where the screen is locked those of the parts on the list.
+    /// The controls that act: all, or on a locked screen those of the allowed parts.
     package var allowed = Set(Control.allCases)
-    /// What gestures do; of one that is not in it, nothing.
+    /// The commands of gestures; a gesture without an entry does nothing.
     package var gestures: [GestureName: Command] = [:]
-    /// Whether a tap does what the item on the screen has it do.
+    /// Whether a tap carries out the command of the item on the screen.
     package var mayTap = true
-    /// The zones, the rearmost first.
+    /// The zones, from back to front.
     package var zones: [TouchZone] = []
-    /// How far a seek step goes.
+    /// The length of a seek step.
     package var seekStep = MediaTime.seconds(10)
-    /// What there is of a shelf.
+    /// The settings of the shelf.
     package var shelf = ShelfState.Settings()
 
     package init() {}
 
-    /// Lets only those controls act that `lock` allows.
+    /// Restricts the controls to those that `lock` allows.
     package mutating func apply(_ lock: InputLock) {
         allowed = allowed.filter { lock.allows($0.part) }
         mayTap = lock.allows(GestureName.tap)
     }
 }
 
-/// A part of the display, whose taps may be its own.
+/// A zone of the display that may take its own taps.
 package struct TouchZone: Hashable, Sendable {
     package var name: String
     package var region: Region

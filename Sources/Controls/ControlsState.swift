@@ -3,16 +3,17 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What the controls do: which of them are seen, what a finger holds, when they go. A pure value: input events, what the player says and the
-/// time in; commands out, and what is to be drawn (``parts(at:)``) until when (``deadline(after:)``).
+/// The state of the controls: which are visible, which one a finger holds, when they hide. A pure value. In: input events, the player's
+/// state and the time. Out: commands, the parts to draw (``parts(at:)``) and the time of the next change (``deadline(after:)``).
 ///
 ///     hidden ── a tap, a key ──▶ shown ── 3 s after the last touch, while it plays and no finger is down ──▶ hidden
 ///
-/// A finger that goes down on a control belongs to that (``Press``) until it is lifted; all others make gestures. Paused, ended or waiting, what
-/// is shown stays. While a finger is on the slider the times follow the finger, and the middle goes away; when it is lifted they stay where it was.
+/// A finger that goes down on a control belongs to that control (``Press``) until it is lifted. All others make gestures. While the player
+/// is paused, ended or waiting, visible controls stay. While a finger is on the slider, the times follow the finger, and the middle hides.
+/// After the lift, the times stay at that position.
 ///
-/// While the list of subtitles and sound is open (``MediaSelectionPanel``), fingers and the keys of lists belong to that. It closes when something is chosen,
-/// with the controls, and when another item is on the screen.
+/// While the list of subtitles and sound is open (``MediaSelectionPanel``), it takes fingers and list keys. It closes after a choice, with
+/// the controls, and when another item starts.
 package struct ControlsState: Sendable {
     /// A finger or a button on a device.
     struct Finger: Hashable, Sendable {
@@ -23,77 +24,77 @@ package struct ControlsState: Sendable {
     struct Press: Hashable, Sendable {
         var finger: Finger
         var control: Control
-        /// Whether it is still on it; lifted elsewhere it does nothing.
+        /// Whether the finger is still on it; a lift elsewhere does nothing.
         var isOn = true
-        /// Where it is on a slider, 0…1.
+        /// Its position on a slider, 0…1.
         var value: Double?
     }
 
-    /// What a gesture or a key has done, shown for a moment.
+    /// The effect of a gesture or a key, shown for a moment.
     enum Sign: Hashable, Sendable {
         case plays(Bool)
-        /// A seek by so many seconds.
+        /// A seek by this number of seconds.
         case seek(seconds: Int)
     }
 
-    /// How long the controls stay after the last touch.
+    /// The time from the last touch until the controls hide.
     static let stay = MediaTime.seconds(3)
-    /// While a viewer reads the list of subtitles and sound.
+    /// The same time while the list of subtitles and sound is open.
     static let selectionStay = MediaTime.seconds(15)
-    /// How long it waits before a wheel says so.
+    /// The time that the player waits before the spinner appears.
     static let spinnerDelay = MediaTime.milliseconds(500)
-    /// How long a level and a sign stay.
+    /// The time that a level and a sign stay.
     static let toastStay = MediaTime.milliseconds(1500), signStay = MediaTime.milliseconds(600)
     static let noticeStay = MediaTime.seconds(5)
-    /// A finger that has not moved for so long is dirt on the screen.
+    /// The time after which a finger that has not moved counts as dirt on the screen.
     static let ghostTimeout = MediaTime.seconds(30)
-    /// At the end of the playlist the controls appear where somebody has touched something within this time.
+    /// The longest time since the last input at which the controls still appear at the end of the playlist.
     static let presence = MediaTime.seconds(60)
-    /// How long the player may take to say that it does what it was told.
+    /// The longest time that the player may take to report a commanded status.
     static let answerTimeout = MediaTime.milliseconds(300)
 
     let settings: ControlsSettings
-    /// What the player said last, with what it was told since.
+    /// The player's last state, changed by the commands since.
     var now = NowPlaying()
     var layout: ControlsLayout?
     var geometry: ScreenGeometry?
-    /// The time from one vblank to the next: fades have a step for each.
+    /// The time from one vblank to the next: fades advance once in it.
     var refreshPeriod = MediaTime.milliseconds(16)
-    /// The status that the player had before it was told another, and until when it may still say so.
+    /// The player's status before the last command, and the time until which the player may still report it.
     var outdated: (status: TimeControlStatus, until: HostTime)?
 
     // Input.
     var keys: KeyRecognizer
     var gestures: [DeviceID: GestureRecognizer] = [:]
-    /// Fingers that are down, and when they last did something.
+    /// The fingers that are down, and the time of each one's last event.
     var fingers: [Finger: HostTime] = [:]
     var press: Press?
-    /// The list of subtitles and sound, as long as anything of it is seen.
+    /// The list of subtitles and sound, until it has faded out.
     var selection: MediaSelectionPanel?
-    /// Fingers that mean nothing until they are lifted.
+    /// Fingers to ignore until they are lifted.
     var ignored: Set<Finger> = []
-    /// Whether the last tap changed whether it plays, so that a double tap takes that back.
+    /// Whether the last tap toggled play and pause; a double tap then undoes that.
     var tapToggled = false
     var lastInput: HostTime?
 
-    // What is seen.
+    // Display.
     var isShown = false
-    /// The last touch or key that the controls stay for.
+    /// The last touch or key that keeps the controls visible.
     var lastTouch = HostTime(nanoseconds: 0)
-    /// The tap that showed them.
+    /// The time of the tap that showed the controls.
     var shownByTap: HostTime?
-    /// Since when it plays, and since when it waits.
+    /// The time since which the player plays, and since which it waits.
     var playingSince: HostTime?, waitingSince: HostTime?
     var showsTotal = false
     var toastSince: HostTime?
-    /// How much of something is done, 0…100; the toast shows that, and stays, until it is nil.
+    /// The progress of a long operation, 0…100; the toast shows it, and stays, until it is nil.
     var progress: Int?
     var sign: (sign: Sign, since: HostTime)?
     var notice: (text: String, since: HostTime)?
     var previewPicture: PreviewPicture?
     var fades = Fades()
 
-    /// How much is seen of what.
+    /// The opacity of each group of parts.
     struct Fades: Hashable, Sendable {
         var bars = Fade(), middle = Fade(), preview = Fade(), spinner = Fade(), toast = Fade(), sign = Fade(), notice = Fade()
         var selection = Fade()
@@ -103,15 +104,15 @@ package struct ControlsState: Sendable {
         }
     }
 
-    /// Controls that nobody has touched, with what keys do.
+    /// Creates controls without input so far; `keys` maps keys to commands.
     package init(_ settings: ControlsSettings, keys: KeyMap) {
         self.settings = settings
         self.keys = KeyRecognizer(keys)
     }
 
-    // MARK: What the player and the display say
+    // MARK: The player and the display
 
-    /// Takes what is played now, and on what it is shown; nil while there is no display.
+    /// Takes the current item and its screen; nil while there is no display.
     package mutating func update(
         _ news: NowPlaying, on geometry: ScreenGeometry?, refreshPeriod: MediaTime, at time: HostTime
     ) -> [TimedCommand] {
@@ -125,13 +126,13 @@ package struct ControlsState: Sendable {
             }
         }
         if next.item != now.item {
-            // The finger on the slider was on that of another item.
+            // The finger on the slider was on the slider of another item.
             if let press, press.control == .slider { drop(press) }
             previewPicture = nil
             closeSelection(at: time)
         }
         let hasOtherTracks = (next.tracks, next.selectedTracks, next.asked) != (now.tracks, now.selectedTracks, now.asked)
-        // A wait so short that no wheel tells of it is none: on a box that runs dry every second the controls would never go.
+        // Ignores a wait too short for the spinner: if the player underran every second, the controls would never hide.
         let hasWaited = waitingSince.map { time - $0 >= Self.spinnerDelay } ?? false
         if next.status == .paused { playingSince = nil }
         if next.status == .playing, hasWaited || playingSince == nil { playingSince = time }
@@ -146,7 +147,7 @@ package struct ControlsState: Sendable {
 
         var requests: [TimedCommand] = []
         if geometry != self.geometry, let press {
-            // What lies beneath the finger is something else now.
+            // Another control is under the finger now.
             requests += end(press, at: time, acts: false)
             drop(press)
         }
@@ -161,7 +162,7 @@ package struct ControlsState: Sendable {
         return requests
     }
 
-    /// What the layout depends on.
+    /// The content that the layout depends on.
     private var content: ControlsLayout.Content {
         let longest = NowPlaying.text(now.total ?? now.elapsed(at: now.time)).count
         var allowed = settings.allowed
@@ -171,21 +172,21 @@ package struct ControlsState: Sendable {
             hasShelf: settings.shelf.isOffered, hasSelection: now.hasSelection, timeLength: max(longest, 4))
     }
 
-    /// A picture for the slider has been decoded.
+    /// Takes a decoded preview for the slider.
     package mutating func show(_ picture: PreviewPicture, of source: Path) {
         if source == Path(now.source), isSliding { previewPicture = picture }
     }
 
-    /// Something that takes a while goes on: `percent` of it is done, nil when it has ended.
+    /// Shows the progress of a long operation in percent; nil ends it.
     package mutating func show(progress percent: Int?, at time: HostTime) {
         guard settings.mode == .full, settings.theme.parts.contains(.toast), percent != progress else { return }
-        // What is there for the volume goes on; what showed a progress goes with it.
+        // A toast for the volume goes on; the toast of the progress ends with it.
         toastSince = percent == nil ? nil : time
         progress = percent.map { min(max($0, 0), 100) }
         follow(at: time)
     }
 
-    /// Shows a line of news for ``noticeStay``, whatever else is seen.
+    /// Shows a line of news for ``noticeStay``, over everything else.
     package mutating func show(notice text: String, at time: HostTime) {
         notice = (text, time)
         fades.notice.go(to: true, at: time)
@@ -193,7 +194,7 @@ package struct ControlsState: Sendable {
 
     // MARK: Time
 
-    /// Does what is due at `time`.
+    /// Applies the changes due at `time`.
     package mutating func advance(to time: HostTime) -> [TimedCommand] {
         var requests: [TimedCommand] = []
         for (finger, changed) in fingers where time - changed >= Self.ghostTimeout {
@@ -210,7 +211,7 @@ package struct ControlsState: Sendable {
         return requests
     }
 
-    /// When the controls go by themselves; nil while they stay.
+    /// The time when the controls hide by themselves; nil while they stay.
     var hideTime: HostTime? {
         guard isShown, now.status == .playing, !now.hasEnded else { return nil }
         let quiet = max(lastTouch, playingSince ?? lastTouch) + (isSelecting ? Self.selectionStay : Self.stay)
@@ -223,13 +224,13 @@ package struct ControlsState: Sendable {
     /// Whether a finger holds the slider.
     var isSliding: Bool { press?.control == .slider }
 
-    /// Whether the wheel is due.
+    /// Whether the spinner is due.
     func spins(at time: HostTime) -> Bool {
         guard settings.mode == .full, settings.theme.parts.contains(.spinner), !isSliding, let waitingSince else { return false }
         return time - waitingSince >= Self.spinnerDelay
     }
 
-    /// Has everything fade to what is to be seen.
+    /// Starts the fades to the current state.
     mutating func follow(at time: HostTime) {
         if !isShown { closeSelection(at: time) }
         let spins = spins(at: time), hasSign = sign != nil && fades.sign.target == 1
@@ -238,7 +239,7 @@ package struct ControlsState: Sendable {
         let isCovered = toastSince != nil && layout?.toastCoversMiddle == true
         fades.middle.go(to: isShown && !isSliding && !isSelecting && !spins && !hasSign && !isCovered, at: time)
         fades.toast.go(to: toastSince != nil, at: time)
-        // Beneath a finger it is there at once.
+        // The preview appears under the finger at once.
         if isSliding { fades.preview.jump(to: true) } else { fades.preview.go(to: false, at: time) }
         if fades.preview.value(at: time) == 0 { previewPicture = nil }
         if fades.sign.target == 0, !fades.sign.isUnderWay(at: time) { sign = nil }
@@ -246,7 +247,7 @@ package struct ControlsState: Sendable {
         if fades.selection.target == 0, !fades.selection.isUnderWay(at: time) { selection = nil }
     }
 
-    /// Shows the controls, where they are shown at all, for ``stay`` from now on.
+    /// Shows the controls for ``stay`` from now on, if the mode has them.
     mutating func reveal(at time: HostTime) {
         guard settings.mode == .full else { return }
         lastTouch = max(lastTouch, time)
@@ -258,12 +259,12 @@ package struct ControlsState: Sendable {
 struct Fade: Hashable, Sendable {
     static let duration = MediaTime.milliseconds(250)
 
-    /// Where it goes.
+    /// The opacity to which it fades.
     private(set) var target = 0.0
     private var origin = 0.0
     private var begin = HostTime(nanoseconds: 0)
 
-    /// Begins to go to 1, or to 0, from where it is; what goes there already goes on.
+    /// Starts to fade to 1 or 0 from the current opacity; a fade to the same target goes on.
     mutating func go(to isSeen: Bool, at time: HostTime) {
         let next = isSeen ? 1.0 : 0.0
         if next == target { return }
@@ -271,21 +272,21 @@ struct Fade: Hashable, Sendable {
         target = next
     }
 
-    /// Is there at once.
+    /// Sets the opacity at once.
     mutating func jump(to isSeen: Bool) {
         target = isSeen ? 1 : 0
         origin = target
     }
 
-    /// How much is seen, 0…1.
+    /// Returns the opacity, 0…1.
     func value(at time: HostTime) -> Double {
-        // Half way back takes half the time.
+        // A fade back from half way takes half the time.
         let length = Self.duration.seconds * abs(target - origin)
         if length <= 0 { return target }
         let part = min(max((time - begin).seconds / length, 0), 1)
         return origin + (target - origin) * part
     }
 
-    /// Whether it changes after `time`.
+    /// Whether the opacity changes after `time`.
     func isUnderWay(at time: HostTime) -> Bool { value(at: time) != target }
 }

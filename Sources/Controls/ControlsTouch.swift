@@ -3,12 +3,12 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-// What fingers and keys mean.
+// Fingers and keys.
 extension ControlsState {
-    /// Who asked.
+    /// The origin of a command.
     enum Origin {
         case control, gesture, key
-        /// What an item does when it is tapped.
+        /// The item's own action on a tap.
         case item
     }
 
@@ -27,10 +27,10 @@ extension ControlsState {
         return requests
     }
 
-    /// When a key or a finger has been held long enough for something; nil where none is.
+    /// The time at which a key or a finger has been held long enough; nil if none is held.
     package var inputDeadline: HostTime? { ([keys.nextDeadline] + gestures.values.map(\.nextDeadline)).compactMap { $0 }.min() }
 
-    /// Does what is due at `time` because a key or a finger is held.
+    /// Handles the deadlines of held keys and fingers at `time`.
     package mutating func expire(at time: HostTime) -> [TimedCommand] {
         var requests = keys.expire(at: time).flatMap { perform($0.command, .key, at: $0.time) }
         for device in gestures.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
@@ -41,14 +41,14 @@ extension ControlsState {
         return requests
     }
 
-    /// Takes a command that comes from elsewhere.
+    /// Takes a command from elsewhere.
     package mutating func ask(_ command: Command, at time: HostTime) -> [TimedCommand] {
         let requests = perform(command, .item, at: time)
         follow(at: time)
         return requests
     }
 
-    /// Does what is to be done when nobody has touched anything for a while.
+    /// Carries out the command for the end of the idle time.
     package mutating func beIdle(_ command: Command, at time: HostTime) -> [TimedCommand] {
         isShown = false
         let requests = perform(command, .item, at: time)
@@ -56,7 +56,7 @@ extension ControlsState {
         return requests
     }
 
-    /// Something else takes what is touched from now on: what fingers hold here means nothing any more.
+    /// Releases all fingers, because the shelf takes touches from now on.
     mutating func letGo(at time: HostTime) -> [TimedCommand] {
         let requests = press.map { end($0, at: time, acts: false) } ?? []
         (press, fingers, ignored, gestures, isShown) = (nil, [:], [], [:], false)
@@ -64,7 +64,7 @@ extension ControlsState {
         return requests
     }
 
-    /// A key while something else takes what is touched: what keys do there is not done, but for those that are not about what is seen here.
+    /// Handles a key while the shelf takes keys: only commands that do not concern these controls' display act.
     mutating func overhear(_ key: KeyEvent, isTaken: Bool) -> [TimedCommand] {
         let asked = keys.update(key)
         return isTaken
@@ -95,7 +95,7 @@ extension ControlsState {
         if let requests = select(event, finger) { return requests }
         if event.phase == .down {
             if let press, press.finger.device == event.device {
-                // The hand that holds a control.
+                // A finger of the hand that holds a control.
                 ignored.insert(finger)
                 return []
             }
@@ -107,7 +107,7 @@ extension ControlsState {
         return found.flatMap { tap($0, beneath: event) ?? perform($0, at: event.time) }
     }
 
-    /// What a gesture asks for that belongs to a zone; nil for any other.
+    /// Returns the command of the zone that a tap hits; nil for other gestures or places.
     private func tap(_ gesture: Gesture, beneath event: ContactEvent) -> [TimedCommand]? {
         let contact = event.contact
         switch gesture {
@@ -121,10 +121,11 @@ extension ControlsState {
         return [TimedCommand(.program(.zone(zone.name, .tap)), at: event.time)]
     }
 
-    /// The control that a finger goes down on. What is not on the display points at nothing, and of what fades away nothing can be touched.
+    /// Returns the control on which a finger goes down. Contacts that are not on the display have none; controls that fade out take no
+    /// touches.
     private func control(beneath event: ContactEvent) -> Control? {
         guard isShown, event.contact.surface == .display, press == nil, let layout else { return nil }
-        // The second touch of a double tap, whatever the first has made appear beneath it.
+        // The second touch of a double tap does not touch a control that the first has revealed.
         if let shownByTap, event.time - shownByTap < GestureRecognizer.doubleTapPause { return nil }
         guard let control = layout.control(atX: event.contact.x, y: event.contact.y) else { return nil }
         let isOfMiddle = control == .playPause || control == .skipBack || control == .skipForward
@@ -152,7 +153,7 @@ extension ControlsState {
         }
     }
 
-    /// Where a finger is on a slider, in whole pixels of it: between two of them nothing changes.
+    /// Returns a finger's position on a slider, in whole pixels: nothing changes between two pixels.
     private func value(of control: Control, at event: ContactEvent) -> Double? {
         guard let layout, let track = control == .slider ? layout.slider : control == .volume ? layout.volume : nil else { return nil }
         return track.fraction(at: (event.contact.x * Double(layout.geometry.width)).rounded())
@@ -163,7 +164,7 @@ extension ControlsState {
         switch press.control {
         case .slider: return [TimedCommand(.player(.scrub(now.time(at: value))), at: time)]
         case .volume:
-            // Who asks for loudness wants to hear it.
+            // A viewer who changes the volume wants to hear it.
             let unmutes = now.isMuted && value > 0
             if unmutes { now.isMuted = false }
             return (unmutes ? [TimedCommand(.player(.toggleMute), at: time)] : []) + [
@@ -173,10 +174,10 @@ extension ControlsState {
         }
     }
 
-    /// A finger has left its control. `acts`: it was lifted on it.
+    /// Ends a press. `acts`: the finger was lifted on its control.
     mutating func end(_ press: Press, at time: HostTime, acts: Bool) -> [TimedCommand] {
         if press.control == .slider, let value = press.value {
-            // Also where the finger is lost: what is seen is where it was last.
+            // Also if the finger is lost: the picture shows its last position.
             now.time = now.time(at: value)
             return [TimedCommand(.player(.endScrub(now.time)), at: time)]
         }
@@ -199,7 +200,7 @@ extension ControlsState {
         }
     }
 
-    /// Has the finger of a press mean nothing until it is lifted.
+    /// Ignores the finger of a press until it is lifted.
     mutating func drop(_ press: Press) {
         if fingers[press.finger] != nil { ignored.insert(press.finger) }
         self.press = nil
@@ -213,31 +214,31 @@ extension ControlsState {
         fades.selection.go(to: true, at: time)
     }
 
-    /// Closes it, if it is open. It is seen while it fades, and takes nothing any more.
+    /// Closes the list, if it is open. It stays visible while it fades, and takes no input.
     mutating func closeSelection(at time: HostTime) {
         guard isSelecting else { return }
         dropSelectionTouch(at: time)
         fades.selection.go(to: false, at: time)
     }
 
-    /// Has the finger on it mean nothing until it is lifted.
+    /// Ignores the finger on the list until it is lifted.
     mutating func dropSelectionTouch(at time: HostTime) {
         guard let finger = selection?.drop(at: time), fingers[finger] != nil else { return }
         ignored.insert(finger)
     }
 
-    /// The item's tracks or the screen may have changed.
+    /// Updates the list after a change of the item's tracks or the screen.
     mutating func updateSelection(_ hasChanged: Bool, at time: HostTime) {
         guard isSelecting else { return }
         guard let layout, layout.target(of: .subtitles) != nil else { return closeSelection(at: time) }
         if !hasChanged { return }
         let finger = selection?.touch?.finger
         selection?.update(now.selectionGroups, over: layout, at: time)
-        // It holds nothing any more.
+        // The list has dropped the finger.
         if let finger, selection?.touch == nil, fingers[finger] != nil { ignored.insert(finger) }
     }
 
-    /// Has the list take a finger's event. nil if the list is not open, or if the finger was down before.
+    /// Passes a finger's event to the list. Returns nil if the list is not open, or if the finger was down before.
     private mutating func select(_ event: ContactEvent, _ finger: Finger) -> [TimedCommand]? {
         guard isSelecting, event.phase == .down || selection?.touch?.finger == finger, let outcome = selection?.handle(event, finger) else {
             return nil
@@ -246,7 +247,7 @@ extension ControlsState {
         return carryOut(outcome, at: event.time)
     }
 
-    /// Has the list take a key. nil if the list is not open, or if the key means nothing on it.
+    /// Passes a key to the list. Returns nil if the list is not open, or if it does not use the key.
     private mutating func select(_ key: KeyEvent) -> [TimedCommand]? {
         guard isSelecting, let outcome = selection?.handle(key) else { return nil }
         lastTouch = max(lastTouch, key.time)
@@ -272,7 +273,7 @@ extension ControlsState {
         }
     }
 
-    /// A tap beside the controls.
+    /// Handles a tap beside the controls.
     private mutating func tap(at time: HostTime) -> [TimedCommand] {
         tapToggled = false
         if settings.mayTap, let command = now.onTap {
@@ -280,7 +281,7 @@ extension ControlsState {
             return perform(command, .item, at: time)
         }
         if settings.mayTap, now.waitsForTap { return perform(.player(.waitEnded), .item, at: time) }
-        // A screen that is locked against taps and controls shows none.
+        // If taps and controls are locked, shows none.
         guard let command = settings.gestures[.tap] else {
             if settings.mayTap || !settings.allowed.isEmpty { revealByTap(at: time) }
             return []
@@ -295,7 +296,7 @@ extension ControlsState {
         reveal(at: time)
     }
 
-    /// Two taps to the left or to the right. The first has acted: that is taken back.
+    /// Handles a double tap on the left or on the right. The first tap has taken effect: undoes that.
     private mutating func doubleTap(_ gesture: Gesture, at time: HostTime) -> [TimedCommand] {
         guard let command = gesture.command(settings.gestures) else { return tap(at: time) }
         var requests: [TimedCommand] = []
@@ -306,7 +307,7 @@ extension ControlsState {
 
     // MARK: Commands
 
-    /// Asks for a command, and shows what a viewer should see of it.
+    /// Requests a command, and shows its visible effect.
     private mutating func perform(_ command: Command, _ origin: Origin, at time: HostTime) -> [TimedCommand] {
         switch command {
         case .showControls:
@@ -322,7 +323,7 @@ extension ControlsState {
         return [TimedCommand(command, at: time)]
     }
 
-    /// Shows what a viewer should see of what the player is asked for.
+    /// Shows the visible effect of a command to the player.
     private mutating func show(_ command: PlayerCommand, _ origin: Origin, at time: HostTime) {
         switch command {
         case .togglePlayback: setPlaying(now.status == .paused, origin, at: time)
@@ -332,7 +333,7 @@ extension ControlsState {
             if origin != .control, settings.mode == .full, settings.theme.parts.contains(.toast) { toastSince = time }
             return
         case .nextSubtitleTrack:
-            // What it shows may be seen much later: the next line.
+            // Its effect may be visible much later: with the next line.
             guard origin == .key || origin == .gesture, settings.mode == .full, settings.theme.parts.contains(.toast) else { return }
             if let text = now.nextSubtitleNotice { show(notice: text, at: time) }
             return
@@ -344,7 +345,7 @@ extension ControlsState {
         if origin != .item { reveal(at: time) }
     }
 
-    /// The player is told to play or to pause: what is drawn does not wait until it says that it does.
+    /// Updates the status at once: the display does not wait for the player's report.
     private mutating func setPlaying(_ plays: Bool, _ origin: Origin, at time: HostTime) {
         let isChange = plays == (now.status == .paused)
         if isChange {
@@ -357,7 +358,7 @@ extension ControlsState {
         if settings.mode == .tapOnly, origin != .item { show(.plays(plays), at: time) }
     }
 
-    /// Shows how far was sought, in all while the sign stays. Beside the buttons that say it themselves nothing has to.
+    /// Shows the distance of a seek, summed up while the sign stays. The buttons need no sign: they show the distance themselves.
     private mutating func signSeek(_ seconds: Double, _ origin: Origin, at time: HostTime) {
         guard origin == .gesture || origin == .key, settings.mode == .full, settings.theme.parts.contains(.toast), now.isSeekable else {
             return
@@ -369,7 +370,7 @@ extension ControlsState {
 
     private mutating func show(_ sign: Sign, at time: HostTime) {
         self.sign = (sign, time)
-        // What answers a finger is there at once.
+        // A reaction to a finger appears at once.
         fades.sign.jump(to: true)
     }
 }

@@ -2,9 +2,9 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-// What is drawn, and when it changes by itself.
+// The parts to draw, and the times at which they change by themselves.
 extension ControlsState {
-    /// What is seen at `time`, from back to front.
+    /// Returns the visible parts at `time`, from back to front.
     func parts(at time: HostTime) -> [PlacedPart] {
         guard let geometry else { return [] }
         var list = PartList(opacity: settings.theme.opacity)
@@ -31,7 +31,7 @@ extension ControlsState {
         return list.parts + noticeParts(at: time)
     }
 
-    /// The line of news, over whatever else is seen at `time`.
+    /// Returns the line of news, which lies over all other parts at `time`.
     func noticeParts(at time: HostTime) -> [PlacedPart] {
         let seen = fades.notice.value(at: time)
         guard let geometry, let notice, seen > 0 else { return [] }
@@ -41,10 +41,10 @@ extension ControlsState {
         return list.parts
     }
 
-    /// Whether anything is seen at `time`.
+    /// Returns whether anything is visible at `time`.
     func isSeen(at time: HostTime) -> Bool { isShown || fades.areUnderWay(at: time) || !parts(at: time).isEmpty }
 
-    /// What will be seen when the controls are shown: drawn ahead, so that the first touch need not wait for it.
+    /// Returns the parts of the shown controls, to draw them in advance: the first touch then does not wait.
     func partsWhenShown(at time: HostTime) -> [PlacedPart] {
         var shown = self
         shown.fades.bars.jump(to: true)
@@ -52,7 +52,7 @@ extension ControlsState {
         return shown.parts(at: time)
     }
 
-    /// The longest time until something changes by itself, where nothing is touched; nil when nothing does.
+    /// Returns the time of the next change without input; nil if there is none.
     func deadline(after time: HostTime) -> HostTime? {
         var due: [HostTime?] = [hideTime]
         if fades.areUnderWay(at: time) { due.append(time + refreshPeriod) }
@@ -68,18 +68,18 @@ extension ControlsState {
         } else if settings.mode == .full, settings.theme.parts.contains(.spinner), let waitingSince {
             due.append(waitingSince + Self.spinnerDelay)
         }
-        // While they are seen it is looked once a second whether the display is still the same.
+        // While the controls are shown, checks once a second whether the display is still the same.
         if isShown { due += [time + .seconds(1), nextTick(after: time)] }
         return due.compactMap { $0 }.filter { $0 > time }.min()
     }
 
-    /// The wheel has so many steps a round, and takes a second for one.
+    /// The steps of the wheel's turn, which takes a second.
     private static let spinnerSteps: Int64 = 12
     private static let spinnerStep = MediaTime(nanoseconds: 1_000_000_000 / spinnerSteps)
-    /// The slider moves no more often than this, however short the item is.
+    /// The shortest time between two moves of the slider, however short the item is.
     private static let leastTick = MediaTime.milliseconds(50)
 
-    /// When the clock shows another second, or the knob is a pixel further.
+    /// Returns the time at which the clock shows the next second, or the knob moves by a pixel.
     private func nextTick(after time: HostTime) -> HostTime? {
         guard now.status == .playing, !isSliding, now.rate > 0, let layout else { return nil }
         let position = max(now.time - now.start, .zero).nanoseconds
@@ -91,7 +91,7 @@ extension ControlsState {
         return time + max(left.scaled(by: 1 / now.rate), Self.leastTick)
     }
 
-    /// The item time that is shown: where the finger is, while there is one.
+    /// The displayed item time: at the finger, if it holds the slider.
     private var shownTime: MediaTime {
         if isSliding, let value = press?.value { return now.time(at: value) }
         return now.time
@@ -188,7 +188,7 @@ extension ControlsState {
         let geometry = layout.geometry
         let knob = track.left + Int((now.fraction(shownTime) * Double(track.right - track.left)).rounded())
         let hasPicture = settings.theme.parts.contains(.preview) && previewPicture != nil
-        // Without a picture it is as high as its text.
+        // Without a picture, the preview is as high as its text.
         let (width, height) = hasPicture ? (layout.preview.width, layout.preview.height) : (geometry.pixels(18), geometry.pixels(8))
         let border = hasPicture ? geometry.pixels(0.5) : 0
         let margin = geometry.pixels(ControlsLayout.margin)
@@ -201,14 +201,14 @@ extension ControlsState {
         list.add(part, left - border, top - border, alpha)
     }
 
-    /// The picture that is wanted for the slider: of what, when, and in how many pixels.
+    /// The preview wanted for the slider: its source, its item time, and its size in pixels.
     package var wantedPreview: (source: String, time: MediaTime, width: Int, height: Int)? {
         guard isSliding, settings.theme.parts.contains(.preview), let layout, now.item != nil, !now.source.isEmpty else { return nil }
         return (now.source, shownTime, layout.preview.width, layout.preview.height)
     }
 }
 
-/// Parts as they are put together.
+/// A list of parts under construction.
 private struct PartList {
     private(set) var parts: [PlacedPart] = []
     let opacity: Double
@@ -219,7 +219,7 @@ private struct PartList {
         parts.append(PlacedPart(part: part, x: x, y: y, alpha: alpha * opacity))
     }
 
-    /// Around the middle of a disc.
+    /// Adds a part around the centre of a disc.
     mutating func add(_ part: Part, _ disc: ControlsLayout.Disc, _ alpha: Double) {
         add(part, disc.x - disc.diameter / 2, disc.y - disc.diameter / 2, alpha)
     }

@@ -1,7 +1,7 @@
 import CCairo
 import KioskVocabulary
 
-// Signs. All are drawn in a circle of radius `r` around `x`, `y`.
+// Icons. Each is drawn in a circle of radius `r` around `x`, `y`.
 extension Canvas {
     func draw(_ icon: Icon, _ x: Double, _ y: Double, _ r: Double, _ paint: Paint = .white(1)) {
         set(paint)
@@ -48,7 +48,7 @@ extension Canvas {
             line((-0.7, 0.45), (-0.5, 0.45))
             line((-0.15, 0.45), (0.7, 0.45))
         case .speech:
-            // A bubble, with its tail.
+            // A bubble with its tail.
             rounded(x - r * 1.2, y - r * 0.95, r * 2.4, r * 1.6, r * 0.35, paint)
             unsafe cairo_move_to(raw, x - r * 0.7, y + r * 0.5)
             unsafe cairo_line_to(raw, x - r * 0.7, y + r * 1.15)
@@ -102,7 +102,7 @@ extension Canvas {
         }
     }
 
-    /// A filled outline with round corners: `points` around (`x`, `y`), in units of `radius`, are the middles of a pen `pen` wide.
+    /// Draws a filled outline with round corners. `points` around (`x`, `y`), in units of `radius`, are the centres of a pen `pen` wide.
     private func outline(_ x: Double, _ y: Double, _ radius: Double, pen: Double, _ points: (Double, Double)...) {
         unsafe cairo_new_path(raw)
         for point in points { unsafe cairo_line_to(raw, x + point.0 * radius, y + point.1 * radius) }
@@ -112,7 +112,7 @@ extension Canvas {
         unsafe cairo_stroke(raw)
     }
 
-    /// An arrow that goes once round and ends at the top, with its head in the gap.
+    /// Draws an arrow that goes round once and ends at the top, with its head in the gap.
     private func circle(_ x: Double, _ y: Double, radius: Double, width: Double, forward: Bool) {
         let side = forward ? 1.0 : -1.0
         let top = -Double.pi / 2
@@ -127,7 +127,7 @@ extension Canvas {
         outline(x, y, radius, pen: width * 0.4, (side * 0.5, -1), (-side * 0.04, -1.36), (-side * 0.04, -0.64))
     }
 
-    /// A triangle that touches a bar.
+    /// Draws a triangle that touches a bar.
     private func toItem(_ x: Double, _ y: Double, _ radius: Double, isNext: Bool) {
         let side = isNext ? 1.0 : -1.0
         outline(x, y, radius, pen: radius * 0.2, (-side * 0.7, -0.66), (side * 0.4, 0), (-side * 0.7, 0.66))

@@ -1,82 +1,82 @@
 import KioskPlayback
 
-/// One thing that is drawn, with all that it depends on: parts that are equal look the same, so a part is drawn once. Lengths are pixels.
+/// A part to draw, with everything that it depends on. Equal parts look the same, so a part is drawn once. Lengths are pixels.
 enum Part: Hashable, Sendable {
     /// The shade behind text, darkest at the screen's edge.
     case scrim(width: Int, height: Int, isTop: Bool)
     case text(Text)
     case slider(Slider)
-    /// A round button with a disc of its own.
+    /// A round button with its own disc.
     case button(Icon, diameter: Int, isPressed: Bool)
-    /// A sign on the bottom bar: `size` is its own, `area` that of the surface.
+    /// A sign on the bottom bar: `size` is the sign's own, `area` that of the surface.
     case icon(Icon, size: Int, area: Int, isPressed: Bool)
-    /// A disc with a wheel that rotates: 12 steps a round.
+    /// A disc with a wheel that rotates in 12 steps.
     case spinner(diameter: Int, wheel: Int, step: Int)
     /// A level from 0 to 100.
     case toast(width: Int, height: Int, level: Int, icon: Icon)
     /// A line of news.
     case notice(width: Int, height: Int, text: String)
-    /// The time at a finger, on the picture there where there is one.
+    /// The time at a finger, on a preview if there is one.
     case preview(width: Int, height: Int, border: Int, radius: Int, textSize: Int, text: String, picture: PreviewPicture?)
     /// The list of subtitles and sound tracks.
     case mediaSelection(MediaSelectionPicture)
-    /// Something of the shelf.
+    /// A part of the shelf.
     case shelf(ShelfPart)
 
     struct Text: Hashable, Sendable {
         enum Alignment: Hashable, Sendable { case leading, trailing }
         var text: String
-        /// Of the font, in pixels.
+        /// The font size, in pixels.
         var size: Int
         var isBold = false
-        /// White, at so many hundredths.
+        /// The opacity of white, in hundredths.
         var shade = 100
         var alignment = Alignment.leading
-        /// Whether an ellipsis ends what is too long; else it is made smaller.
+        /// Whether an ellipsis ends text that is too long; otherwise the text is made smaller.
         var hasEllipsis = false
-        /// Room for it.
+        /// The room for the text.
         var width: Int, height: Int
     }
 
     /// A bar, and the knob on it. The bar begins and ends `inset` from the surface's sides.
     struct Slider: Hashable, Sendable {
         var width: Int, height: Int, inset: Int
-        /// Up to where it is played, and loaded; from the bar's beginning.
+        /// The ends of the played and the loaded part, from the bar's beginning.
         var played: Int, loaded: Int
         var bar: Int
-        /// Diameter; 0 for none.
+        /// The diameter; 0 for no knob.
         var knob: Int
-        /// Whether the played part has the accent colour, else white.
+        /// Whether the played part has the accent colour; otherwise it is white.
         var isAccented: Bool
     }
 }
 
 extension Part {
-    /// Whether it is a row of empty cards: a fast scroll shows them again and again.
+    /// Whether it is a row of empty cards: a fast scroll shows such rows again and again.
     var standsForCards: Bool { if case .shelf(.empty) = self { true } else { false } }
 }
 
 /// A sign.
 enum Icon: Hashable, Sendable {
     case play, pause, replay
-    /// An arrow that goes round a number of seconds; nil for none.
+    /// An arrow around a number of seconds; nil for no number.
     case skip(forward: Bool, seconds: Int?)
     case previous, next
-    /// 0…2 waves; crossed out where nothing is heard.
+    /// 0…2 waves; crossed out if muted.
     case speaker(waves: Int, isMuted: Bool)
     /// An arrow down to a line.
     case copying
     /// Four cards: the shelf.
     case shelf
-    /// Lines in a frame, which is full where some are seen.
+    /// Lines in a frame; the frame is filled while subtitles are on.
     case subtitles(areSeen: Bool)
-    /// What somebody says: languages of the sound.
+    /// Speech: languages of the sound.
     case speech
-    /// Signs on it.
+    /// The other signs.
     case search, cross, check, film, note, still, warning, portrait, sound, erase
 }
 
-/// A part, where it is, and how much of it is seen.
+/// A part with its place and its opacity.
 struct PlacedPart: Hashable, Sendable {
     var part: Part
     /// Screen pixels as a viewer sees them.

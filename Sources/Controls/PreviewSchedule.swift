@@ -1,41 +1,41 @@
 import KioskPlatform
 import KioskPlayback
 
-/// What the preview thread does next: a pure value.
+/// The next step of the preview thread. A pure value.
 ///
-/// A finger on a slider asks for more pictures than can be decoded. One is decoded at a time, and of those asked for meanwhile only the newest
-/// is kept. What was decoded is handed over even if the finger has moved on, so that there is a picture while it keeps moving; and kept, as a
-/// finger goes back and forth: 16 pictures of one file at one size. Ten seconds after the last request the pictures and the file are let go.
+/// A finger on a slider requests more pictures than can be decoded. The thread decodes one at a time, and keeps only the newest request
+/// meanwhile. It hands a picture over even if the finger has moved on: a moving finger then has pictures too. It also keeps pictures, as a
+/// finger goes back and forth: 16 pictures of one file at one size. It frees the pictures and the file ten seconds after the last request.
 struct PreviewSchedule {
-    /// A picture that is asked for.
+    /// A requested picture.
     struct Request: Hashable {
         /// The path of the file.
         var source: Path
         /// Item time.
         var time: MediaTime
-        /// The most pixels across and down that it may have.
+        /// The greatest width and height in pixels.
         var width: Int, height: Int
 
         fileprivate var subject: Subject { Subject(source: source, width: width, height: height) }
     }
 
-    /// What the thread does.
+    /// A step of the thread.
     enum Step {
-        /// Closes the file that is open.
+        /// Closes the open file.
         case close
-        /// Decodes a picture, after opening the file where none is open; ``finished(_:_:at:)`` follows.
+        /// Decodes a picture, after opening the file if none is open; ``finished(_:_:)`` follows.
         case decode(Request)
-        /// Hands over a picture that is there.
+        /// Hands over a kept picture.
         case deliver(Request, Surface)
-        /// Waits for a request or for a time; nil for none.
+        /// Waits for a request or until a time; nil means no time.
         case wait(until: HostTime?)
     }
 
-    /// What became of a request.
+    /// The result of a request.
     enum Result {
-        /// A picture, and the item times that it is the picture of.
+        /// A picture, and the item times that it stands for.
         case picture(Surface, span: ClosedRange<MediaTime>)
-        /// There is none at that time.
+        /// There is no picture at that time.
         case nothing
         /// The file has no pictures for a slider, or cannot be read.
         case unusable
@@ -54,32 +54,32 @@ struct PreviewSchedule {
         var span: ClosedRange<MediaTime>
     }
 
-    /// The most pictures that are kept.
+    /// The most pictures to keep.
     static let capacity = 16
-    /// How long file and pictures are kept after the last request.
+    /// How long to keep the file and the pictures after the last request.
     static let idleTimeout = MediaTime.seconds(10)
 
     private var newest: Request?
-    /// What the pictures are of, and the open file.
+    /// The subject of the pictures, and of the open file.
     private var subject: Subject?
     private var isOpen = false
     /// Whether the subject has no pictures.
     private var isUnusable = false
-    /// The one used last comes last.
+    /// The most recently used picture is last.
     private var kept: [Kept] = []
-    /// Whether anybody waits for pictures.
+    /// Whether the controls are waiting for pictures.
     private var isWanted = false
     private var lastUse: HostTime?
 
-    /// A picture is wanted, and none of those asked for before.
+    /// Requests a picture, and discards earlier requests.
     mutating func request(_ request: Request, at now: HostTime) {
         (newest, isWanted, lastUse) = (request, true, now)
     }
 
-    /// No picture is wanted any more.
+    /// Cancels the request.
     mutating func cancel() { (newest, isWanted) = (nil, false) }
 
-    /// What to do now.
+    /// Returns the next step.
     mutating func next(at now: HostTime) -> Step {
         if let request = newest {
             if subject != request.subject {
@@ -113,7 +113,7 @@ struct PreviewSchedule {
 
     /// Takes the result of ``Step/decode(_:)``.
     ///
-    /// - Returns: whether the picture is to be handed over.
+    /// - Returns: whether to hand over the picture.
     mutating func finished(_ request: Request, _ result: Result) -> Bool {
         switch result {
         case .picture(let surface, let span):
@@ -123,7 +123,7 @@ struct PreviewSchedule {
         case .nothing: break
         case .unusable: isUnusable = true
         case .cancelled:
-            // It was cancelled for another file, from which the finger has come back meanwhile.
+            // Another file cancelled it, and the finger has returned to this one meanwhile.
             isOpen = false
             if isWanted, newest == nil { newest = request }
         }

@@ -4,17 +4,17 @@ import KioskPlayback
 import KioskReaders
 import Logging
 
-/// Pictures of what lies under a finger on the slider, decoded on a thread of their own (`previews`).
+/// Decodes pictures for the slider's position under a finger, on a thread of its own (`previews`).
 ///
-/// The thread is started by the first request and does nothing unless a finger scrubs. It gives way to everything else: it has the lowest
-/// nice value, for the processor and the disk, and one decoder thread. (Not SCHED_IDLE: such a thread can be kept from running for as long
-/// as others compute, and the player would wait for it where it holds a lock of the allocator.) ``PreviewSchedule`` decides what it does.
+/// The first request starts the thread, which works only while a finger scrubs. It gives way to everything else: it has the lowest nice
+/// value, for the processor and the disk, and one decoder thread. SCHED_IDLE would be wrong: busy threads can keep such a thread from
+/// running. The player would then wait if that thread held a lock of the allocator. ``PreviewSchedule`` decides its steps.
 package final class Previews: Sendable {
     /// A picture for the slider.
     package struct Picture: Sendable {
-        /// What was asked for: the path of the file, and item time.
+        /// The request: the path of the file, and the item time.
         package let source: Path, time: MediaTime
-        /// The picture in its own shape, as large as fits into the size that was asked for; opaque.
+        /// The picture in its own aspect ratio, as large as fits the requested size; opaque.
         package let surface: Surface
     }
 
@@ -22,25 +22,25 @@ package final class Previews: Sendable {
         var schedule = PreviewSchedule()
         var hasThread = false
         var hasEnded = false
-        /// The file that is being opened or is open.
+        /// The file that is open or being opened.
         var open: (source: Path, interruption: Interruption)?
     }
 
     private let state = Monitor(State())
     private let onPicture: @Sendable (Picture) -> Void
 
-    /// - Parameter onPicture: called on the thread `previews` with each picture; soon after a request, or later, or never. Not after
-    ///   ``cancel()``, but for a picture that is on its way already.
+    /// - Parameter onPicture: called on the thread `previews` with each picture: soon after a request, or later, or never. Not after
+    ///   ``cancel()``, except for a picture already on its way.
     package init(onPicture: @escaping @Sendable (Picture) -> Void) { self.onPicture = onPicture }
 
     deinit { end() }
 
-    /// Asks for the key frame of a file that is nearest to an item time. What was asked for before and has not been begun is forgotten. From
-    /// any thread; returns at once. There are no pictures of streams, stills and sound, and none are ever sent.
+    /// Requests the key frame of a file nearest to an item time. Discards an earlier request that has not started. From any thread; returns
+    /// at once. Streams, stills and sound have no pictures.
     ///
     /// - Parameters:
     ///   - source: the item's path or URL.
-    ///   - size: the most pixels across and down that it may have.
+    ///   - size: the greatest width and height of the picture, in pixels.
     package func request(source: String, at time: MediaTime, size: (width: Int, height: Int)) {
         let request = PreviewSchedule.Request(source: Path(source), time: max(time, .zero), width: size.width, height: size.height)
         let startsThread = state.signal { state in
@@ -51,7 +51,7 @@ package final class Previews: Sendable {
             return !state.hasThread
         }
         if startsThread {
-            // Here, since whoever starts it gives it its priority.
+            // Here, since a thread that starts the readers passes its priority on to them.
             Readers.shared.prepare()
             Thread("previews") { [state, onPicture] in
                 Thread.giveWay()
@@ -60,10 +60,10 @@ package final class Previews: Sendable {
         }
     }
 
-    /// The finger has left the slider: no picture is wanted any more. From any thread; returns at once.
+    /// Cancels the request, because the finger has left the slider. From any thread; returns at once.
     package func cancel() { state.signal { $0.schedule.cancel() } }
 
-    /// Ends the thread as soon as what it does can be interrupted. From any thread; returns at once.
+    /// Ends the thread as soon as its work can be interrupted. From any thread; returns at once.
     package func end() {
         state.signal { state in
             state.hasEnded = true
@@ -92,7 +92,7 @@ package final class Previews: Sendable {
         }
     }
 
-    /// The next thing to do, waited for; nil at the end.
+    /// Waits for the next step and returns it; nil at the end.
     private static func nextStep(_ state: Monitor<State>) -> PreviewSchedule.Step? {
         var deadline: HostTime?
         while true {
@@ -100,7 +100,7 @@ package final class Previews: Sendable {
                 if state.hasEnded { return .some(nil) }
                 let step = state.schedule.next(at: .now)
                 if case .close = step { state.open = nil }
-                // Whether it has come too soon is found out by waiting as long as the schedule says now.
+                // Waits again if the deadline has not changed: the thread woke too early.
                 if case .wait(let until) = step, until == deadline { return nil }
                 return step
             }

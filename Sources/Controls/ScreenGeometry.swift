@@ -1,25 +1,25 @@
 import KioskPlayback
 import KioskVocabulary
 
-/// The screen that is touched: how many pixels it has, as a viewer sees them, and how many of them make a millimetre.
+/// The screen as a viewer sees it: its size in pixels, and the pixels per millimetre.
 package struct ScreenGeometry: Hashable, Sendable {
     /// Pixels across and down, after the rotation; at least 1.
     package let width: Int, height: Int
-    /// Pixels a millimetre.
+    /// Pixels per millimetre.
     package let density: Double
 
-    /// Text below this is not legible, whatever the screen: a title of 5.2 mm is then 17 px high, times are 14 px. Where the display has fewer
-    /// pixels a millimetre (a 65" television at 1080p has 1.3), everything is drawn larger than its millimetres.
+    /// The density below which text is not legible, whatever the screen. A title of 5.2 mm is then 17 px high, times are 14 px. A display
+    /// with fewer pixels per millimetre shows everything larger than its millimetres (a 65" television at 1080p has 1.3).
     static let leastDensity = 3.3
-    /// What has to fit, in millimetres. A smaller panel has everything drawn smaller than its millimetres.
+    /// The size that has to fit, in millimetres. A smaller panel shows everything smaller than its millimetres.
     static let leastWidth = 60.0, leastHeight = 50.0
 
-    /// The screen of a display.
+    /// Creates the screen of a display.
     ///
     /// - Parameters:
     ///   - width: pixels across as a viewer sees them; likewise `height`. Less than 1 counts as 1.
-    ///   - physicalWidth: millimetres across as a viewer sees them; likewise `physicalHeight`. nil where the display does not say; then it is
-    ///     taken for one of the usual size of its resolution (``assumedDiagonal(pixels:)``).
+    ///   - physicalWidth: millimetres across as a viewer sees them; likewise `physicalHeight`. nil if the display does not report them:
+    ///     assumes the usual size for its resolution (``assumedDiagonal(pixels:)``).
     package init(width: Int, height: Int, physicalWidth: Double?, physicalHeight: Double?) {
         (self.width, self.height) = (max(1, width), max(1, height))
         let (across, down) = (Double(self.width), Double(self.height))
@@ -34,7 +34,7 @@ package struct ScreenGeometry: Hashable, Sendable {
         self.density = min(max(density.isFinite ? density : 0, Self.leastDensity), most)
     }
 
-    /// The screen of a display in `mode`, whose picture is rotated by `rotation` on it.
+    /// Creates the screen of a display in `mode` with its picture rotated by `rotation`.
     package init(mode: DisplayMode, rotation: Rotation) {
         let (width, height) = (mode.width, mode.height)
         let (across, down) = (mode.physicalWidth, mode.physicalHeight)
@@ -44,8 +44,8 @@ package struct ScreenGeometry: Hashable, Sendable {
             : ScreenGeometry(width: width, height: height, physicalWidth: across, physicalHeight: down)
     }
 
-    /// The usual diagonal of a display with so many pixels, in millimetres: built-in panels of 7" up to 1024x600, of 10" up to 1366x768,
-    /// monitors of 24" up to 1920x1200, and televisions of 43" beyond.
+    /// Returns the usual diagonal in millimetres of a display with this number of pixels. Built-in panels have 7" up to 1024x600 and 10" up
+    /// to 1366x768, monitors 24" up to 1920x1200, televisions 43" beyond.
     static func assumedDiagonal(pixels: Int) -> Double {
         let inches =
             switch pixels {
@@ -57,22 +57,22 @@ package struct ScreenGeometry: Hashable, Sendable {
         return inches * 25.4
     }
 
-    /// Whole pixels of a length in millimetres; at least 1.
+    /// Returns a length in millimetres in whole pixels; at least 1.
     func pixels(_ millimetres: Double) -> Int { max(1, pixel(millimetres)) }
 
-    /// Millimetres across and down.
+    /// The width and the height in millimetres.
     var millimetres: (width: Double, height: Double) { (Double(width) / density, Double(height) / density) }
 
-    /// The pixel at a length in millimetres.
+    /// Returns the pixel at a length in millimetres.
     func pixel(_ millimetres: Double) -> Int { Int((millimetres * density).rounded()) }
 
-    /// The pixels of a rectangle in millimetres; at least one across and down.
+    /// Returns the pixels of a rectangle in millimetres; at least one across and down.
     func box(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PixelRectangle {
         let (left, top) = (pixel(x), pixel(y))
         return PixelRectangle(x: left, y: top, width: max(1, pixel(x + width) - left), height: max(1, pixel(y + height) - top))
     }
 
-    /// The largest size of that shape that fits, even, and its place in the middle.
+    /// Returns the largest even size with this aspect ratio that fits, and its centred place.
     func fit(_ width: Int, _ height: Int) -> (x: Int, y: Int, width: Int, height: Int) {
         guard width > 0, height > 0 else { return (0, 0, 2, 2) }
         let scale = min(Double(self.width) / Double(width), Double(self.height) / Double(height))

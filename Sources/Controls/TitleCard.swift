@@ -1,9 +1,10 @@
 import KioskPlayback
 import KioskVocabulary
 
-/// A card with a title on it, and a smaller line below, as films begin with.
+/// A card with a title and a smaller line below, for the beginning of a film.
 package enum TitleCard {
-    /// Draws one of `width` x `height` pixels. A line that is too long is made smaller. Without any font there is no text, and that is logged.
+    /// Draws a card of `width` x `height` pixels. Makes a line smaller if it is too long. Without any font there is no text, and the log
+    /// says so.
     package static func draw(
         _ text: String, subtitle: String? = nil, width: Int, height: Int, font: String, background: Color, foreground: Color
     ) -> Surface {
@@ -18,7 +19,7 @@ package enum TitleCard {
         let letters = Canvas.surface(width, height) { canvas in
             for line in lines { typesetter.drawCentered(line.text, x: Double(width) / 2, y: line.y, isShaded: false, on: canvas) }
         }
-        // The letters are white; how much of a pixel they cover is what counts.
+        // The letters are white; only their coverage of a pixel counts.
         return Surface(
             width: letters.width, height: letters.height,
             pixels: letters.pixels.map { pixel in

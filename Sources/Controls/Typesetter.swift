@@ -6,17 +6,17 @@ import Synchronization
 
 let log = Logger(label: "controls")
 
-/// Lays text out and draws it, with pango: right-to-left and CJK text, ellipses, figures of one width. Fonts that lack a character are helped out
-/// by those that have it; what none has is drawn as a box with its number. That is logged once a text, and a font that is not there once.
-/// One thread's.
+/// Lays out text and draws it, with pango: right-to-left and CJK text, ellipses, figures of equal width. If a font lacks a character,
+/// another font supplies it. A character that no font has becomes a box with its number. The log reports that once for each text, and a
+/// missing font once. Belongs to one thread.
 @safe struct Typesetter: ~Copyable {
-    /// nil where there is no font at all: nothing is drawn then.
+    /// nil if no font is installed; nothing is drawn then.
     private let context: OpaquePointer?
     private let family: String
-    /// Texts of which characters were missing.
+    /// Texts with missing characters.
     private let incomplete = Mutex<Set<String>>([])
 
-    /// Looks the fonts up: fontconfig reads its cache or, where that is old, every font there is.
+    /// Loads the font list: fontconfig reads its cache or, if that is old, every font installed.
     init(font: String) {
         family = font
         unsafe g_log_set_default_handler(
@@ -28,7 +28,7 @@ let log = Logger(label: "controls")
         let map = unsafe pango_cairo_font_map_new()!
         defer { unsafe g_object_unref(map) }
         guard unsafe Self.hasFonts(map) else {
-            // pango ends the process where it finds none.
+            // pango ends the process if it finds none.
             log.warning("no font is installed: the controls have no text; install fonts-inter or fonts-dejavu-core")
             unsafe context = nil
             return
@@ -47,10 +47,10 @@ let log = Logger(label: "controls")
         return count > 0
     }
 
-    /// Families that stand for whatever there is.
+    /// Families that stand for any font.
     private static let generic: Set<String> = ["sans-serif", "sans", "serif", "monospace", "system-ui"]
 
-    /// Says so where none of the families that were asked for is there.
+    /// Logs a warning if none of the requested families is installed.
     private func reportOtherFont(_ map: UnsafeMutablePointer<PangoFontMap>) {
         let asked = family.split(separator: ",").map { $0.trimming(" ").lowercased() }
         let description = unsafe description(size: 12, isBold: false)
@@ -74,7 +74,7 @@ let log = Logger(label: "controls")
 
     // MARK: Drawing
 
-    /// A text in its box, which lies at `x`, `y`; white where no colour is given.
+    /// Draws a text in its box at `x`, `y`; white if no colour is given.
     func draw(_ text: Part.Text, on canvas: borrowing Canvas, _ x: Double = 0, _ y: Double = 0, color: Color? = nil) {
         unsafe withLayout(text) { layout, height in
             unsafe pango_layout_set_width(layout, Int32(text.width) * kPANGO_SCALE)
@@ -86,7 +86,7 @@ let log = Logger(label: "controls")
         }
     }
 
-    /// A text around a point; `isShaded` for one that stands on a picture.
+    /// Draws a text around a point; `isShaded` if it is on a picture.
     func drawCentered(_ text: Part.Text, x: Double, y: Double, isShaded: Bool, on canvas: borrowing Canvas) {
         unsafe withLayout(text) { layout, height in
             var width: Int32 = 0
@@ -104,8 +104,8 @@ let log = Logger(label: "controls")
         }
     }
 
-    /// Lays a text out in lines no wider than `width`; `body` gets how far from its left side they begin, and how wide and high they are, in pixels. nil
-    /// without any font.
+    /// Lays out a text in lines no wider than `width`. `body` gets their distance from the left side, their width and their height, in
+    /// pixels. Returns nil without any font.
     func withLines<Result>(
         _ text: String, size: Double, width: Double, alignment: PangoAlignment,
         _ body: (OpaquePointer, (left: Double, width: Double, height: Double)) -> Result
@@ -122,7 +122,8 @@ let log = Logger(label: "controls")
         return unsafe body(layout, (Double(drawn.x), Double(drawn.width), Double(drawn.height)))
     }
 
-    /// Lays a text out in one line, however long; `body` gets how long it is, and how far below its top its letters stand, in pixels. nil without any font.
+    /// Lays out a text in one line, however long. `body` gets its length, and the distance from its top to the baseline, in pixels. Returns
+    /// nil without any font.
     func withLine<Result>(_ text: String, size: Double, _ body: (OpaquePointer, Int, Double) -> Result) -> Result? {
         guard let layout = unsafe layout(text) else { return nil }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
@@ -134,14 +135,14 @@ let log = Logger(label: "controls")
         return unsafe body(layout, Int(max(width, 1)), Double(pango_layout_get_baseline(layout)) / Double(kPANGO_SCALE))
     }
 
-    /// Whether the first letter with a direction is one of a script that is read from right to left.
+    /// Returns whether the first letter with a direction belongs to a script that is read from right to left.
     func isReadFromTheRight(_ text: String) -> Bool {
         guard let layout = unsafe layout(text) else { return false }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
         return unsafe pango_layout_get_line_readonly(layout, 0).pointee.resolved_dir == PANGO_DIRECTION_RTL.rawValue
     }
 
-    /// A layout of a text, in figures of one width: a clock does not move as it goes. nil without any font.
+    /// Creates a layout of a text, in figures of equal width: a running clock does not move. Returns nil without any font.
     private func layout(_ text: String) -> OpaquePointer? {
         guard let context = unsafe context, let layout = unsafe pango_layout_new(context) else { return nil }
         let attributes = unsafe pango_attr_list_new()
@@ -158,7 +159,7 @@ let log = Logger(label: "controls")
         unsafe pango_font_description_free(description)
     }
 
-    /// Lays a text out in one line; it is made smaller where it is a time that does not fit. `body` gets its height in pixels.
+    /// Lays out a text in one line; without an ellipsis, makes a text smaller that does not fit. `body` gets its height in pixels.
     private func withLayout(_ text: Part.Text, _ body: (OpaquePointer, Double) -> Void) {
         guard let layout = unsafe layout(text.text) else { return }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }

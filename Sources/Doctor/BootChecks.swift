@@ -1,10 +1,10 @@
-// What is wrong with how the box starts, and with what else it starts.
+// Checks of the boot, and of other programs that it starts.
 
 extension BoxCheck {
-    /// What docs/install.md wants on the kernel's command line, and why.
+    /// The kernel parameters that docs/install.md recommends.
     private static let parameters = ["quiet", "vt.global_cursor_default=0", "consoleblank=0"]
 
-    /// Whether the console turns the screen black.
+    /// Checks whether the console blanks the screen.
     static let consoleBlanking = BoxCheck(
         "console-blanking", "the console does not blank the screen", unknown: "the kernel does not report it"
     ) { facts in
@@ -15,7 +15,7 @@ extension BoxCheck {
             advice: [boot("consoleblank=0", facts), "until the next boot: sudo sh -c 'setterm --term linux --blank 0 >/dev/tty1'"])
     }
 
-    /// Whether a boot is silent.
+    /// Checks whether a boot is silent.
     static let commandLine = BoxCheck(
         "kernel-command-line", "the kernel's command line keeps the screen free of text", unknown: "/proc/cmdline cannot be read"
     ) { facts in
@@ -27,7 +27,7 @@ extension BoxCheck {
             advice: [boot(missing.joined(separator: " "), facts)])
     }
 
-    /// Where parameters are added. The boot loader's files are the operator's.
+    /// Returns where to add parameters. Only the operator edits the boot loader's files.
     private static func boot(_ parameters: String, _ facts: BoxFacts) -> String {
         switch facts.bootFile {
         case "/etc/default/grub":
@@ -37,7 +37,7 @@ extension BoxCheck {
         }
     }
 
-    /// Whether a desktop takes the display at the next boot.
+    /// Checks whether a desktop takes the display at the next boot.
     static let displayManager = BoxCheck("display-manager", "no desktop starts", unknown: "systemd does not answer") { facts in
         guard let target = facts.units.defaultTarget else { return nil }
         guard target == "graphical.target", let manager = facts.units.displayManager else { return [] }
@@ -46,7 +46,7 @@ extension BoxCheck {
             advice: ["sudo systemctl set-default multi-user.target && sudo reboot"])
     }
 
-    /// Whether a login prompt has the player's terminal.
+    /// Checks whether a login prompt uses the player's terminal.
     static let getty = BoxCheck("getty", "no login prompt is on tty1", unknown: "kiosk.service is not installed") { facts in
         guard facts.units.isInstalled else { return nil }
         if facts.units.isGettyMasked { return [] }
@@ -55,7 +55,7 @@ extension BoxCheck {
             advice: ["sudo systemctl mask getty@tty1.service   # keep ssh or a serial console as a way in"])
     }
 
-    /// Whether the service is there, starts with the box, and runs.
+    /// Checks whether the service is installed, enabled and running.
     static let service = BoxCheck("service", "kiosk.service starts with the box and has not failed") { facts in
         if !facts.units.isInstalled {
             return .found(
@@ -76,7 +76,7 @@ extension BoxCheck {
         return findings
     }
 
-    /// Whether saving kiosk.conf starts a player that refused it.
+    /// Checks whether saving kiosk.conf starts a player that refused it.
     static let servicePath = BoxCheck(
         "service-path", "kiosk.path starts the player once you correct kiosk.conf",
         unknown: "kiosk.service is not installed and enabled"
@@ -89,7 +89,7 @@ extension BoxCheck {
             advice: ["sudo \(words.joined(separator: " "))"], remedies: [.run(words)])
     }
 
-    /// Whether keys lead out of the player. Only on a box: on a desk they are wanted.
+    /// Checks whether keys lead out of the player. Only with the service installed and enabled: on a desk such keys are useful.
     static let keys = BoxCheck("way-out", "no key leads out of the player", unknown: "kiosk.service is not installed and enabled") {
         facts in
         guard facts.units.isInstalled, facts.units.isEnabled else { return nil }
@@ -112,7 +112,7 @@ extension BoxCheck {
         return findings
     }
 
-    /// Whether the clock can be right.
+    /// Checks whether the clock can be right.
     static let clock = BoxCheck("time", "the clock is set", unknown: "timedatectl does not report it") { facts in
         guard let time = facts.time else { return nil }
         if time.year < 2024 {

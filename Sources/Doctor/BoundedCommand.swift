@@ -1,20 +1,20 @@
 import Glibc
 import KioskPlatform
 
-/// Runs a program of the system, and ends it where it does not end by itself.
+/// Runs a program of the system with a time limit.
 package enum BoundedCommand {
-    /// How it went.
+    /// The result of a run.
     package enum Outcome: Hashable {
-        /// It has ended with this status; the beginning of what it wrote.
+        /// It ended with this status; `output` is the beginning of its output.
         case ended(Int32, output: String)
-        /// It was killed, by us after the limit or by somebody else.
+        /// It was killed, by kiosk after the limit or by another process.
         case killed
-        /// It could not be started: `errno`.
+        /// It could not be started; the value is `errno`.
         case refused(Int32)
     }
 
-    /// Runs `words[0]`, looked for in the folders of the system, with the others as its arguments, and waits for it. Its standard output and
-    /// error are kept, up to 64 KB. The corresponding C functions are `posix_spawnp` and `waitpid`.
+    /// Runs `words[0]`, from the system's folders, with the other words as its arguments, and waits for it. Keeps about 64 KB of its
+    /// standard output and error. The corresponding C functions are `posix_spawnp` and `waitpid`.
     package static func run(_ words: [String], limit: MediaTime) -> Outcome {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { return .refused(errno) }
@@ -26,7 +26,7 @@ package enum BoundedCommand {
         posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, writer.raw, STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, writer.raw, STDERR_FILENO)
-        // In English, and without what the caller's environment would have a program of root do.
+        // In English, and without variables that could change what a program does as root.
         let environment = ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C"]
         var process = pid_t()
         let arguments = words.map { strdup($0) } + [nil]
@@ -49,7 +49,7 @@ package enum BoundedCommand {
         return status & 0x7F == 0 ? .ended((status >> 8) & 0xFF, output: output) : .killed
     }
 
-    /// What is written into a pipe, until all of its writers have closed it or time is up.
+    /// Reads a pipe until all its writers have closed it, or the time is up.
     private static func text(from descriptor: Int32, until deadline: HostTime) -> String {
         var text: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)

@@ -6,12 +6,12 @@ import KioskPlatform
 import KioskReaders
 
 extension BoxFacts {
-    /// What only its caller knows.
+    /// Facts that only the caller knows.
     package struct Question: Sendable {
-        /// The first file that is played, if it is a file: how fast it can be read.
+        /// The first item, if it is a file, for a test of the read speed.
         package var file: String?
         package var wantsSound: Bool
-        /// Whether media are to be read by processes of their own.
+        /// Whether processes of their own should read media.
         package var wantsReaders: Bool
 
         package init(file: String? = nil, wantsSound: Bool = true, wantsReaders: Bool = true) {
@@ -19,10 +19,10 @@ extension BoxFacts {
         }
     }
 
-    /// Longest time for something that a driver, a disk or systemd may not answer.
+    /// The time limit for calls that a driver, a disk or systemd may not answer.
     static let limit = MediaTime.seconds(3)
 
-    /// Reads the box below the folder `root`. Blocks for at most some seconds: whatever can hang has a time limit.
+    /// Reads the facts of the machine below the folder `root`. Blocks for at most some seconds: everything that can hang has a time limit.
     package static func read(root: String = "/", question: Question = Question()) -> BoxFacts {
         let box = BoxFolder(root)
         var facts = BoxFacts()
@@ -48,7 +48,7 @@ extension BoxFacts {
         return facts
     }
 
-    /// The result of `body` on a thread of its own; nil where that has not ended in time. The thread goes on by itself then.
+    /// Returns the result of `body` on a thread of its own; nil after the limit. The thread then continues alone.
     static func answer<Answer: Sendable>(within limit: MediaTime, _ body: @escaping @Sendable () -> Answer) -> Answer? {
         let answer = Monitor<Answer?>(nil)
         let thread = Thread("doctor") {
@@ -83,7 +83,7 @@ extension BoxFacts {
         paths += box.names("/dev", "video").filter { isDecoder(box, $0) }.map { ("/dev/\($0)", .decoder) }
         return paths.compactMap { path, use in
             guard let status = box.status(path) else { return nil }
-            // Who asks for himself is told by the kernel.
+            // For the current user, the kernel knows best.
             let isCaller = box.isMachine && geteuid() == player.user
             return Node(
                 path, use, owner: status.st_uid, group: status.st_gid, mode: status.st_mode & 0o777,
@@ -91,7 +91,8 @@ extension BoxFacts {
         }
     }
 
-    /// Whether a V4L2 device is a decoder, as far as its driver's name tells: only who can open it could ask. Cameras and tuners are not ours.
+    /// Returns whether a V4L2 device is a decoder, judged by its driver's name. Only a process that can open it could ask. Excludes cameras
+    /// and tuners.
     private static func isDecoder(_ box: BoxFolder, _ device: String) -> Bool {
         guard let name = box.text("/sys/class/video4linux/\(device)/name")?.lowercased() else { return false }
         return ["dec", "vpu", "hantro", "cedrus", "venus"].contains { name.contains($0) }
@@ -102,14 +103,14 @@ extension BoxFacts {
             let masters = masters(box, card)
             return DeviceHolder.processes(thatHaveOpen: "/dev/dri/\(card)", proc: "\(box.root)/proc").compactMap { process in
                 let program = DeviceHolder.name(ofProcess: Int(process), proc: "\(box.root)/proc")
-                // logind has it open for a session whose program has it open, too; and a player that runs is what it is for.
+                // logind has it open for sessions, whose programs have it open, too; and a running player is expected to.
                 if ["systemd-logind ", "kiosk "].contains(where: program.hasPrefix) { return nil }
                 return Holder(card: "/dev/dri/\(card)", program: program, isMaster: masters.map { $0.contains(Int(process)) })
             }
         }
     }
 
-    /// The processes that are a card's master; nil where the kernel does not tell, as it tells root only.
+    /// Returns the DRM masters of a card; nil if the kernel does not report them, as to users other than root.
     private static func masters(_ box: BoxFolder, _ card: String) -> Set<Int>? {
         let lines = box.lines("/sys/kernel/debug/dri/\(card.dropFirst(4))/clients").map { $0.split(separator: " ") }
         // command  tgid  dev  master  a  uid  magic: the command may consist of several words.
@@ -183,17 +184,17 @@ extension BoxFacts.Units {
         if case .ended(0, let output) = answer { state = output.split { $0.isWhitespace }.first.map(String.init) }
     }
 
-    /// The text of a unit's file.
+    /// Returns the text of a unit's file.
     static func text(_ unit: String, _ box: BoxFolder) -> String? { folders.lazy.compactMap { box.text("\($0)/\(unit)") }.first }
 }
 
-/// Users and groups, as far as they are in the box's own files.
+/// Users and groups, from the machine's own files.
 enum Accounts {
     static func groupNames(_ box: BoxFolder) -> [UInt32: String] {
         Dictionary(groups(box).map { ($0.number, $0.name) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The user of the service; where there is none, who calls.
+    /// Returns the user of the service, or the caller if there is none.
     static func player(_ box: BoxFolder, isInstalled: Bool) -> BoxFacts.Player {
         let unit = BoxFacts.Units.text("kiosk.service", box)?.split(separator: "\n") ?? []
         let name = unit.last { $0.hasPrefix("User=") }.map { String($0.dropFirst(5)) } ?? "kiosk"

@@ -1,7 +1,7 @@
-// What is wrong with the devices that kiosk opens.
+// Checks of the devices that kiosk opens.
 
 extension BoxCheck {
-    /// Whether the player may open the devices of one use.
+    /// Checks whether the player may open the devices of one use.
     static func permission(_ use: BoxFacts.Node.Use) -> BoxCheck {
         let what =
             switch use {
@@ -14,7 +14,7 @@ extension BoxCheck {
             let nodes = facts.nodes.filter { $0.use == use }
             if nodes.isEmpty { return nil }
             let closed = nodes.filter { !$0.opens(for: facts.player) }
-            // One finding a group: what is to be done is the same for all of its devices.
+            // One finding for each group, because its devices need the same fix.
             return Dictionary(grouping: closed, by: \.group).sorted { $0.key < $1.key }.flatMap { group, nodes in
                 findings(use, nodes, group: group, facts)
             }
@@ -38,7 +38,7 @@ extension BoxCheck {
             remedies: [.run(words)])
     }
 
-    /// Whether there is anything to show pictures on.
+    /// Checks whether there is a display device.
     static let displayDevice = BoxCheck("display-device", "there is a display device") { facts in
         if facts.hasDisplayDevice { return [] }
         return .found(
@@ -46,7 +46,7 @@ extension BoxCheck {
             advice: ["sudo dmesg | grep -iE 'drm|fb|firmware' shows the drivers' messages; take nomodeset off the kernel's command line"])
     }
 
-    /// Whether a display is plugged in.
+    /// Checks whether a display is plugged in.
     static let displayConnected = BoxCheck(
         "display-connected", "a display is connected", unknown: "there is no graphics card with connectors"
     ) { facts in
@@ -58,11 +58,11 @@ extension BoxCheck {
             advice: ["check the cable and the display's input; kiosk devices shows the new state"])
     }
 
-    /// Whether another program keeps the display.
+    /// Checks whether another program holds the display.
     static let displayHolder = BoxCheck("display-holder", "no other program has the display", unknown: "there is no display device") {
         facts in
         if !facts.hasDisplayDevice { return nil }
-        // Who is not the master, as the kernel says, does not keep it from us.
+        // A program that is not the DRM master does not block kiosk.
         return facts.holders.filter { $0.isMaster != false }.flatMap { holder -> [Finding] in
             let masters = holder.isMaster == true
             let stop =
@@ -75,7 +75,7 @@ extension BoxCheck {
         }
     }
 
-    /// Whether there is a card to play to.
+    /// Checks whether there is a sound card.
     static let soundCard = BoxCheck("sound-card", "there is a sound card", unknown: "sound is off, or the kernel has no ALSA") { facts in
         guard facts.wantsSound, let cards = facts.cards else { return nil }
         if cards.contains(where: { !$0.isVirtual }) { return [] }
@@ -88,7 +88,7 @@ extension BoxCheck {
             ])
     }
 
-    /// Whether a mixer keeps a card silent.
+    /// Checks whether a mixer silences a card.
     static let soundMuted = BoxCheck("sound-muted", "no mixer is muted", unknown: "sound is off, or there is no sound card") { facts in
         guard facts.wantsSound, let cards = facts.cards, cards.contains(where: { !$0.isVirtual }) else { return nil }
         return cards.filter { !$0.isVirtual }.flatMap(\.silencers).flatMap { silencer -> [Finding] in

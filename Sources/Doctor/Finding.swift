@@ -1,25 +1,25 @@
-/// What one check says about the box.
+/// The result of one check of the machine.
 package struct Finding: Hashable, Sendable {
-    /// How much it matters.
+    /// The importance of a finding.
     package enum Severity: String, Hashable, Sendable, CaseIterable {
         /// Nothing is wrong.
         case ok
-        /// The check had nothing to look at; the text says what was missing.
+        /// The check could not run; the text says why.
         case unknown
-        /// It plays, but something will hurt one day, or may.
+        /// Playback works, but something may fail later.
         case warning
-        /// It does not play, or not as it should.
+        /// Playback fails, or is wrong.
         case error
     }
 
-    /// The check's word, for programs: `console-blanking`.
+    /// The check's code, for programs: `console-blanking`.
     package var code: String
     package var severity: Severity
-    /// One sentence: what is wrong with what.
+    /// The problem, in one sentence.
     package var text: String
-    /// What the operator types, or does, one line each.
+    /// The commands to type, or other steps, one line each.
     package var advice: [String]
-    /// What `--fix` does about it; empty where that is not safe to do unasked.
+    /// The steps of `--fix`; empty if they are not safe without confirmation.
     package var remedies: [Remedy]
 
     package init(_ code: String, _ severity: Severity, _ text: String, advice: [String] = [], remedies: [Remedy] = []) {
@@ -27,9 +27,9 @@ package struct Finding: Hashable, Sendable {
     }
 }
 
-/// A change of the box that can be taken back and touches nothing that somebody else has written.
+/// A reversible change of the machine that touches no file of somebody else.
 package enum Remedy: Hashable, Sendable, CustomStringConvertible {
-    /// Write this text to a file that is not there yet.
+    /// Write this text to a new file.
     case write(path: String, text: String)
     /// Run this program, with its arguments, as root.
     case run([String])

@@ -1,25 +1,25 @@
 import Glibc
 import KioskPlatform
 
-/// Takes out of a text what says whose box it is about: names, addresses, titles, paths, serial numbers. A pure value.
+/// Removes the owner's identity from a text: names, addresses, titles, paths, serial numbers. A pure value.
 package struct Redaction: Sendable {
-    /// The longest first: a name may be part of another one.
+    /// The names, the longest first, as one may be part of another.
     private let names: [String]
 
-    /// Names shorter than three characters stay: they are in everything.
+    /// Makes a redaction of names. Names shorter than three characters stay, because they occur everywhere.
     package init(names: [String]) {
         self.names = Set(names.filter { $0.count > 2 && !Self.plain.contains($0.lowercased()) }).sorted { ($0.count, $0) > ($1.count, $1) }
     }
 
-    /// Words that say nothing of anybody.
+    /// Words that identify nobody.
     private static let plain: Set<String> = ["kiosk", "localhost", "video", "audio", "render", "input", "root", "raspberrypi", "debian"]
-    /// Where the system has its own files.
+    /// The system's folders, whose paths stay.
     private static let systemFolders = ["/dev/", "/sys/", "/proc/", "/usr/", "/lib/", "/etc/", "/boot/", "/bin/", "/sbin/", "/run/"]
 
-    /// The text without them.
+    /// Returns the redacted text.
     package func applied(to text: String) -> String {
         var text = text
-        // A playlist has thousands of names, of which few are in the text.
+        // A playlist may have thousands of names, and the text contains few of them.
         var searched = Self.searchable(text)
         for name in names where strstr(searched, name.lowercased()) != nil {
             text = Self.replacing(name, in: text)
@@ -41,12 +41,12 @@ package struct Redaction: Sendable {
         return text.printableLines
     }
 
-    /// In small letters, as a text of C, which a zero would end.
+    /// Returns the text in lower case as a C string; spaces replace zero bytes.
     private static func searchable(_ text: String) -> [CChar] {
         text.lowercased().utf8.map { $0 == 0 ? CChar(UInt8(ascii: " ")) : CChar(bitPattern: $0) } + [0]
     }
 
-    /// A name that is no part of a longer word, in capitals or not.
+    /// Replaces a name that is not part of a longer word, ignoring case.
     private static func replacing(_ name: String, in text: String) -> String {
         let (wanted, all) = (Array(name.lowercased()), Array(text))
         guard let first = wanted.first else { return text }

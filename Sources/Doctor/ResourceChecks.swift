@@ -1,13 +1,13 @@
 import KioskPlatform
 import KioskPlayback
 
-// What is wrong with what the player needs while it plays: decoders, storage, power, air.
+// Checks of resources during playback: decoders, storage, power, temperature.
 
 extension BoxCheck {
-    /// The codecs that a player is expected to know; a box without the first four plays next to nothing that it is given.
+    /// The codecs that a player should decode; without the first four, kiosk plays hardly any file.
     package static let codecs = ["h264", "hevc", "aac", "mp3", "vp9", "av1", "mpeg2video", "opus", "flac", "ac3"]
 
-    /// Whether libavcodec decodes what is common.
+    /// Checks whether libavcodec decodes the usual codecs.
     static let decoders = BoxCheck("codecs", "libavcodec decodes \(codecs.joined(separator: ", "))", unknown: "libavcodec cannot be loaded")
     { facts in
         guard let missing = facts.missingDecoders else { return nil }
@@ -18,7 +18,7 @@ extension BoxCheck {
             advice: ["sudo apt install --reinstall libavcodec59; with FFMPEG=lean build the package again"])
     }
 
-    /// Whether processes without rights read what strangers have made.
+    /// Checks whether restricted processes read untrusted media.
     static let isolation = BoxCheck("isolation", "processes without rights read the media", unknown: "kiosk-reader does not answer") {
         facts in
         guard let reading = facts.reading else { return nil }
@@ -36,10 +36,10 @@ extension BoxCheck {
             advice: ["use a kernel with CONFIG_SECCOMP_FILTER and CONFIG_SECURITY_LANDLOCK, and landlock in its list of security modules"])
     }
 
-    /// Bytes a second below which a medium is slow, where the rate of the clip on it is not known.
+    /// The rate in bytes a second below which a medium is slow, if the clip's own rate is unknown.
     private static let slowest = 3e6
 
-    /// Whether the medium is faster than the clip.
+    /// Checks whether the medium is faster than the clip.
     static let storage = BoxCheck(
         "storage", "the storage is fast enough", unknown: "no local file on the playlist can be read for long enough"
     ) { facts in
@@ -54,7 +54,7 @@ extension BoxCheck {
         case .read(let path, let bytes, let seconds, let rate):
             let speed = Double(bytes) / max(seconds, 0.000_001)
             guard let rate else {
-                // What a clip of Full HD needs. A small file says nothing of speed.
+                // The limit is the need of a Full HD clip. The read of a small file says nothing about speed.
                 guard bytes >= 1 << 20, speed < slowest else { return [] }
                 return .found(
                     .warning, "\(path) is read at \(megabytes(speed)) MB/s: too slow for most clips",
@@ -70,7 +70,7 @@ extension BoxCheck {
         }
     }
 
-    /// Whether the system can still write.
+    /// Checks whether the system can still write.
     static let freeSpace = BoxCheck("free-space", "there is room on the root file system", unknown: "the file system does not report it") {
         facts in
         guard let free = facts.freeBytes, let all = facts.allBytes, all > 0 else { return nil }
@@ -80,12 +80,12 @@ extension BoxCheck {
             advice: ["sudo journalctl --vacuum-size=50M; sudo apt clean; sudo du -xh / | sort -h | tail shows the rest"])
     }
 
-    /// Whether the processor is too hot to be fast.
+    /// Checks whether the processor is too hot for full speed.
     static let temperature = BoxCheck("temperature", "the box is cool enough", unknown: "the kernel reports no temperature") { facts in
         if facts.zones.isEmpty { return nil }
         return facts.zones.flatMap { zone -> [Finding] in
             let isCritical = zone.critical.map { zone.temperature >= $0 - 5 } ?? false
-            // Some firmware has trip points that are always passed (0 °C or less), which mean nothing.
+            // Some firmware has meaningless trip points that are always passed (0 °C or less).
             let isPassive = zone.passive.map { $0 > 40 && zone.temperature >= $0 } ?? (zone.critical == nil && zone.temperature >= 90)
             guard isCritical || isPassive else { return [] }
             let limit = isCritical ? zone.critical : zone.passive
@@ -97,7 +97,7 @@ extension BoxCheck {
         }
     }
 
-    /// Whether a Raspberry Pi gets the power that it needs.
+    /// Checks whether a Raspberry Pi has sufficient power.
     static let power = BoxCheck("power", "the power supply is strong enough", unknown: "this box does not report it") { facts in
         guard let bits = facts.throttled else { return nil }
         let advice = ["use the board's own power supply (5.1 V), and a short cable"]

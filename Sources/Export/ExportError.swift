@@ -2,15 +2,15 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Why a film is not made, for the person who wants it.
+/// The reason why an export fails, for the person who wants the film.
 package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is a file of that name already.
+    /// The file exists already.
     case outputExists(String)
-    /// It would be written over one of its own clips.
+    /// The file is one of the clips.
     case outputIsSource(String)
-    /// It would be written over the arrangement that says what it is made of.
+    /// The file is the arrangement itself.
     case outputIsArrangement(String)
-    /// There is less room for it than any film of its length takes: bytes.
+    /// The disk has less space than any film of this length needs, in bytes.
     case noRoom(String, least: Int64, free: Int64)
     /// These clips cannot be used, one line each.
     case sources([String])
@@ -20,13 +20,13 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     case card(String)
     /// A clip that could be opened has been left out of the film.
     case skipped(String)
-    /// The file cannot be written, or its pictures not encoded.
+    /// The file cannot be written, or the video cannot be encoded.
     case film(FilmError)
-    /// Pictures cannot be copied as they are: why, one line each.
+    /// The video cannot be copied: the reasons, one line each.
     case cannotCopy([String])
-    /// It was told to end.
+    /// The caller has cancelled the export.
     case cancelled
-    /// A mistake of this program.
+    /// A bug in this program.
     case stalled(MediaTime)
 
     package var description: String {
@@ -51,7 +51,7 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension ExportError {
-    /// `body`, which writes.
+    /// Runs `body`, and converts its errors.
     static func writing<Result: ~Copyable>(_ body: () throws(FilmError) -> Result) throws(ExportError) -> Result {
         do throws(FilmError) { return try body() } catch { throw .film(error) }
     }

@@ -7,37 +7,35 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// What a film is made of: an arrangement whose sources have been looked at. Every source that cannot be used is named before anything is
-/// written.
+/// The plan of a film: an arrangement whose sources have been opened. All unusable sources are reported before anything is written.
 struct ExportPlan {
-    /// What is played, in order.
+    /// The items to play, in order.
     private(set) var items: [PlaylistItem] = []
-    /// What the file of each item holds; nil for a title card.
+    /// The description of each item's file; nil for a title card.
     private(set) var descriptions: [AssetDescription?] = []
     private(set) var size: PictureSize
     private(set) var rate: FrameRate
-    /// The lowest rate at which no picture of any clip is left out, up to 60; nil where no clip moves, or it was not asked for.
+    /// The lowest rate that shows every frame of every clip, at most 60; nil if no clip moves, or the rate was not needed.
     let fileRate: FrameRate?
-    /// How long pictures of each item stand, as far as that is known: of one whose pictures can all be shown by ``fileRate`` no less than that.
+    /// The frame durations of the items, if known. If ``fileRate`` can show all frames of an item, its duration is no shorter than that.
     let cadences: [MediaTime?]
-    /// How long a fade is at most.
+    /// The longest fade.
     let transition: MediaTime
-    /// How long the film will be, as far as the files tell.
+    /// The length of the film, by the files.
     let length: MediaTime
-    /// How much of that is no still and no card.
+    /// The part of the length without stills and title cards.
     let moving: MediaTime
     let hasSound: Bool
-    /// What is to be known of it, one line each.
+    /// Notes, one line each.
     private(set) var notes: [String] = []
-    /// Title cards, which are there as long as this is.
+    /// The title cards, which exist as long as this plan.
     private let cards: [PictureFile]
 
-    /// Where nothing else is said, and no clip moves.
+    /// The rate if none is set and no clip moves.
     static let defaultRate = FrameRate(30)!
 
-    /// Opens every source, and where the film's rate depends on the clips looks at every packet of those that may be uneven; blocks for as long as
-    /// that takes. With `findsRate` it does so where the arrangement has a rate, too. `musicFault` is why the music cannot be used: it is named with the
-    /// clips that cannot be.
+    /// Opens every source. If the film's rate depends on the clips, or with `findsRate`, it also reads every packet of clips that may be
+    /// uneven. Blocks for as long as that takes. `musicFault` is the fault of the music, to be reported together with those of the clips.
     init(
         _ arrangement: Arrangement, findsRate: Bool = false, musicFault: ExportError? = nil, readers: Readers = .shared,
         isCancelled: () -> Bool = { false }
@@ -107,19 +105,19 @@ struct ExportPlan {
 
     // MARK: Size and rate
 
-    /// The size of the first clip that moves, else of the first still, as it is seen.
+    /// Returns the displayed size of the first clip that moves, else of the first still.
     private static func size(of descriptions: [AssetDescription?]) -> PictureSize {
         let known = descriptions.compactMap { $0 }
         guard let video = (known.first { !$0.isStill } ?? known.first)?.video else { return PictureSize(width: 1920, height: 1080)! }
         var (width, height) = (Double(video.width) * video.pixelAspectRatio, Double(video.height))
         if video.orientation.rotation.swapsAxes { (width, height) = (height, width) }
-        // A photograph is larger than any film.
+        // Photographs are larger than any film.
         let scale = known.contains { !$0.isStill } ? 1 : min(1, 1920 / max(width, height))
         func even(_ length: Double) -> Int { min(max(Int((length * scale / 2).rounded()) * 2, 16), 8192) }
         return PictureSize(width: even(width), height: even(height))!
     }
 
-    /// The lowest rate at which no picture of a clip is left out; nil of a still.
+    /// Returns the lowest rate that shows every frame of a clip; nil for a still.
     private static func rate(
         of source: String, _ description: AssetDescription, by readers: Readers, _ isCancelled: () -> Bool
     ) -> FilmRate.Choice? {
@@ -163,17 +161,17 @@ struct ExportPlan {
             let natural = isStill ? nil : description?.video?.duration ?? description?.duration
             let end = item.duration.map { item.start + $0 } ?? item.end ?? (isStill ? item.start + imageDuration : natural)
             let once = max((end ?? item.start) - item.start, .zero)
-            // A fade takes it out of both.
+            // Both items share the time of a fade.
             let fade = min(item.transition ?? .zero, once.scaled(by: 0.5))
             length += (once - (length > .zero ? fade : .zero)) + (once - fade) * Int64(item.repeatCount - 1)
         }
         return length
     }
 
-    /// The film has the size and the rate of pictures that are copied.
+    /// Takes over the size and the rate of copied frames.
     mutating func adopt(size: PictureSize, rate: FrameRate) { (self.size, self.rate) = (size, rate) }
 
-    /// Notes what the music is beside the film.
+    /// Adds a note if the lengths of the music and the film differ.
     mutating func note(musicLength: MediaTime?, isRepeated: Bool) {
         guard let musicLength else { return }
         if musicLength > length + .seconds(1) {
@@ -186,7 +184,7 @@ struct ExportPlan {
         }
     }
 
-    /// What an item is called in a message.
+    /// Returns the name of an item for messages.
     func name(of place: Int) -> String {
         guard items.indices ~= place else { return "clip \(place + 1)" }
         return descriptions[place] == nil ? "title card (clip \(place + 1))" : items[place].source

@@ -8,74 +8,74 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// Makes a film of an arrangement: AVAssetExportSession.
+/// Makes a film of an arrangement, like AVAssetExportSession.
 ///
 ///     ExportPlan ──▶ OfflinePlayback ──scenes───▶ SceneRenderer ──▶ FilmWriter
-///     (what there is)  (the engine)  └─samples──▶ SoundMix ───────▶
+///     (the clips)      (the engine)  └─samples──▶ SoundMix ───────▶
 ///
-/// What is written is what a display of the film's size and rate would show: the engine plays the list, the display's own painter draws, and a
-/// picture is written for every vblank. It is written to a draft beside the file (``FilmFile``), which gets its name when it is whole. A run
-/// that is cut off leaves that draft, which the next one writes over; one that is cancelled or fails leaves nothing.
+/// The film is the output of a display of its size and rate. The engine plays the list, the display's own painter draws, and kiosk writes a
+/// frame for every vblank. It writes to a draft beside the file (``FilmFile``), and renames the draft when it is complete. A killed run
+/// leaves the draft, and the next run overwrites it. A cancelled or failed run leaves nothing.
 package struct ExportSession {
-    /// How it is done.
+    /// The options of an export.
     package struct Options: Sendable {
         /// The file to write.
         package var output: String
-        /// Files that are never replaced, beside clips and music: the arrangement.
+        /// Files never to replace, besides clips and music: the arrangement.
         package var kept: [String] = []
-        /// Whether a file of that name may be replaced.
+        /// Whether to replace an existing file.
         package var replaces = false
-        /// Whether the pictures are copied as they are, instead of being decoded and encoded.
+        /// Whether to copy the encoded frames instead of decoding and encoding them.
         package var copies = false
-        /// Threads that encode; 0 is one for each processor.
+        /// The number of encoding threads; 0 for one for each processor.
         package var threads = 0
-        /// The node of the only device that may encode; nil is all there are.
+        /// The node of the only device that may encode; nil for any.
         package var device: String?
-        /// What reads the clips.
+        /// The readers of the clips.
         package var readers = Readers.shared
-        /// Bytes that there is room for, where that is not what the disk says.
+        /// The free space in bytes, instead of the disk's.
         var free: Int64?
 
         package init(output: String) { self.output = output }
     }
 
-    /// How far it is.
+    /// The progress of an export.
     package struct Progress: Hashable, Sendable {
-        /// How much of the film is written, and how long it will be.
+        /// The written length of the film, and its length in all.
         package var done: MediaTime, length: MediaTime
-        /// How long it has taken so far.
+        /// The time since the start.
         package var elapsed: MediaTime
 
-        /// What is done of it, 0…1.
+        /// The written share, 0…1.
         package var fraction: Double { length > .zero ? min(done.seconds / length.seconds, 1) : 0 }
         /// Seconds of film a second.
         package var speed: Double { elapsed > .zero ? done.seconds / elapsed.seconds : 0 }
-        /// How long it will take still; nil while that is a guess.
+        /// The remaining time; nil while that is a guess.
         package var left: MediaTime? {
             guard elapsed > .seconds(1), done > .zero else { return nil }
             return max(length - done, .zero).scaled(by: elapsed.seconds / done.seconds)
         }
     }
 
-    /// What has come of it.
+    /// The result of an export.
     package struct Report: Hashable, Sendable {
         /// The file.
         package var path: String
         package var size: PictureSize, rate: FrameRate
-        /// Whether pictures stand for different times, as they did in files that they were copied from: ``rate`` is the highest then.
+        /// Whether frames have different durations, as copied frames can; ``rate`` is then the highest.
         package var isRateVarying = false
-        /// What made the pictures: FFmpeg's name of the encoder, or `copy`.
+        /// The video encoder: FFmpeg's name for it, or `copy`.
         package var encoder: String
         package var length: MediaTime
         package var pictures: Int64
-        /// What was wrong with clips, or is to be known, one line each.
+        /// Problems of clips and other notes, one line each.
         package var notes: [String]
     }
 
-    /// The sound of every film.
+    /// The audio format of every film.
     static let samples = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// Makes the film; blocks until it is there. `isCancelled` is asked, and `progress` told, at every picture.
+    /// Makes the film; blocks until it is complete. Calls `isCancelled` and `progress` at every frame.
     package static func run(
         _ arrangement: Arrangement, _ options: Options, isCancelled: () -> Bool = { false }, progress: (Progress) -> Void = { _ in }
     ) throws(ExportError) -> Report {
@@ -98,7 +98,7 @@ package struct ExportSession {
             audio: plan.hasSound ? .init(samples) : nil)
         format.title = arrangement.output.title
         let path = options.output
-        // Of pictures that are copied nobody knows how many bits they have.
+        // The bit rate of copied frames is unknown.
         let least = ExportRoom.least(
             arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: options.copies ? .zero : plan.moving,
             hasSound: plan.hasSound)
@@ -154,12 +154,12 @@ package struct ExportSession {
         var report = Report(
             path: path, size: plan.size, rate: plan.rate, encoder: encoder, length: plan.rate.time(of: playback.vblanks),
             pictures: copy?.count ?? playback.vblanks, notes: notes)
-        // At the end of each clip it may be one more or less.
+        // The count may differ by one at the end of each clip.
         report.isRateVarying = abs(report.pictures - playback.vblanks) > playback.begun.count
         return report
     }
 
-    /// How subtitles are drawn on pictures of the film's size; nil where none are.
+    /// Returns how to draw subtitles on frames of the film's size; nil without subtitles.
     private static func subtitles(of arrangement: Arrangement, size: PictureSize) -> SubtitleOrder? {
         if arrangement.film.subtitles == .off { return nil }
         var order = SubtitleOrder()
@@ -185,7 +185,7 @@ package struct ExportSession {
         }
     }
 
-    /// Throws where the output is there already, is no regular file, or is one of the sources.
+    /// Throws if the output exists already, is not a regular file, or is one of the sources.
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
         try ExportError.writing { () throws(FilmError) in try FilmWriter.checkPlace(options.output) }
         guard let output = stat(at: options.output) else { return }
@@ -200,7 +200,7 @@ package struct ExportSession {
 }
 
 extension FilmFormat.Video {
-    /// The track that an arrangement asks for.
+    /// Makes the video format of an arrangement's output.
     fileprivate init(_ output: Arrangement.Output, _ options: ExportSession.Options, size: PictureSize, rate: FrameRate) {
         self.init(width: size.width, height: size.height, frameRate: rate.hertz)
         codec = output.codec.flatMap { FilmFormat.VideoCodec(rawValue: $0.rawValue) }
@@ -209,17 +209,18 @@ extension FilmFormat.Video {
     }
 }
 
-/// How much room a film takes at least, so that one that cannot fit is refused before hours of work. Nobody knows it before it is encoded: what is
-/// reckoned here is less than any film of that length came to, and what is too much for the disk all the same ends with ``FilmError/Reason/noSpace``.
+/// A lower bound for a film's size, to refuse a film that cannot fit before hours of work. The exact size is unknown before the film is
+/// encoded. This estimate is less than any measured film of that length. If the disk fills up nevertheless, the export ends with
+/// ``FilmError/Reason/noSpace``.
 enum ExportRoom {
-    /// Bits for each pixel that moves, at a quality of 20: films of still scenes take twice that, busy ones ten times.
+    /// Bits for each moving pixel, at a quality of 20. Films of still scenes take twice that, busy ones ten times.
     private static let bitsPerPixel = 0.008
     /// Bits a second of sound.
     private static let soundBitRate = 64_000.0
-    /// What a file takes besides.
+    /// Bytes for the rest of a file.
     private static let margin: Int64 = 1 << 20
 
-    /// Bytes of a film in which pictures move for `moving` of its length.
+    /// Returns the least bytes of a film whose pictures move for `moving` of its length.
     static func least(
         _ output: Arrangement.Output, size: PictureSize, rate: FrameRate, length: MediaTime, moving: MediaTime, hasSound: Bool
     ) -> Int64 {
@@ -234,7 +235,7 @@ enum ExportRoom {
         return margin + Int64(saturating: bits / 8)
     }
 
-    /// Bytes that there is room for in the folder of a file, for who writes it; nil where that cannot be told.
+    /// Returns the free bytes in the folder of a file, for this user; nil if unknown.
     static func free(for path: String) -> Int64? {
         statvfs(at: Folder.of(path))?.free
     }

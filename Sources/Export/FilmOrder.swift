@@ -4,22 +4,22 @@ import KioskMedia
 import KioskPlatform
 import KioskReaders
 
-/// A film that somebody has asked for and that is being made: what it is made of, kept beside it until it is there, so that it can be made again when the
-/// power is cut meanwhile. The films of a folder have names by the time when they were asked for:
+/// A film that a viewer has requested and kiosk is making. Its description stays beside it until it is complete, so that kiosk can retry
+/// after a power cut. The names of the films in a folder have the time of the request:
 ///
 ///     film-20261124-231500.mp4               a film
-///     .film-20261124-231500.mp4.part         one that is being made: the draft of ``FilmWriter``
-///     .film-20261124-231500.mp4.toml         what it is made of, an arrangement file
-///     .film-20261124-231500.mp4.again.toml   the same, of a film that is being made for the second time
+///     .film-20261124-231500.mp4.part         an unfinished film: the draft of ``FilmWriter``
+///     .film-20261124-231500.mp4.toml         its description, an arrangement file
+///     .film-20261124-231500.mp4.again.toml   the description of a film at the second attempt
 ///
-/// What ends the player may be the film itself. So there is a second time, and no third. Who makes a film has a lock (flock) on what it is made of: others,
-/// that look what has been left here, leave it alone.
+/// The film itself may be the cause that the player ended, so there is a second attempt, but no third. The maker of a film holds a lock
+/// (flock) on its description; other processes that tidy the folder leave a locked one alone.
 package final class FilmOrder: Sendable {
-    /// The file that comes of it.
+    /// The file of the film.
     package let path: String
-    /// What it is made of: absolute paths.
+    /// The sources: absolute paths.
     package let clips: [String], music: String?
-    /// What is written down of it, locked.
+    /// The description's file, locked.
     private let lock: Descriptor
 
     private init(_ path: String, _ clips: [String], _ music: String?, _ lock: consuming Descriptor) {
@@ -32,7 +32,7 @@ package final class FilmOrder: Sendable {
         return draft.dropLast("part".count) + (again ? "again.toml" : "toml")
     }
 
-    /// A film in `folder`, asked for now. Where what it is made of cannot be written down, it is not made again.
+    /// Makes an order for a film in `folder`, with the current time. If the description cannot be written, there is no second attempt.
     package static func begin(in folder: String, clips: [String], music: String?) -> FilmOrder {
         let path = "\(folder)/film-\(date("%Y%m%d-%H%M%S")).mp4"
         let note = note(of: path, again: false)
@@ -45,13 +45,13 @@ package final class FilmOrder: Sendable {
         return FilmOrder(path, clips, music, file)
     }
 
-    /// It is there, or will not be made: forgets what it is made of.
+    /// Deletes the description: the film is complete, or will not be made.
     package func end() {
         for again in [false, true] { unlink(Self.note(of: path, again: again)) }
         syncFolder(of: path)
     }
 
-    /// It is interrupted by an orderly end, which is not its fault: it is made at the next start.
+    /// Keeps the order for the next start: an orderly end is no failed attempt.
     package func postpone() {
         rename(Self.note(of: path, again: true), Self.note(of: path, again: false))
         syncFolder(of: path)
@@ -59,15 +59,15 @@ package final class FilmOrder: Sendable {
 
     // MARK: After a power cut
 
-    /// What was found of films that were not finished.
+    /// The unfinished films in a folder.
     package struct Leftovers: Sendable {
-        /// Films that are to be made again, in the order in which they were asked for.
+        /// Films to make again, in the order of their requests.
         package var orders: [FilmOrder] = []
-        /// Paths of films that will not be, and why.
+        /// Paths of abandoned films, and the reasons.
         package var givenUp: [(path: String, reason: String)] = []
     }
 
-    /// Puts what a power cut has left in `folder` in order: drafts of films that nobody is making are removed. Blocks for the disk.
+    /// Tidies `folder` after a power cut: removes drafts that nobody is writing. Blocks for the disk.
     package static func tidy(_ folder: String) -> Leftovers {
         var leftovers = Leftovers()
         let names = Set(Folder.names(in: folder))
@@ -81,7 +81,7 @@ package final class FilmOrder: Sendable {
             let order = FilmOrder(path, [], nil, lock)
             unlink(draft)
             if access(path, F_OK) == 0 {
-                // All of it was there.
+                // The film was complete.
                 order.end()
             } else if isSecond {
                 order.end()
@@ -97,7 +97,7 @@ package final class FilmOrder: Sendable {
         return leftovers
     }
 
-    /// The order with what is written down of it, for the second time; nil where that cannot be read.
+    /// Returns the order for a second attempt, with its description; nil if that is unreadable.
     private static func again(_ order: FilmOrder, _ first: String, _ second: String) -> FilmOrder? {
         guard order.lock.raw >= 0, let arrangement = try? Arrangement.load(first), rename(first, second) == 0 else { return nil }
         let clips = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
@@ -107,8 +107,8 @@ package final class FilmOrder: Sendable {
     private static func isWritten(_ draft: String) -> Bool { Descriptor(opening: draft, O_RDWR)?.lock() == false }
 }
 
-/// Why no film can be written into `folder`; nil where one can. Where it is missing it is made, but not what it lies in; unless `isAsking`: then only
-/// whether it could be is looked at. Blocks for the disk.
+/// Returns why no film can be written into `folder`; nil if one can. Makes a missing folder, but not its parents. With `isAsking` it only
+/// checks whether it could. Blocks for the disk.
 package func objection(toFilmsIn folder: String, isAsking: Bool = false) -> String? {
     if isAsking, stat(at: folder) == nil, errno == ENOENT {
         let parent = Folder.of(folder)
@@ -118,6 +118,6 @@ package func objection(toFilmsIn folder: String, isAsking: Bool = false) -> Stri
     if !isAsking, mkdir(folder, 0o755) != 0, errno != EEXIST { return "\(SystemError())" }
     guard let status = stat(at: folder) else { return "\(SystemError())" }
     if !status.isFolder { return "it is no folder" }
-    // Of a file system that is read-only, too.
+    // This also detects a read-only file system.
     return access(folder, W_OK | X_OK) == 0 ? nil : "\(SystemError())"
 }

@@ -6,22 +6,22 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// Copies the pictures of the clips as they are, packet by packet, where nothing about them is to change and the cuts fall on key frames.
-/// Sound is not copied: the engine plays it, as for every film, so it is exact to the sample at the cuts, and music can go under it.
+/// Copies the clips' encoded frames, packet by packet, if nothing about them changes and the cuts fall on key frames. Sound is not copied:
+/// the engine plays it, as for every film. So it is exact to the sample at the cuts, and can have music under it.
 ///
-/// The engine also says where each clip lies on the timeline (``OfflinePlayback/begun``).
+/// The engine also tells each clip's place on the timeline (``OfflinePlayback/begun``).
 ///
-/// A process does it (``PacketCopy``).
+/// A separate process does the copying (``PacketCopy``).
 final class PictureCopy {
-    /// What the film will have: the clips' own.
+    /// The size and rate of the film: those of the clips.
     let size: PictureSize, rate: FrameRate
 
-    /// How many of the playthroughs have been begun.
+    /// The number of playthroughs passed on.
     private var begun = 0
-    /// Pictures that have been written.
+    /// The number of written frames.
     private(set) var count: Int64 = 0
 
-    /// Looks at every clip; throws with all that stands in the way.
+    /// Checks every clip; throws with all obstacles.
     static func open(_ plan: ExportPlan, _ arrangement: Arrangement, _ writer: inout FilmWriter) throws(ExportError) -> PictureCopy {
         var reasons: [String] = []
         if plan.transition > .zero, plan.items.count > 1 { reasons.append("there are fades, whose pictures are in no file") }
@@ -54,7 +54,7 @@ final class PictureCopy {
 
     private init(size: PictureSize, rate: FrameRate) { (self.size, self.rate) = (size, rate) }
 
-    /// Writes the packets that belong to before `time` of the film, of the playthroughs that have begun.
+    /// Writes the packets before `time` of the film, of the playthroughs that have begun.
     func write(
         until time: MediaTime, _ playthroughs: [OfflinePlayback.Beginning], to writer: inout FilmWriter
     ) throws(ExportError) {
@@ -63,14 +63,14 @@ final class PictureCopy {
         count = try ExportError.writing { () throws(FilmError) in try writer.copy(until: time, new) }
     }
 
-    /// Writes what is left.
+    /// Writes the rest.
     func finish(to writer: inout FilmWriter) throws(ExportError) {
         count = try ExportError.writing { () throws(FilmError) in try writer.copy(until: nil, []) }
     }
 }
 
 extension PictureSize {
-    /// The size of all clips, upright; nil where they have several.
+    /// Returns the upright size of all clips; nil if they differ.
     fileprivate static func seen(_ descriptions: [AssetDescription?]) -> PictureSize? {
         let sizes = Set(
             descriptions.compactMap { description -> [Int]? in

@@ -3,10 +3,10 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 
-/// Puts music under the sound of a film.
+/// Mixes music under the sound of a film.
 ///
-/// What goes in comes out later, by as much as has to be known ahead: whether a clip is about to speak (``Ducking``), and where the film ends,
-/// so that the music fades out just there.
+/// The output has a delay, because the mix needs to look ahead: for a clip that is about to speak (``Ducking``), and for the end of the
+/// film, where the music must have faded out.
 struct SoundMix: ~Copyable {
     private var music: MusicTrack
     private let format: AudioFormat
@@ -14,10 +14,10 @@ struct SoundMix: ~Copyable {
     private let gain: Float
     private let fadeIn: Int, fadeOut: Int
     private var ducking = Ducking()
-    /// Interleaved samples of the film that wait, and whether each block of them is loud.
+    /// Queued interleaved samples of the film, and whether each block of them is loud.
     private var film: [Float] = []
     private var loud: [Bool] = []
-    /// Samples of each channel that have come out.
+    /// The output samples so far, for each channel.
     private var position = 0
 
     init(_ music: consuming MusicTrack, _ settings: Arrangement.Music, format: AudioFormat, gain: Double) {
@@ -27,16 +27,16 @@ struct SoundMix: ~Copyable {
         fadeOut = Int(settings.fadeOut.seconds * Double(format.sampleRate))
     }
 
-    /// Samples of each channel in a block.
+    /// Samples in a block, for each channel.
     private var blockSize: Int { format.sampleRate / Ducking.blockRate }
 
-    /// Takes in the film's next samples; what is mixed.
+    /// Takes the film's next samples; returns mixed ones.
     mutating func add(_ samples: [Float]) throws(ExportError) -> [Float] {
         film += samples
         return try mix(keeping: max(fadeOut, (Ducking.lookAhead + 1) * blockSize), end: nil)
     }
 
-    /// The film is over: the rest.
+    /// Returns the rest of the mix at the end of the film.
     mutating func finish() throws(ExportError) -> [Float] {
         try mix(keeping: 0, end: position + film.count / format.channelCount)
     }
@@ -70,7 +70,7 @@ struct SoundMix: ~Copyable {
         return mixed
     }
 
-    /// How much the music has faded in, or out, at a sample.
+    /// Returns the gain of the music's fades at a sample.
     private func fade(at sample: Int, end: Int?) -> Float {
         var factor: Float = 1
         if sample < fadeIn { factor = Float(sample) / Float(fadeIn) }
@@ -79,27 +79,27 @@ struct SoundMix: ~Copyable {
     }
 }
 
-/// How loud music is beneath other sound: lowered shortly before that begins, and back a while after it has ended. A pure value: block by
-/// block, whether there is sound in; a gain out.
+/// The gain of music beneath other sound: lowered shortly before that sound begins, and raised a while after it has ended. A pure value: it
+/// takes for each block whether there is sound, and returns a gain.
 struct Ducking: Hashable, Sendable {
     /// Blocks a second.
     static let blockRate = 100
-    /// What is louder than this, as the root mean square of a block, is sound: −45 dB of full scale. Rooms are quieter, speech is louder.
+    /// The level of sound, as the root mean square of a block: −45 dB of full scale. Rooms are quieter, speech is louder.
     static let threshold: Float = 0.0056
-    /// What is left of the music: −14 dB.
+    /// The lowered gain of the music: −14 dB.
     static let lowered: Float = 0.2
-    /// Blocks that it is lowered ahead of the sound: it is down when that begins.
+    /// Blocks by which the lowering precedes the sound.
     static let lookAhead = 25
-    /// Blocks it takes to go down, and to come back.
+    /// Blocks of the lowering, and of the raising.
     static let attack = 20, release = 80
-    /// Blocks it stays down after the last sound: pauses between words are shorter.
+    /// Blocks that the music stays low after the last sound: longer than the pauses between words.
     static let hold = 60
 
     private(set) var gain: Float = 1
     private var held = 0
     private static let down = powf(lowered, 1 / Float(attack)), up = powf(lowered, -1 / Float(release))
 
-    /// The gain at the end of the next block. `isLoud` is whether there is sound in it or in the ``lookAhead`` after it.
+    /// Returns the gain at the end of the next block. `isLoud` means that the block, or the ``lookAhead`` after it, has sound.
     mutating func next(isLoud: Bool) -> Float {
         if isLoud {
             held = Self.hold
@@ -110,7 +110,7 @@ struct Ducking: Hashable, Sendable {
         return gain
     }
 
-    /// Whether interleaved samples are sound.
+    /// Returns whether interleaved samples are loud enough to count as sound.
     static func isLoud(_ samples: ArraySlice<Float>) -> Bool {
         guard !samples.isEmpty else { return false }
         return samples.reduce(0) { $0 + $1 * $1 } / Float(samples.count) > threshold * threshold

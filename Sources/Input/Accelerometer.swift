@@ -4,12 +4,13 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// Reads an accelerometer of the kernel's iio kind five times a second, and says how the picture has to be rotated (``ScreenOrientation``).
+/// Reads an accelerometer of the kernel's iio kind five times a second. Reports the rotation that the picture needs
+/// (``ScreenOrientation``).
 ///
-/// On a thread of its own: a reading is a transfer on a slow bus. One that comes later, or goes and comes back, is found within some
+/// Uses a thread of its own: a reading is a transfer on a slow bus. It finds a device that comes later, or goes and comes back, within some
 /// seconds.
 package final class Accelerometer: Sendable {
-    /// Where the kernel lists iio devices.
+    /// The folder in which the kernel lists iio devices.
     package static let folder = "/sys/bus/iio/devices"
     private static let readInterval = MediaTime.milliseconds(200)
     private static let lookInterval = MediaTime.seconds(5)
@@ -18,10 +19,10 @@ package final class Accelerometer: Sendable {
     private let wakeUp = WakeUp()
     private let isStopped = Atomic(false)
 
-    /// One that looks for devices in `folder`.
+    /// Creates a reader that looks for devices in `folder`.
     package init(folder: String = Accelerometer.folder) { self.folder = folder }
 
-    /// Begins to read. `rotate` is called on a thread of this value's own, with the rotation and the time of the reading that decided. Called
+    /// Starts to read. `rotate` is called on a thread of this value's own, with the rotation and the time of the deciding reading. Call
     /// once.
     package func start(_ rotate: @escaping @Sendable (Rotation, HostTime) -> Void) {
         Thread("accelerometer") { [self] in run(rotate) }.detach()
@@ -60,13 +61,14 @@ package final class Accelerometer: Sendable {
     }
 }
 
-/// An iio device that has an accelerometer of three axes.
+/// An iio device with an accelerometer of three axes.
 struct AccelerometerDevice {
     let path: String
-    /// Brings the chip's axes onto the machine's, row by row.
+    /// Maps the chip's axes to the machine's, row by row.
     let matrix: [Double]
 
-    /// Those in a folder, the one in the lid of a machine with two of them first, the one beside its keyboard not at all.
+    /// Returns the accelerometers in a folder. In a machine with two of them, the one in the lid comes first; the one beside the keyboard
+    /// is ignored.
     static func all(in folder: String) -> [AccelerometerDevice] {
         var found: [(device: AccelerometerDevice, isDisplay: Bool)] = []
         for name in Folder.names(in: folder) {
@@ -79,7 +81,7 @@ struct AccelerometerDevice {
         return found.sorted { ($0.isDisplay ? 0 : 1, $0.device.path) < ($1.isDisplay ? 0 : 1, $1.device.path) }.map(\.device)
     }
 
-    /// What it reads now, in the machine's axes; nil where it cannot be read.
+    /// Returns the current reading, in the machine's axes; nil if it cannot be read.
     func read() -> (x: Double, y: Double, z: Double)? {
         let raw = ["x", "y", "z"].compactMap { axis in Self.text("\(path)/in_accel_\(axis)_raw").flatMap { Double($0) } }
         guard raw.count == 3 else { return nil }
@@ -87,8 +89,8 @@ struct AccelerometerDevice {
         return (place[0], place[1], place[2])
     }
 
-    /// The matrix of a device: udev's (ACCEL_MOUNT_MATRIX, of its hardware database), which is there to correct the kernel's, else the
-    /// kernel's; one that changes nothing where neither says.
+    /// Returns the matrix of a device. udev's corrects the kernel's and comes first (ACCEL_MOUNT_MATRIX, from its hardware database). The
+    /// kernel's is next, then the identity.
     private static func mountMatrix(_ path: String) -> [Double] {
         let name = path.split(separator: "/").last.map(String.init) ?? ""
         let own = ["in_accel_mount_matrix", "in_mount_matrix", "mount_matrix"].lazy.compactMap { text("\(path)/\($0)") }
@@ -96,14 +98,14 @@ struct AccelerometerDevice {
         return texts.lazy.compactMap { $0 }.compactMap(matrix).first ?? [1, 0, 0, 0, 1, 0, 0, 0, 1]
     }
 
-    /// Nine numbers with commas and semicolons between them: `0, 1, 0; -1, 0, 0; 0, 0, 1`.
+    /// Parses nine numbers separated by commas and semicolons: `0, 1, 0; -1, 0, 0; 0, 0, 1`.
     static func matrix(_ text: String) -> [Double]? {
         let values = text.split(whereSeparator: { ",; \t".contains($0) }).map { Double($0) }
         let numbers = values.compactMap { $0 }.filter(\.isFinite)
         return values.count == 9 && numbers.count == 9 && numbers.contains { $0 != 0 } ? numbers : nil
     }
 
-    /// The first line of a small file, without the blanks around it; nil where it cannot be read.
+    /// Returns the first line of a small file, without the blanks around it; nil if it cannot be read.
     private static func text(_ path: String) -> String? {
         guard let bytes = SmallFile.bytes(path, atMost: 256), !bytes.isEmpty else { return nil }
         return String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self).split(separator: " ").joined(separator: " ")

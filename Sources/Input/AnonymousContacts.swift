@@ -1,34 +1,34 @@
 import CKioskEvdev
 
-/// The contacts of a device with multi-touch protocol A, which says in each report where all fingers are and not which is which. A pure
-/// value: events in, contacts with ids out. libevdev hands such events on as they are.
+/// The contacts of a device with multi-touch protocol A. Its reports have the positions of all fingers, but not their identities. A pure
+/// value: events in, contacts with ids out. libevdev passes such events on unchanged.
 ///
-/// Each contact is some ABS_MT events and SYN_MT_REPORT; SYN_REPORT ends the report. Which contact of the report before it was is decided
-/// by distance: the nearest pair first, then the next of what is left, within ``farthest``. A driver that tracks (ABS_MT_TRACKING_ID) is
-/// believed.
+/// Each contact is some ABS_MT events and SYN_MT_REPORT; SYN_REPORT ends the report. Distance decides which contact of the previous report
+/// a contact continues. The nearest pair comes first, then the nearest of the rest, within ``farthest``. If a driver tracks contacts itself
+/// (ABS_MT_TRACKING_ID), its ids count.
 struct AnonymousContacts {
     /// One contact of a report.
     struct Touch: Hashable {
-        /// By which contacts are told apart: from 0, the lowest that is free, or the driver's.
+        /// The id of the contact: the lowest free number from 0, or the driver's.
         var id = -1
         var x: Int32 = 0, y: Int32 = 0
         var major: Int32?, pressure: Int32?
         var isPalmTool = false
     }
 
-    /// Of the whole width and height; a finger does not move farther between two reports.
+    /// The longest move of a finger between two reports, as a part of the whole width and height.
     static let farthest = 0.25
 
     private let width: Double, height: Double
-    /// As of the last report.
+    /// The contacts as of the last report.
     private(set) var touches: [Touch] = []
     private var pending: [Touch] = []
     private var current = Touch()
     private var hasPosition = false
-    /// Whether the report has said anything about contacts.
+    /// Whether the report has any information about contacts.
     private var hasContacts = false
 
-    /// For a device whose positions have these ranges.
+    /// Creates a value for a device whose positions have these ranges.
     init(width: Int32, height: Int32) { (self.width, self.height) = (Double(max(1, width)), Double(max(1, height))) }
 
     /// Takes an event other than SYN_REPORT.
@@ -41,16 +41,16 @@ struct AnonymousContacts {
         case (EV_ABS, ABS_MT_PRESSURE): current.pressure = value
         case (EV_ABS, ABS_MT_TOOL_TYPE): current.isPalmTool = value == MT_TOOL_PALM
         case (EV_SYN, SYN_MT_REPORT):
-            // One without a position says that nothing touches. A size of 0 says the same of one contact, in old drivers.
+            // An event without a position means that nothing touches. In old drivers, a size of 0 means the same for one contact.
             if hasPosition, current.major != 0, pending.count < 32 { pending.append(current) }
             (current, hasPosition, hasContacts) = (Touch(), false, true)
-        // A driver that has a button may say with it alone that the last finger is lifted.
+        // A driver with a button may report the lift of the last finger with the button alone.
         case (EV_KEY, BTN_TOUCH) where value == 0: hasContacts = true
         default: break
         }
     }
 
-    /// Ends the report: ``touches`` are what touches now.
+    /// Ends the report, and updates ``touches``.
     mutating func endReport() {
         defer { (pending, current, hasPosition, hasContacts) = ([], Touch(), false, false) }
         guard hasContacts else { return }
@@ -58,7 +58,7 @@ struct AnonymousContacts {
         touches = isTracked ? pending : matched()
     }
 
-    /// The pending touches, with the ids of those of ``touches`` that they continue.
+    /// Returns the pending touches, with the ids of those of ``touches`` that they continue.
     private func matched() -> [Touch] {
         var pairs: [(old: Int, new: Int, distance: Double)] = []
         for (old, before) in touches.enumerated() {
@@ -74,7 +74,7 @@ struct AnonymousContacts {
             ids[pair.new] = touches[pair.old].id
             used.insert(pair.old)
         }
-        // Not an id of the report before: a finger that comes while another goes is not the same.
+        // Not an id of the previous report: a finger that comes while another goes is a new one.
         var taken = Set(touches.map(\.id))
         return pending.enumerated().map { index, touch in
             var touch = touch

@@ -1,17 +1,17 @@
-/// Puts the positions of a touch screen right whose axes are swapped, mirrored, stretched or shifted: the udev property
-/// LIBINPUT_CALIBRATION_MATRIX, with the meaning it has for libinput. A pure value.
+/// A matrix that corrects the positions of a touch screen with swapped, mirrored, stretched or shifted axes. It is the udev property
+/// LIBINPUT_CALIBRATION_MATRIX, with libinput's meaning. A pure value.
 ///
 /// Positions are fractions of the axes, 0…1: x′ = a·x + b·y + c, y′ = d·x + e·y + f.
 package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
     /// a, b, c, d, e, f.
     package let values: [Double]
 
-    /// Leaves positions as they are.
+    /// The matrix that leaves positions unchanged.
     package static let identity = CalibrationMatrix(values: [1, 0, 0, 0, 1, 0])
 
     private init(values: [Double]) { self.values = values }
 
-    /// The matrix that a property of six numbers says; nil when it does not, or not one by which every place could be touched.
+    /// Reads a property of six numbers. Returns nil if it is malformed, or if some places would be out of reach with this matrix.
     package init?(_ text: String) {
         let parts = text.split(whereSeparator: { $0 == " " || $0 == "\t" })
         let values = parts.compactMap { Double($0) }
@@ -33,21 +33,21 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
         }.joined(separator: " ")
     }
 
-    /// Where a contact at a raw position is; not clamped.
+    /// Returns the position of a contact from its raw position; not clamped.
     package func apply(_ x: Double, _ y: Double) -> (x: Double, y: Double) {
         (values[0] * x + values[1] * y + values[2], values[3] * x + values[4] * y + values[5])
     }
 
-    /// One touch of a calibration: where it was reported, as fractions of the axes, and where the target was, as fractions of the panel.
+    /// One touch of a calibration: the reported position in fractions of the axes, the target in fractions of the panel.
     package struct Sample: Sendable {
         package var reported: (x: Double, y: Double)
         package var target: (x: Double, y: Double)
     }
 
-    /// The matrix that brings the reported positions to their targets with the least squares of error; nil where the samples do not decide
-    /// it: fewer than three, or all on a line.
+    /// Finds the matrix that maps the reported positions to their targets with the least squares of error. Returns nil if the samples do
+    /// not determine it: fewer than three, or all on a line.
     package init?(fitting samples: [Sample]) {
-        // The normal equations of both rows: the same matrix of sums, two right hand sides.
+        // The normal equations of both rows: the same matrix of sums, two right-hand sides.
         var sums = [[Double]](repeating: [0, 0, 0], count: 3)
         var (right, down) = ([0.0, 0, 0], [0.0, 0, 0])
         for sample in samples {
@@ -62,7 +62,7 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
         self.init(usable: first + second)
     }
 
-    /// How far the sample that fits worst is from its target, as a fraction of the panel.
+    /// Returns the greatest distance of a sample from its target, as a fraction of the panel.
     package func largestError(of samples: [Sample]) -> Double {
         samples.map { sample in
             let place = apply(sample.reported.x, sample.reported.y)
@@ -70,7 +70,7 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
         }.max() ?? 0
     }
 
-    /// The solution of three linear equations by elimination; nil where there is none, or nearly so.
+    /// Solves three linear equations by elimination; nil if there is no solution, or nearly none.
     private static func solve(_ matrix: [[Double]], _ right: [Double]) -> [Double]? {
         var rows = zip(matrix, right).map { $0 + [$1] }
         for column in 0..<3 {
@@ -85,10 +85,10 @@ package struct CalibrationMatrix: Hashable, Sendable, CustomStringConvertible {
         return (0..<3).map { rows[$0][3] / rows[$0][$0] }
     }
 
-    /// The line of a udev rules file that gives the device of this name the matrix; where there are several of that name, the one at this
-    /// place (`usb-0000:00:14.0-1/input0`).
+    /// Returns the line of a udev rules file that gives this matrix to the device of this name. If several have that name, `place` selects
+    /// one (`usb-0000:00:14.0-1/input0`).
     package func udevRule(deviceName: String, place: String? = nil) -> String {
-        // Names are patterns there, and cannot have a quotation mark in them. A line break would begin another rule: the device chooses its name.
+        // udev names are patterns, and cannot contain a quotation mark. A line break would begin another rule: the device chooses its name.
         func pattern(_ text: String) -> String {
             var result = String.UnicodeScalarView()
             for scalar in text.unicodeScalars {

@@ -1,29 +1,29 @@
 import CKioskEvdev
 
-/// What a device has that is of use here.
+/// The abilities of a device that kiosk uses.
 struct DeviceAbilities: Hashable, Sendable {
     enum ContactSource: Hashable, Sendable {
         case none
-        /// Protocol B, with so many slots.
+        /// Protocol B, with this number of slots.
         case multitouch(slots: Int)
         /// Protocol A.
         case anonymous
         /// One position, touched while a button is down: old touch screens, pens, the absolute mice of virtual machines.
         case absolute(button: KeyCode)
-        /// Relative; only its clicks are of use.
+        /// Relative; only its clicks are used.
         case mouse
     }
 
     var contacts: ContactSource
-    /// Whether positions on it are positions on the picture (a touch screen, not a touchpad), so that they rotate with it.
+    /// Whether its positions are on the picture and rotate with it, as on a touch screen but not on a touchpad.
     var isDirect: Bool
-    /// The keys of interest that it has.
+    /// The keys of interest on the device.
     var keys: Set<KeyCode>
 
-    /// What positions on it are positions on.
+    /// The surface of its positions.
     var surface: Contact.Surface { contacts == .mouse ? .mouse : isDirect ? .display : .touchpad }
 
-    /// Whether it is a panel that may report touches which nobody has made.
+    /// Whether it is a panel that may report touches by nobody.
     var hasGhosts: Bool {
         switch contacts {
         case .multitouch, .anonymous, .absolute(KeyCode(BTN_TOUCH)): true
@@ -31,10 +31,10 @@ struct DeviceAbilities: Hashable, Sendable {
         }
     }
 
-    /// Whether anything on it is of use.
+    /// Whether kiosk uses anything on it.
     var isUsed: Bool { contacts != .none || !keys.isEmpty }
 
-    /// Whether to keep its events from everybody else. The power button's own device is logind's, even where a key of it is of interest.
+    /// Whether to keep its events from everybody else. The power button's own device is logind's, even if one of its keys is of interest.
     var isGrabbed: Bool { contacts != .none || !keys.subtracting(Self.systemKeys).isEmpty }
 
     private static let systemKeys: Set<KeyCode> = [
@@ -67,7 +67,7 @@ extension DeviceAbilities: CustomStringConvertible {
             }
     }
 
-    /// `touch, 10 fingers; 24 keys`.
+    /// `touch screen, 10 fingers; 24 keys`.
     var description: String {
         var parts: [String] = []
         switch contacts {

@@ -1,33 +1,33 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What has been told of one device: the contacts that are down and the keys that are held. A pure value; what the kernel says in, events
+/// The reported state of one device: the contacts that are down and the keys that are held. A pure value: the kernel's reports in, events
 /// out.
 ///
-/// The kernel says where all contacts are at the end of each report. The difference from the report before makes the events. A contact that
-/// was cancelled and still touches is left out until it is lifted. What nobody meant is cancelled so:
+/// The kernel reports the positions of all contacts at the end of each report. The difference from the previous report makes the events. A
+/// contact that was cancelled and still touches is ignored until it is lifted. These contacts are cancelled as unintended:
 ///
-/// - a palm, by what the kernel says of its tool or of its size (``PalmFilter``);
+/// - a palm, by its tool type or its size (``PalmFilter``);
 /// - more than ``mostContacts`` at once: a hand, a sleeve, water;
-/// - a touch of less than ``ghostDuration``, on a touch panel: interference. No finger is that fast;
-/// - a contact that has not moved for ``stuckDuration``: dirt, a drop, a finger that the panel does not let go. Others act meanwhile as
-///   if it were not there.
+/// - a touch shorter than ``ghostDuration`` on a touch panel: interference. No finger is that fast;
+/// - a contact that has not moved for ``stuckDuration``: dirt, a drop, a finger that the panel does not release. Meanwhile other contacts
+///   act normally.
 struct DeviceState {
-    /// More contacts than these count for nothing.
+    /// More simultaneous contacts than this are cancelled.
     static let mostContacts = 4
-    /// A shorter touch counts for nothing.
+    /// A shorter touch is cancelled.
     static let ghostDuration = MediaTime.milliseconds(10)
-    /// A contact that rests for longer counts for nothing.
+    /// A contact that rests for this long is cancelled.
     static let stuckDuration = MediaTime.seconds(30)
-    /// How far a contact may wander and still rest.
+    /// How far a contact may move and still count as resting.
     static let stuckDistance = 0.03
 
-    /// A contact of which `down` has been told and no end.
+    /// A contact whose `down` has been reported, but not its end.
     private struct Told {
-        /// As it was last.
+        /// Its last position.
         var contact: Contact
         var downAt: HostTime
-        /// Since when it has been where it is, or near, and where that is.
+        /// The time since which it has been at or near its place, and that place.
         var restsSince: HostTime
         var rest: (x: Double, y: Double)
 
@@ -44,20 +44,20 @@ struct DeviceState {
 
     /// The device of all events.
     let device: DeviceID
-    /// Whether it is a panel that may report touches which nobody has made: not a mouse.
+    /// Whether it is a panel that may report touches by nobody: not a mouse.
     private let hasGhosts: Bool
     private var contacts: [Told] = []
-    /// Ids of contacts that touch and have been cancelled, or touched before anybody listened.
+    /// Ids of contacts that touch and were cancelled, or touched before the reader listened.
     private var ignored: Set<Int> = []
-    /// Keys of which a press or repeat has been told and no release.
+    /// Keys whose press or repeat has been reported, but not their release.
     private var held: Set<KeyCode> = []
 
     init(device: DeviceID, hasGhosts: Bool = false) { (self.device, self.hasGhosts) = (device, hasGhosts) }
 
-    /// The time at which ``expire(at:)`` has something to tell; nil while nothing rests.
+    /// The time at which to call ``expire(at:)``; nil while no contact is reported as down.
     var nextDeadline: HostTime? { contacts.map(\.restsSince).min().map { $0 + Self.stuckDuration } }
 
-    /// A key changes. nil for the release of a key of which nothing else was told.
+    /// Handles a key change. Returns nil for the release of a key whose press was not reported.
     mutating func key(_ key: KeyCode, _ phase: KeyEvent.Phase, modifiers: Set<KeyTrigger.Modifier>, at time: HostTime) -> InputEvent? {
         switch phase {
         case .press, .repeat: held.insert(key)
@@ -66,7 +66,7 @@ struct DeviceState {
         return .key(KeyEvent(device: device, key: key, phase: phase, modifiers: modifiers, time: time))
     }
 
-    /// A report ends, and `touching` are all contacts that are on the device.
+    /// Handles the end of a report; `touching` are all contacts on the device.
     mutating func report(_ touching: [Contact], at time: HostTime) -> [InputEvent] {
         let stuck = expire(at: time)
         let ids = Set(touching.map(\.id))
@@ -97,7 +97,7 @@ struct DeviceState {
         return events + begun.map { event($0, .down, time) }
     }
 
-    /// Cancels what has rested for too long at `time`.
+    /// Cancels contacts that have rested for too long at `time`.
     mutating func expire(at time: HostTime) -> [InputEvent] {
         let stuck = contacts.filter { time - $0.restsSince >= Self.stuckDuration }
         if stuck.isEmpty { return [] }
@@ -106,8 +106,8 @@ struct DeviceState {
         return stuck.map { event($0.contact, .cancelled, time) }
     }
 
-    /// What comes next has no connection with what was told: ends all contacts, and releases the keys that are not `isStillHeld`.
-    /// `touching` are the contacts that are on the device now.
+    /// Ends all contacts, and releases the keys that are not `isStillHeld`, because later events have no connection with earlier ones.
+    /// `touching` are the contacts on the device now.
     mutating func cancel(touching: [Contact], isStillHeld: (KeyCode) -> Bool = { _ in false }, at time: HostTime) -> [InputEvent] {
         let released = held.filter { !isStillHeld($0) }.sorted { $0.rawValue < $1.rawValue }
         let events =

@@ -7,22 +7,22 @@ import Logging
 
 /// An open evdev node. The corresponding C type is `struct libevdev`. Belongs to one thread.
 ///
-/// libevdev keeps the state of keys and slots as of the last event read; ``isHeld(_:)`` and ``modifiers()`` read it. ``contacts()`` are
+/// libevdev keeps the state of keys and slots as of the last event read; ``isHeld(_:)`` and ``modifiers()`` read it. ``contacts()`` returns
 /// those of the last report.
 struct EvdevDevice: ~Copyable {
     let path: String
     let name: String
-    /// Where it is plugged in: `usb-0000:00:14.0-1/input0`.
+    /// Its place on the bus: `usb-0000:00:14.0-1/input0`.
     let place: String
-    /// Its name, its place and its serial number, with blanks between them: what tells it from others.
+    /// Its name, place and serial number, separated by blanks: these distinguish it from other devices.
     let identity: String
-    /// Vendor and product, as the device says: of USB devices their ids.
+    /// The vendor and product that the device reports: the ids of USB devices.
     let vendor: UInt16, product: UInt16
     let abilities: DeviceAbilities
     private let node: Descriptor
     var descriptor: Int32 { node.raw }
     private var reported: [Contact] = []
-    /// What udev's property LIBINPUT_CALIBRATION_MATRIX says.
+    /// The matrix in udev's property LIBINPUT_CALIBRATION_MATRIX.
     var calibration = CalibrationMatrix.identity
     private let device: OpaquePointer
     private var anonymous: AnonymousContacts
@@ -41,12 +41,12 @@ struct EvdevDevice: ~Copyable {
         }
     }
 
-    /// What `[input] allow` tells it from others by.
+    /// Its properties for `[input] allow`.
     var lockDevice: InputLock.Device { InputLock.Device(identity: identity, place: place, vendor: vendor, product: product) }
 
-    /// Opens a node without blocking; its events will carry the time of CLOCK_MONOTONIC. `keys` are those of interest.
+    /// Opens a node without blocking; its events carry the time of CLOCK_MONOTONIC. `keys` are the keys of interest.
     ///
-    /// - Throws: what open(2) or libevdev says, with the path.
+    /// - Throws: the error of open(2) or libevdev, with the path.
     static func open(_ path: String, keys: Set<KeyCode>) throws(OpenError) -> EvdevDevice {
         guard let node = Descriptor(opening: path, O_RDONLY | O_NONBLOCK) else { throw OpenError(path: path, errno: errno) }
         var device: OpaquePointer?
@@ -59,7 +59,7 @@ struct EvdevDevice: ~Copyable {
         return EvdevDevice(path: path, node: node, device: device, keys: keys)
     }
 
-    /// A device that libevdev describes, and that this value frees; `node` is open, or none.
+    /// Creates a device from libevdev's, which this value frees; `node` is open, or none.
     init(path: String, node: consuming Descriptor, device: OpaquePointer, keys: Set<KeyCode>) {
         self.path = path
         self.node = node
@@ -77,7 +77,7 @@ struct EvdevDevice: ~Copyable {
             maximum(code).subtractingReportingOverflow(libevdev_get_abs_minimum(device, UInt32(code))).partialValue
         }
         anonymous = AnonymousContacts(width: width(ABS_MT_POSITION_X), height: width(ABS_MT_POSITION_Y))
-        // Sizes are in the units of positions; some drivers say their own resolution for them.
+        // Sizes are in the units of positions; some drivers report a resolution of their own for them.
         let resolutions = [ABS_MT_TOUCH_MAJOR, ABS_MT_POSITION_X].map { libevdev_get_abs_resolution(device, UInt32($0)) }
         palms = PalmFilter(
             PalmFilter.Ranges(
@@ -88,33 +88,33 @@ struct EvdevDevice: ~Copyable {
 
     deinit { libevdev_free(device) }
 
-    /// Keeps the device's events from everybody else (the console, a shell), or gives them back. False when another process has
-    /// them. The corresponding C function is `libevdev_grab`.
+    /// Keeps the device's events from everybody else (the console, a shell), or gives them back. Returns false if another process has them.
+    /// The corresponding C function is `libevdev_grab`.
     func grab(_ isGrabbed: Bool) -> Bool {
         libevdev_grab(device, isGrabbed ? LIBEVDEV_GRAB : LIBEVDEV_UNGRAB) == 0
     }
 
-    /// What happened to a device.
+    /// An event of a device.
     enum Event: Equatable {
         case key(KeyCode, KeyEvent.Phase, HostTime)
-        /// A knob or a wheel goes by so many notches, at most ``EvdevDevice/mostNotches``.
+        /// A knob or a wheel turns by this number of notches, at most ``EvdevDevice/mostNotches``.
         case notches(KeyCode, count: Int, HostTime)
-        /// Positions and buttons are complete as of this time (SYN_REPORT): the moment to look at ``EvdevDevice/contacts()``.
+        /// Positions and buttons are complete as of this time (SYN_REPORT): ``EvdevDevice/contacts()`` is up to date.
         case report(HostTime)
         /// The kernel's queue overflowed at this time and events are missing (SYN_DROPPED). The state is up to date.
         case lost(HostTime)
     }
 
-    /// The next event with the kernel's time of it; nil when there is none now. The corresponding C function is `libevdev_next_event`.
+    /// Returns the next event with the kernel's time; nil if there is none now. The corresponding C function is `libevdev_next_event`.
     ///
-    /// - Throws: when the device is gone.
+    /// - Throws: an error if the device is gone.
     mutating func next() throws(OpenError) -> Event? {
         while true {
             var event = input_event()
             var status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_NORMAL.rawValue), &event)
             let time = HostTime(event.time)
             if status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue) {
-                // libevdev now holds the difference between what was said and what is; to take it brings its own state up to date.
+                // libevdev now holds the difference between the reported and the actual state; reading it updates libevdev's own state.
                 repeat {
                     status = libevdev_next_event(device, UInt32(LIBEVDEV_READ_FLAG_SYNC.rawValue), &event)
                 } while status == Int32(LIBEVDEV_READ_STATUS_SYNC.rawValue)
@@ -128,7 +128,7 @@ struct EvdevDevice: ~Copyable {
         }
     }
 
-    /// The udev properties that matter here.
+    /// The udev properties of interest.
     static let calibrationProperty = "LIBINPUT_CALIBRATION_MATRIX"
     static let outputProperty = "WL_OUTPUT"
     static let propertyNames = [calibrationProperty, outputProperty]
@@ -144,10 +144,10 @@ struct EvdevDevice: ~Copyable {
         }
     }
 
-    /// More notches in one event are these.
+    /// Larger turns are clamped to this.
     static let mostNotches = 10
 
-    /// What an event says that libevdev has taken into its state; nil where that is nothing yet.
+    /// Returns the meaning of an event that libevdev has taken into its state; nil if it has none yet.
     mutating func take(_ event: input_event) -> Event? {
         let time = HostTime(event.time)
         let (type, code) = (Int32(event.type), Int32(event.code))
@@ -168,14 +168,14 @@ struct EvdevDevice: ~Copyable {
     /// Whether a key is down.
     func isHeld(_ key: KeyCode) -> Bool { libevdev_get_event_value(device, UInt32(EV_KEY), UInt32(key.rawValue)) != 0 }
 
-    /// The modifier keys that are down, but for shift.
+    /// The modifier keys that are down, without shift.
     func modifiers() -> Set<KeyTrigger.Modifier> { Set(Self.modifierKeys.filter { isHeld($0) }.compactMap(\.modifier)) }
 
     private static let modifierKeys = [KEY_LEFTCTRL, KEY_RIGHTCTRL, KEY_LEFTALT, KEY_RIGHTALT, KEY_LEFTMETA, KEY_RIGHTMETA].map {
         KeyCode($0)
     }
 
-    /// What touches the panel as of the last report, in its own coordinates put right by its calibration, slot by slot.
+    /// The contacts on the panel as of the last report, slot by slot, in its own coordinates after calibration.
     func contacts() -> [Contact] { reported }
 
     private mutating func touching() -> [Contact] {
@@ -191,7 +191,7 @@ struct EvdevDevice: ~Copyable {
         }
     }
 
-    /// What touches in a slot of protocol B.
+    /// Returns the touch in a slot of protocol B.
     private func touch(_ slot: Int) -> AnonymousContacts.Touch? {
         func value(_ code: Int32) -> Int32 { libevdev_get_slot_value(device, UInt32(slot), UInt32(code)) }
         func optional(_ code: Int32) -> Int32? { libevdev_has_event_code(device, UInt32(EV_ABS), UInt32(code)) != 0 ? value(code) : nil }
@@ -215,18 +215,18 @@ struct EvdevDevice: ~Copyable {
 
     private func value(_ axis: Int32) -> Int32 { libevdev_get_event_value(device, UInt32(EV_ABS), UInt32(axis)) }
 
-    /// Where a value lies between the ends of its axis. A driver that names none has the range of most controllers, 0…4095.
+    /// Returns the position of a value between the ends of its axis. An axis without ends has the range of most controllers, 0…4095.
     private func fraction(_ value: Int32, _ axis: Int32) -> Double {
         var (low, high) = (libevdev_get_abs_minimum(device, UInt32(axis)), libevdev_get_abs_maximum(device, UInt32(axis)))
         if high <= low { (low, high) = (0, 4095) }
         let fraction = (Double(value) - Double(low)) / (Double(high) - Double(low))
-        // A matrix may bring what lies outside back in.
+        // Does not clamp here if there is a calibration: its matrix may bring outside positions back in.
         return calibration == .identity ? min(max(0, fraction), 1) : fraction
     }
 }
 
 extension DeviceState {
-    /// What is told of an event of `device`, the picture rotated clockwise by `rotation` on it.
+    /// Returns the events for an event of `device`; `rotation` is the clockwise rotation of its picture.
     mutating func events(
         for event: EvdevDevice.Event, of device: borrowing EvdevDevice, takesContacts: Bool, rotation: Rotation
     ) -> [InputEvent] {
@@ -249,9 +249,9 @@ extension DeviceState {
 
 private let evdevLog = Logger(label: "evdev")
 
-/// What libevdev logs in its own words.
+/// The log of libevdev.
 package enum EvdevLog {
-    /// Has the lines of libevdev logged at `debug` with the label `evdev` for the rest of the process, instead of written to standard
-    /// error. Call when swift-log has been bootstrapped. The corresponding C function is `libevdev_set_log_function`.
+    /// Logs libevdev's lines at `debug` with the label `evdev` for the rest of the process, instead of on standard error. Call after
+    /// swift-log is bootstrapped. The corresponding C function is `libevdev_set_log_function`.
     package static func capture() { kiosk_capture_evdev_log { evdevLog.debug("\(String(cString: $0))") } }
 }

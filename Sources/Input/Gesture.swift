@@ -1,24 +1,24 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What fingers mean. Positions are those of ``Contact``: 0…1 from the left and from the top, as a viewer sees the screen.
+/// A gesture of fingers. Positions are those of ``Contact``: 0…1 from the left and from the top, as a viewer sees the screen.
 package enum Gesture: Hashable, Sendable {
-    /// One short touch, told when it is lifted.
+    /// One short touch, reported on the lift.
     case tap(x: Double, y: Double)
-    /// Another one soon after a `tap`, in the same outer third of the screen. That `tap` has been told and acted on: who takes this takes
-    /// that back.
+    /// Another touch soon after a `tap`, in the same outer third of the screen. The `tap` was reported and has taken effect: the receiver
+    /// undoes that.
     case doubleTap(x: Double, y: Double)
-    /// A finger rests; told while it does, and nothing more is told of it.
+    /// A finger rests. Reported while it touches; that finger makes no further gestures.
     case longPress(x: Double, y: Double)
-    /// One finger drawn sideways: so many steps, positive to the right. Told when it is lifted, after the drag that it is too.
+    /// One finger moves sideways by this number of steps, positive to the right. Reported on the lift, after the end of its drag.
     case swipe(steps: Int)
     /// Two fingers at once, lifted soon. The position is the middle between them.
     case twoFingerTap(x: Double, y: Double)
-    /// A finger is drawn up or down along the right edge: by so many hundredths of the height since the last one, positive upwards.
+    /// A finger moves up or down along the right edge. The value is hundredths of the height since the last report, positive upwards.
     case volumeDrag(by: Int)
-    /// A finger drawn inwards from an edge, told when it is lifted.
+    /// A finger moves inwards from an edge. Reported on the lift.
     case edgeSwipe(Edge)
-    /// One finger has moved farther than a tap may, and what becomes of it.
+    /// One finger has moved farther than a tap may.
     case drag(Drag)
 
     /// An edge of the screen.
@@ -26,25 +26,25 @@ package enum Gesture: Hashable, Sendable {
         case left, right, top, bottom
     }
 
-    /// A drag: where it began, and where it is.
+    /// A drag: its start and its current position.
     package struct Drag: Hashable, Sendable {
-        /// What happens to it.
+        /// The phase of a drag.
         package enum Phase: Hashable, Sendable {
             case began, moved, ended
-            /// A second finger has come, or the contact was cancelled: what it may have meant should be forgotten.
+            /// A second finger has come, or the contact was cancelled: discard its possible meaning.
             case cancelled
         }
         package var phase: Phase
         package var startX: Double, startY: Double
         package var x: Double, y: Double
 
-        /// A drag from its parts.
+        /// Creates a drag from its parts.
         package init(_ phase: Phase, startX: Double, startY: Double, x: Double, y: Double) {
             (self.phase, self.startX, self.startY, self.x, self.y) = (phase, startX, startY, x, y)
         }
     }
 
-    /// The name under which it is bound; nil for a drag, and for two taps in the middle.
+    /// The name for its binding; nil for a drag, and for two taps in the middle.
     package var name: GestureName? {
         switch self {
         case .tap: .tap
@@ -58,7 +58,8 @@ package enum Gesture: Hashable, Sendable {
         }
     }
 
-    /// What it asks for where gestures are bound to `commands`. What goes by steps goes by as many as a swipe or a drag has.
+    /// Returns the command for it, if gestures are bound to `commands`. A command with steps is multiplied by the steps of a swipe or a
+    /// volume drag.
     package func command(_ commands: [GestureName: Command]) -> Command? {
         guard let name, let command = commands[name] else { return nil }
         switch (self, command) {
@@ -71,7 +72,7 @@ package enum Gesture: Hashable, Sendable {
 }
 
 extension Gesture.Edge {
-    /// The name of a swipe from it.
+    /// The name of a swipe from this edge.
     package var name: GestureName {
         switch self {
         case .left: .edgeLeft
@@ -88,7 +89,7 @@ enum Third: Hashable {
 
     init(_ x: Double) { self = x < 1 / 3.0 ? .left : x > 2 / 3.0 ? .right : .middle }
 
-    /// What two taps there are.
+    /// The name of a double tap in this third.
     var doubleTap: GestureName? {
         switch self {
         case .left: .doubleTapLeft

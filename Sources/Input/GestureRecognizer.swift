@@ -1,48 +1,49 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Makes gestures of the contacts of one device. A pure value: contact events and the time in, gestures out. All times are the kernel's.
+/// Recognizes gestures in the contacts of one device. A pure value: contact events and the time in, gestures out. All times are the
+/// kernel's.
 ///
 /// Horizontal distances are fractions of the picture's width, vertical ones of its height.
 ///
-/// - A tap stays within ``tapDistance`` and takes less than ``tapDuration``. It is told on the lift, at once. A second one that begins
-///   within ``doubleTapPause`` in the same outer third of the screen is a double tap; a third one is a tap again.
-/// - A finger that stays so for ``tapDuration`` is a long press.
-/// - A swipe ends at least ``swipeDistance`` to the side of where it began, at least twice as far to the side as up or down, and
-///   takes less than ``swipeDuration``. It is one step, and one more for each ``stepDistance`` beyond. One that begins within
-///   ``edgeWidth`` of an edge and goes inwards is that edge's.
-/// - A finger that begins in the right ``volumeWidth`` and moves up or down changes the volume for as long as it touches.
-/// - Two fingers that come within ``twoFingerPause`` of each other, stay where they are and are lifted within ``tapDuration`` are a
-///   two-finger tap.
-/// - Anything else is nothing: a resting hand, a stroke up or down, a third finger (until all are lifted).
-/// - A touch within ``bounce`` after a lift is the same touch, on a panel that flickers.
-/// - What is cancelled is nothing, and neither are the fingers that touch at that time.
+/// - A tap stays within ``tapDistance`` and takes less than ``tapDuration``. It is reported on the lift, at once. A second tap within
+///   ``doubleTapPause`` in the same outer third of the screen is a double tap. A third one is a tap again.
+/// - A finger that stays in place for ``tapDuration`` is a long press.
+/// - A finger that moves farther than ``tapDistance`` is a drag, until it is lifted.
+/// - A swipe ends at least ``swipeDistance`` to the side of its start, at least twice as far as up or down. It takes less than
+///   ``swipeDuration``. It counts one step, and one more for each ``stepDistance`` beyond. If it begins within ``edgeWidth`` of an edge and
+///   goes inwards, it is an edge swipe, also from the top or bottom.
+/// - A finger that begins in the right ``volumeWidth`` and moves up or down changes the volume until it is lifted.
+/// - Two fingers are a two-finger tap if they come within ``twoFingerPause``, stay in place and are lifted within ``tapDuration``.
+/// - Anything else is ignored: a resting hand, a third finger (until all are lifted).
+/// - A touch within ``bounce`` after a lift belongs to the lifted touch, on a panel that flickers. It is ignored.
+/// - A cancelled contact makes no gesture, and neither do the fingers that touch at that time.
 ///
-/// Gestures that are not wanted are not looked for: what could be one of them is what it would be without. On a touchpad and a mouse, where
-/// positions are not on the picture, no gesture depends on them.
+/// The recognizer does not look for unwanted gestures: a movement counts as it would without them. On a touchpad and a mouse, positions are
+/// not on the picture, and no gesture depends on them.
 package struct GestureRecognizer: Sendable {
-    /// How far a tap may wander.
+    /// How far a tap may move.
     package static let tapDistance = 0.03
     /// How long a tap may take.
     package static let tapDuration = MediaTime.milliseconds(700)
-    /// How soon after a tap's lift the second touch of a double tap begins.
+    /// The longest time from the lift of a tap to the second touch of a double tap.
     package static let doubleTapPause = MediaTime.milliseconds(300)
-    /// How long a swipe is at least.
+    /// The least length of a swipe.
     package static let swipeDistance = 0.1
-    /// How long a swipe may take.
+    /// The longest time of a swipe.
     package static let swipeDuration = MediaTime.milliseconds(1000)
-    /// How much longer a swipe is for one step more.
+    /// The additional length of a swipe for each further step.
     package static let stepDistance = 0.25
-    /// How near to an edge a swipe from it begins.
+    /// The greatest distance from an edge at which an edge swipe begins.
     package static let edgeWidth = 0.04
-    /// How much of the width, at the right edge, is for the volume.
+    /// The part of the width at the right edge for the volume.
     package static let volumeWidth = 0.15
-    /// How soon after the first the second of two fingers comes.
+    /// The longest time from the first finger to the second.
     package static let twoFingerPause = MediaTime.milliseconds(200)
-    /// What flickers, flickers faster than this; nobody taps twice as fast.
+    /// The longest gap of a flickering touch; nobody taps twice as fast.
     package static let bounce = MediaTime.milliseconds(40)
 
-    /// One finger that may become a gesture.
+    /// A finger that may become a gesture.
     private struct Finger {
         var start: Contact
         var last: Contact
@@ -61,14 +62,14 @@ package struct GestureRecognizer: Sendable {
         }
     }
 
-    /// What one finger does.
+    /// The motion of a single finger.
     private enum Motion {
-        /// It is where it came down.
+        /// It has stayed in place.
         case resting
-        /// It rested for so long that it was told.
+        /// It rested long enough to be reported as a long press.
         case pressed
         case dragging
-        /// It changes the volume; so many hundredths have been told.
+        /// It changes the volume; `told` hundredths are reported.
         case volume(told: Int)
     }
 
@@ -77,27 +78,27 @@ package struct GestureRecognizer: Sendable {
         case idle(lifted: HostTime?)
         /// One contact touches and may become a gesture.
         case one(Finger, Motion)
-        /// Two contacts touch or have touched, and may become a two-finger tap; those of `touching` are still there.
+        /// Two contacts touch or have touched, and may become a two-finger tap; those in `touching` are still down.
         case two(Finger, Finger, touching: Set<Int>)
-        /// The contacts of these ids touch and mean nothing.
+        /// The contacts with these ids touch, and are ignored.
         case ignoring(touching: Set<Int>)
     }
 
     private let wanted: Set<GestureName>
     private var state = State.idle(lifted: nil)
-    /// A tap that may be the first of two: when it was lifted, and where it was.
+    /// A tap that may be the first half of a double tap: its time of lift and its place.
     private var firstTap: (lifted: HostTime, third: Third)?
 
-    /// A recogniser that has seen nothing, and looks for the gestures of these names.
+    /// Creates a recognizer that looks for the gestures of these names.
     package init(_ wanted: Set<GestureName> = Set(GestureName.allCases)) { self.wanted = wanted }
 
-    /// The time at which ``expire(at:)`` has something to tell; nil while there is nothing to wait for.
+    /// The time at which to call ``expire(at:)``; nil while there is no deadline.
     package var nextDeadline: HostTime? {
         guard wanted.contains(.longPress), case .one(let finger, .resting) = state else { return nil }
         return finger.since + Self.tapDuration
     }
 
-    /// What has become of the finger that rests at `time`.
+    /// Reports a long press, if it is due at `time`.
     package mutating func expire(at time: HostTime) -> [Gesture] {
         guard let deadline = nextDeadline, deadline <= time, case .one(let finger, _) = state else { return [] }
         state = .one(finger, .pressed)
@@ -243,7 +244,7 @@ package struct GestureRecognizer: Sendable {
         return wanted.contains(across > 0 ? .swipeRight : .swipeLeft) ? swipe : nil
     }
 
-    /// The edge that a stroke from `start` comes from.
+    /// Returns the edge from which a stroke that begins at `start` comes.
     private func edge(_ start: Contact, _ across: Double, _ down: Double) -> Gesture.Edge? {
         guard start.surface == .display else { return nil }
         if abs(across) >= Self.swipeDistance, abs(across) >= 2 * abs(down) {

@@ -2,31 +2,30 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// An input device as it is listed for an operator.
+/// An input device in a listing for operators.
 package struct InputDevice: Hashable, Sendable {
     /// `/dev/input/event3`.
     package var path: String
-    /// What the device calls itself; nil when it may not be asked.
+    /// The name that the device reports; nil if the node does not open.
     package var name: String?
-    /// Its name, where it is plugged in and its serial number, with blanks between them: what tells it from others. Empty when it may not
-    /// be asked.
+    /// Its name, place and serial number, separated by blanks, which distinguish it from other devices. Empty if the node does not open.
     package var identity = ""
-    /// The same in its parts; nil when it may not be asked.
+    /// The same in parts; nil if the node does not open.
     package var parts: InputLock.Device?
-    /// What it has that is of use: `touch screen, 10 fingers`, `24 keys`.
+    /// Its abilities that kiosk uses: `touch screen, 10 fingers; 24 keys`.
     package var abilities: String
-    /// Whether it is read.
+    /// Whether kiosk reads it.
     package var isUsed: Bool
-    /// Whether positions on it are positions on a display.
+    /// Whether its positions are positions on a display.
     package var isTouchScreen = false
-    /// The display it is on, where udev says so (property WL_OUTPUT).
+    /// Its display, if udev has one (property WL_OUTPUT).
     package var output: String?
-    /// Its calibration, where udev has one that is not the identity.
+    /// Its calibration, if udev has one other than the identity.
     package var calibration: String?
-    /// Why it cannot be read and what to do about it.
+    /// The reason why it cannot be read, and the remedy.
     package var refusal: String?
 
-    /// The devices there are now, in the kernel's order. Opens each for a moment; grabs none. `keys` are those of interest.
+    /// Returns the devices present now, in the kernel's order. Opens each for a moment; grabs none. `keys` are the keys of interest.
     package static func all(keys: Set<KeyCode>) -> [InputDevice] {
         InputFolder.nodes().map { node in
             do throws(EvdevDevice.OpenError) {
@@ -47,21 +46,21 @@ package struct InputDevice: Hashable, Sendable {
     }
 }
 
-/// The evdev nodes of /dev/input, looked at again and again.
+/// The evdev nodes in /dev/input, for repeated listings.
 enum InputFolder {
     static let path = "/dev/input"
 
-    /// A node at a moment: another device, or other permissions, make another node of the same path.
+    /// A node at one instant: another device, or other permissions, make another node with the same path.
     struct Node: Hashable {
         var path: String
         var inode: UInt
         var changed: Int64
 
-        /// The number in `event7`, by which nodes are sorted.
+        /// The number in `event7`, the sort key of nodes.
         var number: Int { Int(path.drop { !$0.isNumber }) ?? 0 }
     }
 
-    /// The nodes there are now; none where there is no such folder.
+    /// Returns the nodes present now; empty if the folder does not exist.
     static func nodes() -> [Node] {
         Folder.entries(in: path).filter { $0.name.hasPrefix("event") }.map { name, status in
             Node(path: "\(path)/\(name)", inode: UInt(status.st_ino), changed: HostTime(status.st_ctim).nanoseconds)

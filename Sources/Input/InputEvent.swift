@@ -1,16 +1,15 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Something that happened on an input device.
+/// An event on an input device.
 ///
-/// ``InputReader`` hands events on as the kernel reports them. The events of one report have the same time. In one report first the keys
-/// change, then contacts end, then contacts move, then contacts begin. Positions and buttons that a driver reports together therefore
-/// arrive together.
+/// ``InputReader`` hands events on as the kernel reports them. The events of one report have the same time. Their order in a report: key
+/// changes, ends of contacts, moves, beginnings of contacts. So positions and buttons that a driver reports together arrive together.
 package enum InputEvent: Hashable, Sendable {
     case contact(ContactEvent)
     case key(KeyEvent)
 
-    /// The device that it happened on.
+    /// The device of the event.
     package var device: DeviceID {
         switch self {
         case .contact(let event): event.device
@@ -18,7 +17,7 @@ package enum InputEvent: Hashable, Sendable {
         }
     }
 
-    /// The kernel's time of it: `ContactEvent.time` or `KeyEvent.time`.
+    /// The kernel's time of the event: `ContactEvent.time` or `KeyEvent.time`.
     package var time: HostTime {
         switch self {
         case .contact(let event): event.time
@@ -27,48 +26,47 @@ package enum InputEvent: Hashable, Sendable {
     }
 }
 
-/// A number for an open device that no other open device has. It is given again when the device has gone.
+/// A number for an open device, unique among the open devices. It is free again when the device has gone.
 package struct DeviceID: Hashable, Sendable {
     /// The number, from 0.
     package var rawValue: Int
 }
 
-/// A finger, a pen or a pressed mouse button on a device, at a moment.
+/// A finger, a pen or a pressed mouse button on a device, at one instant.
 package struct Contact: Hashable, Sendable {
-    /// What the position of a contact is a position on.
+    /// The surface of a contact's position.
     package enum Surface: Hashable, Sendable {
-        /// A touch screen, a pen display or the absolute mouse of a virtual machine. The position is one on the display, after the
-        /// configured rotation and that of a panel which is built in rotated: what a viewer points at.
+        /// A touch screen, a pen display or the absolute mouse of a virtual machine. The position is on the display as a viewer sees it:
+        /// after the configured rotation and the panel's own.
         case display
-        /// A touchpad. The position is one on the pad.
+        /// A touchpad. The position is on the pad.
         case touchpad
-        /// A mouse, of which only the left button is read. No pointer is shown, and the position is the middle.
+        /// A mouse; only its left button counts. There is no pointer, and the position is the middle.
         case mouse
     }
 
-    /// The multi-touch slot (protocol B) of the contact; 0 on a device without slots, its place in the report with protocol A. A slot holds
-    /// one contact at a time.
+    /// The multi-touch slot (protocol B) of the contact. It is 0 on a device without slots, and the index in the report with protocol A. A
+    /// slot holds one contact at a time.
     package var slot: Int
-    /// The kernel's tracking id, which is the same from `down` to `up`. Other contacts of the device that touch at the same time have other
-    /// ids.
+    /// The kernel's tracking id, the same from `down` to `up`. Simultaneous contacts of a device have different ids.
     package var id: Int
     /// From 0 at the left edge of ``surface`` to 1 at the right edge.
     package var x: Double
     /// From 0 at the top to 1 at the bottom.
     package var y: Double
-    /// What `x` and `y` are positions on.
+    /// The surface of `x` and `y`.
     package var surface: Surface
-    /// Whether the kernel or its size says that it is a palm. No event is told of such a contact.
+    /// Whether the kernel, or the size of the contact, says that it is a palm. Such a contact makes no events.
     var isPalm = false
 
-    /// A contact on a panel, as seen on the picture that is shown there rotated clockwise by `rotation`.
+    /// Returns the contact on the picture that a panel shows rotated clockwise by `rotation`.
     func upright(_ rotation: Rotation) -> Contact {
         var contact = self
         (contact.x, contact.y) = rotation.upright((x, y))
         return contact
     }
 
-    /// The same at the place where a panel with this matrix has it.
+    /// Returns the contact at its calibrated position.
     func calibrated(_ matrix: CalibrationMatrix) -> Contact {
         var contact = self
         let place = matrix.apply(x, y)
@@ -77,63 +75,64 @@ package struct Contact: Hashable, Sendable {
     }
 }
 
-/// A contact begins, moves or ends.
+/// The beginning, a move or the end of a contact.
 ///
-/// Every contact begins with `down` and ends with either `up` or `cancelled`; nothing is told of it after that.
+/// Every contact begins with `down` and ends with either `up` or `cancelled`; it makes no events after that.
 package struct ContactEvent: Hashable, Sendable {
-    /// What happens to the contact.
+    /// The phase of a contact.
     package enum Phase: Hashable, Sendable {
         case down
-        /// It has another position than before.
+        /// The position has changed.
         case move
-        /// It is lifted. The position is the last one that was reported.
+        /// The finger is lifted. The position is the last one reported.
         case up
-        /// Nobody knows how it ends, or it is not for this program, or nobody meant it: the device is gone, the kernel has dropped events
-        /// (SYN_DROPPED), another virtual terminal is in front; it has proved to be a palm, or dirt that rests for ever
-        /// (``DeviceState`` says what more). What it may have meant should be forgotten.
+        /// The contact ends without a meaning; discard its possible gestures. The device is gone, the kernel has dropped events
+        /// (SYN_DROPPED), or another virtual terminal is in front. Or the contact has proved to be a palm, or dirt that rests for ever
+        /// (``DeviceState`` lists more reasons).
         case cancelled
     }
 
-    /// The device that is touched.
+    /// The touched device.
     package var device: DeviceID
-    /// Which contact, and where it is.
+    /// The contact and its position.
     package var contact: Contact
-    /// What happens to it.
+    /// The phase of the contact.
     package var phase: Phase
-    /// When the kernel reported it, by CLOCK_MONOTONIC. Of `cancelled`: when events were lost, or when this program found the device gone
-    /// or lost its terminal.
+    /// The time of the kernel's report, by CLOCK_MONOTONIC. With `cancelled`: the time when events were lost, or when this program found
+    /// the device gone or lost its terminal.
     package var time: HostTime
 }
 
-/// A key is pressed, repeats or is released. Buttons of mice, pens and panels are keys too (`BTN_LEFT`, `BTN_TOUCH`), and so are the
-/// notches of knobs and wheels (``KeyCode/dialUp``).
+/// A press, a repeat or a release of a key. Buttons of mice, pens and panels (`BTN_LEFT`, `BTN_TOUCH`) and notches of knobs and wheels
+/// (``KeyCode/dialUp``) are keys too.
 ///
-/// A press or repeat is followed by a `release`, also where the kernel does not report one: the device is gone, its events were lost, or
-/// another virtual terminal is in front. The first event of a key can be a `repeat`: it was pressed before the device was opened or the
-/// terminal came to the front.
+/// A `release` follows every press or repeat, even if the kernel reports none. The device may be gone, its events lost, or another virtual
+/// terminal in front. A key that was pressed before the device was opened or the terminal came to the front can begin with a `repeat`.
 package struct KeyEvent: Hashable, Sendable {
     /// The value of an EV_KEY event.
     package enum Phase: Int32, Hashable, Sendable {
         case release = 0
         case press = 1
-        /// The kernel repeats a key that is held.
+        /// The kernel repeats a held key.
         case `repeat` = 2
     }
 
     /// The device that has the key.
     package var device: DeviceID
-    /// Which key.
+    /// The key.
     package var key: KeyCode
-    /// What happens to it.
+    /// The phase of the key.
     package var phase: Phase
-    /// The modifier keys of the same device that are held, left and right alike, shift not among them; one that is itself pressed by this event is among them.
+    /// The modifier keys held on the same device, left and right alike, without shift. A modifier that this event presses is among them.
     package var modifiers: Set<KeyTrigger.Modifier> = []
-    /// When the kernel reported it, by CLOCK_MONOTONIC. Of a `release` that the kernel does not report: when it was found missing.
+    /// The time of the kernel's report, by CLOCK_MONOTONIC. For a `release` that the kernel does not report: the time when it was found
+    /// missing.
     package var time: HostTime
 }
 
 extension Rotation {
-    /// Where a place of a panel, 0…1 from the left and from the top, is on the picture that is shown there rotated so.
+    /// Converts a place on a panel to the place on the picture that it shows with this rotation. Both are 0…1 from the left and from the
+    /// top.
     func upright(_ place: (x: Double, y: Double)) -> (x: Double, y: Double) {
         switch self {
         case .none: place

@@ -1,18 +1,18 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What ``InputReader`` hands events to. All of it is called on the input thread and returns at once.
+/// The receiver of ``InputReader``'s events. Every function is called on the input thread and returns at once.
 package struct InputHandler: Sendable {
     /// Takes the next event.
     package var handle: @Sendable (InputEvent) -> Void
-    /// When `expire` is to be called, unless an event comes before; nil where there is nothing to wait for. Asked after each call.
+    /// Returns the time to call `expire`, unless an event comes before; nil if there is no deadline. Called after each event.
     package var nextDeadline: @Sendable () -> HostTime?
-    /// Does what is due.
+    /// Handles the deadlines that are due.
     package var expire: @Sendable (HostTime) -> Void
-    /// Whether something has been touched, and is waited for that nothing is any more (``whenIdle(after:isTouched:perform:)``).
+    /// Whether something was touched and the idle time is running (``whenIdle(after:isTouched:unless:perform:)``).
     package var awaitsIdle: @Sendable () -> Bool = { false }
 
-    /// A handler; one that has nothing to wait for by default.
+    /// Creates a handler; by default one without deadlines.
     package init(
         handle: @escaping @Sendable (InputEvent) -> Void, nextDeadline: @escaping @Sendable () -> HostTime? = { nil },
         expire: @escaping @Sendable (HostTime) -> Void = { _ in }
@@ -20,8 +20,9 @@ package struct InputHandler: Sendable {
         (self.handle, self.nextDeadline, self.expire) = (handle, nextDeadline, expire)
     }
 
-    /// The same, and `perform` once nothing has been touched for `time` after something was; with `isTouched` that is now. A finger or a key that
-    /// is held counts at its last event. While `isInUse` that waits: it counts as a touch, as when somebody is recorded who stands before a camera.
+    /// Returns a handler that also calls `perform` once nothing has been touched for `time` after a touch. With `isTouched`, a touch counts
+    /// now. A held finger or key counts at its last event. If `isInUse` at that time, this counts as a touch: for example, while a camera
+    /// records a viewer.
     package func whenIdle(
         after time: MediaTime, isTouched: Bool = false, unless isInUse: @escaping @Sendable () -> Bool = { false },
         perform: @escaping @Sendable (HostTime) -> Void
@@ -45,7 +46,7 @@ package struct InputHandler: Sendable {
         return result
     }
 
-    /// The same without the events that `takes` takes.
+    /// Returns a handler without the events that `takes` takes.
     package func without(_ takes: @escaping @Sendable (InputEvent) -> Bool) -> InputHandler {
         var result = self
         result.handle = { if !takes($0) { handle($0) } }
@@ -53,19 +54,19 @@ package struct InputHandler: Sendable {
     }
 }
 
-/// Says when nobody has touched anything for a while, once after each time somebody has. A pure value.
+/// A timer for the time without touches, which expires once after each series of touches. A pure value.
 package struct IdleTimer: Hashable, Sendable {
     private let time: MediaTime
-    /// When it is due; nil when nobody has touched anything since it was last.
+    /// The time when it expires; nil if nothing was touched since it last expired.
     package private(set) var nextDeadline: HostTime?
 
-    /// A timer that waits for `time` after a first touch.
+    /// Creates a timer that waits for `time` after a first touch.
     package init(after time: MediaTime) { self.time = time }
 
-    /// Something is touched.
+    /// Restarts the timer.
     package mutating func touched(at now: HostTime) { nextDeadline = now + time }
 
-    /// The time since which nobody has touched anything for long enough, if that is so at `now`.
+    /// Returns the deadline if it has passed at `now`.
     package mutating func expire(at now: HostTime) -> HostTime? {
         guard let deadline = nextDeadline, deadline <= now else { return nil }
         nextDeadline = nil

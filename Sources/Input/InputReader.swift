@@ -6,31 +6,31 @@ import Synchronization
 
 let log = Logger(label: "input")
 
-/// Reads every keyboard, remote, touch screen and mouse, as they come and go, and hands on what happens on them.
+/// Reads every keyboard, remote, touch screen and mouse, as they come and go, and hands on their events.
 ///
-/// One thread, `input`, waits for all of them. Devices that are of use are grabbed, so that their keys do not reach a shell
-/// underneath. /dev/input is looked at when udev or the kernel announces a change, and every two seconds.
+/// One thread, `input`, waits for all of them. It grabs the devices that it uses, so their keys do not reach a shell underneath. It looks
+/// at /dev/input when udev or the kernel announces a change, and every two seconds.
 package final class InputReader: Sendable {
     /// Receives an event. Called on the input thread; returns at once.
     package typealias Handler = @Sendable (InputEvent) -> Void
 
-    /// Which devices are read, and how.
+    /// Selects the devices to read, and how.
     package struct Options: Sendable {
-        /// The keys of interest. A device that has none of them, no touch panel and no mouse button is not used. Of a device that is used
-        /// every key is handed on.
+        /// The keys of interest. The reader does not use a device without any of them, a touch panel or a mouse button. It hands on every
+        /// key of a device that it uses.
         package var keys: Set<KeyCode>
-        /// Whether to keep the devices' events from other programs.
+        /// Whether to grab the devices, which keeps their events from other programs.
         package var grabs = true
         /// Whether to hand on contacts.
         package var usesTouch = true
-        /// Which devices act, by their names. The others are read and grabbed like these, and nothing is told of them.
+        /// The devices that act, by their names. The reader grabs and reads the others too, but hands on none of their events.
         package var lock = InputLock()
-        /// Which touch screens lie on which displays.
+        /// The displays of the touch screens.
         package var map = DisplayMap()
-        /// Whether positions are put right by the devices' calibration.
+        /// Whether to correct positions by the devices' calibration.
         package var isCalibrated = true
 
-        /// Options for these keys.
+        /// Creates options for these keys.
         package init(keys: Set<KeyCode>) { self.keys = keys }
     }
 
@@ -38,27 +38,27 @@ package final class InputReader: Sendable {
     private let display: @Sendable () -> DisplayConnector?
     private let control = Control()
 
-    /// What the input thread shares with the others.
+    /// The state that the input thread shares with the others.
     fileprivate final class Control: Sendable {
         let wakeUp = WakeUp()
         let isActive = Atomic(true)
         let isStopped = Atomic(false)
-        /// Nobody waits for the end any more.
+        /// Whether ``stop()`` has given up waiting for the thread.
         let isLeftBehind = Atomic(false)
         let rotation = Atomic(Rotation.none.rawValue)
         let thread = Mutex<Thread?>(nil)
         let names = Mutex<[DeviceID: (name: String, place: String)]>([:])
     }
 
-    /// A reader. `display` says which display is used, as long as it is known; it is called on the input thread.
+    /// Creates a reader. `display` returns the display in use, if known; it is called on the input thread.
     package init(_ options: Options, display: @escaping @Sendable () -> DisplayConnector? = { nil }) {
         (self.options, self.display) = (options, display)
     }
 
-    /// Whether any device is read now. From any thread.
+    /// Whether the reader has opened any device since its start. From any thread.
     package var hasDevices: Bool { control.names.withLock { !$0.isEmpty } }
 
-    /// Begins to read. Called once.
+    /// Starts to read. Call once.
     package func start(_ handler: InputHandler) {
         let (options, display, control) = (options, display, control)
         control.thread.withLock {
@@ -70,25 +70,25 @@ package final class InputReader: Sendable {
         }
     }
 
-    /// Begins to read, for a handler that waits for nothing. Called once.
+    /// Starts to read, for a handler without deadlines. Call once.
     package func start(_ handler: @escaping Handler) { start(InputHandler(handle: handler)) }
 
-    /// What a device calls itself from which an event has come, and where it is plugged in; nil when there was none of that number. From
-    /// any thread.
+    /// Returns the name of a device that has sent an event, and its place on the bus. Returns nil if the number was never used. From any
+    /// thread.
     package func name(of device: DeviceID) -> (name: String, place: String)? { control.names.withLock { $0[device] } }
 
-    /// The clockwise rotation of the picture on the panel, with which touch rotates; none to begin with. From any thread.
+    /// Sets the clockwise rotation of the picture on the panel; touch positions rotate with it. Initially none. From any thread.
     package func setRotation(_ rotation: Rotation) { control.rotation.store(rotation.rawValue, ordering: .releasing) }
 
-    /// Whether the devices are ours: false while another virtual terminal is in front; then they are let go, contacts are cancelled, keys
-    /// released, and nothing more is handed on. True to begin with. From any thread.
+    /// Sets whether the devices are ours: false while another virtual terminal is in front. The reader then releases the devices, cancels
+    /// contacts, releases keys and hands on nothing more. Initially true. From any thread.
     package func setActive(_ isActive: Bool) {
         control.isActive.store(isActive, ordering: .releasing)
         control.wakeUp.wake()
     }
 
-    /// Ends the reading, cancels contacts, releases keys, and lets the devices go. Waits until the input thread has ended, two seconds at most: a
-    /// device, or the display that it asks for, may hang. Nothing is handed on afterwards.
+    /// Ends the reading, cancels contacts, releases keys and releases the devices. Waits for the end of the input thread, two seconds at
+    /// most: a device, or the display callback, may hang. The reader hands on nothing afterwards.
     package func stop() {
         control.isStopped.store(true, ordering: .releasing)
         control.wakeUp.wake()
@@ -99,20 +99,20 @@ package final class InputReader: Sendable {
     private static let longestStop = MediaTime.seconds(2)
 }
 
-/// A device in use, and what has been told of it.
+/// A device in use, and its reported state.
 private final class Source {
     fileprivate(set) var device: EvdevDevice?
     let descriptor: Int32
     let abilities: DeviceAbilities
     let name: String, identity: String
-    /// The display that udev says it is on.
+    /// The display of the device, according to udev.
     let output: String?
     var state: DeviceState
-    /// Whether the device is to be grabbed and is.
+    /// Whether the device is grabbed, if it is to be grabbed.
     var isGrabbed = false
-    /// Whether its contacts are for the display that is used.
+    /// Whether its contacts are for the display in use.
     var isOurs = true
-    /// Whether anything is told of it.
+    /// Whether its events are handed on.
     let isAllowed: Bool
     let node: InputFolder.Node
 
@@ -123,13 +123,13 @@ private final class Source {
         state = DeviceState(device: id, hasGhosts: abilities.hasGhosts)
     }
 
-    /// Ends what is under way, as events are missing at `time`.
+    /// Cancels contacts and releases keys, because events are missing at `time`.
     func cancel(at time: HostTime, keepingHeldKeys: Bool = false) -> [InputEvent] {
         state.cancel(touching: device!.contacts(), isStillHeld: { keepingHeldKeys && device!.isHeld($0) }, at: time)
     }
 }
 
-/// All that the input thread knows.
+/// The state of the input thread.
 private struct InputLoop: ~Copyable {
     private let options: InputReader.Options
     private let display: @Sendable () -> DisplayConnector?
@@ -140,13 +140,13 @@ private struct InputLoop: ~Copyable {
     private var sources: [Source] = []
     /// Nodes that are open, or of no use.
     private var settled: Set<InputFolder.Node> = []
-    /// Nodes that did not open: since when, and whether that has been said.
+    /// Nodes that did not open: since when, and whether the log has said so.
     private var refusals: [InputFolder.Node: (since: HostTime, isTold: Bool)] = [:]
     private var nextLook = HostTime.now
     private var isActive = true
 
     static let lookInterval = MediaTime.milliseconds(2000)
-    /// How long a node may refuse before somebody is told.
+    /// How long a node may refuse before the log says so.
     private static let refusalTimeout = MediaTime.seconds(3)
 
     init(
@@ -171,7 +171,7 @@ private struct InputLoop: ~Copyable {
             let ready = zip(sources, descriptors.dropFirst(2)).filter { $0.1.revents != 0 }.map(\.0)
             let now = HostTime.now
             let isDue = deadline().map { $0 <= now } ?? false
-            // What has happened before a deadline comes before what is due then: all events up to now are read first.
+            // Events before a deadline come first: reads all events up to now, then handles the deadline.
             for source in isDue ? sources : ready { read(source) }
             if isDue { expire(at: now) }
         }
@@ -179,7 +179,7 @@ private struct InputLoop: ~Copyable {
         for source in sources { source.cancel(at: .now).forEach(handler.handle) }
     }
 
-    /// When time alone brings something about.
+    /// The time of the next work without an event.
     private func deadline() -> HostTime? { ([handler.nextDeadline()] + sources.map(\.state.nextDeadline)).compactMap { $0 }.min() }
 
     private func expire(at now: HostTime) {
@@ -187,7 +187,7 @@ private struct InputLoop: ~Copyable {
         if let deadline = handler.nextDeadline(), deadline <= now { handler.expire(now) }
     }
 
-    /// Looks for nodes that are new.
+    /// Looks for new nodes.
     private mutating func look() {
         nextLook = .now + Self.lookInterval
         let nodes = InputFolder.nodes()
@@ -199,7 +199,7 @@ private struct InputLoop: ~Copyable {
         for source in sources where source.abilities.isDirect { choose(source, present) }
     }
 
-    /// Decides whether the contacts of a device are for the display that is used.
+    /// Decides whether a device's contacts are for the display in use.
     private func choose(_ source: Source, _ present: DisplayConnector?) {
         let isOurs = options.map.isOurs(source.identity, output: source.output, present: present)
         if isOurs == source.isOurs { return }
@@ -227,7 +227,7 @@ private struct InputLoop: ~Copyable {
             sources.append(
                 Source(device, output: properties[EvdevDevice.outputProperty], isAllowed: isAllowed, node: node, id: id))
         } catch {
-            // A node exists before udev has given it its permissions, on a slow machine for some seconds.
+            // A node exists before udev has set its permissions; on a slow machine for some seconds.
             let refusal = refusals[node] ?? (since: .now, isTold: false)
             let isLasting = HostTime.now - refusal.since >= Self.refusalTimeout
             if isLasting, !refusal.isTold { log.warning("\(error)") }
@@ -235,7 +235,7 @@ private struct InputLoop: ~Copyable {
         }
     }
 
-    /// What udev says of a node; nil as long as it has not come to it and there is hope that it will.
+    /// Returns udev's properties of a node; nil while udev has not processed it and may still do so.
     private mutating func properties(_ node: InputFolder.Node) -> [String: String]? {
         if let properties = DeviceProperties.of(node.path, names: EvdevDevice.propertyNames) { return properties }
         let refusal = refusals[node] ?? (since: .now, isTold: false)
@@ -252,8 +252,8 @@ private struct InputLoop: ~Copyable {
     private mutating func activate(_ isActive: Bool) {
         self.isActive = isActive
         for source in sources {
-            // While another terminal was in front nothing was told, so that this tells nothing then; what touches now is left out until it
-            // is lifted.
+            // Hands on nothing on the way back: no events were handed on while another terminal was in front. Contacts that touch now are
+            // ignored until they are lifted.
             source.cancel(at: .now).forEach(handler.handle)
             if isActive {
                 grab(source)

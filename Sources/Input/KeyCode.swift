@@ -2,27 +2,27 @@ import CKioskEvdev
 import KioskPlatform
 import KioskVocabulary
 
-/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h), or one of two beyond those for a notch of a
-/// knob.
+/// The kernel's number for a key or button (`KEY_*`, `BTN_*` of linux/input-event-codes.h). Two numbers beyond those stand for the notches
+/// of a knob.
 package struct KeyCode: Hashable, Sendable {
     /// The number.
     package var rawValue: UInt16
 
-    /// The key of a number.
+    /// Creates the key with this number.
     package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     init(_ code: Int32) { rawValue = UInt16(code) }
 
-    /// A notch of a knob (REL_DIAL) or a wheel (REL_WHEEL), clockwise or away from the user. It is pressed and released at once.
+    /// A notch of a knob (REL_DIAL) or a wheel (REL_WHEEL), clockwise or away from the user. Its press and release come at once.
     package static let dialUp = KeyCode(rawValue: UInt16(KEY_MAX) + 1)
-    /// A notch the other way.
+    /// A notch in the other direction.
     package static let dialDown = KeyCode(rawValue: UInt16(KEY_MAX) + 2)
     private static let dials: [(code: KeyCode, name: String)] = [(dialUp, KeyTrigger.dialUp), (dialDown, KeyTrigger.dialDown)]
 
-    /// The key of a name: the kernel's, in any case, with or without `KEY_`: `space`, `KEY_PLAYPAUSE`, `btn_left`. The corresponding
-    /// C function is `libevdev_event_code_from_name`.
+    /// Finds a key by the kernel's name, in any case, with or without `KEY_`: `space`, `KEY_PLAYPAUSE`, `btn_left`. The corresponding C
+    /// function is `libevdev_event_code_from_name`.
     ///
-    /// - Throws: the name, and one that is nearly the same where there is one.
+    /// - Throws: the name, and a similar one if there is any.
     package init(named name: String) throws(UnknownKey) {
         let upper = name.uppercased()
         if let dial = Self.dials.first(where: { $0.name == upper }) {
@@ -46,7 +46,7 @@ package struct KeyCode: Hashable, Sendable {
         return "KEY_0x" + String(rawValue, radix: 16)
     }
 
-    /// The name (without `KEY_`) that differs least; nil when none is near.
+    /// Returns the most similar name (without `KEY_`); nil if none is near.
     private static func nearest(to name: String) -> String? {
         let letters = Array(name.utf8)
         var best: (name: String, distance: Int)?
@@ -63,11 +63,11 @@ package struct KeyCode: Hashable, Sendable {
     }
 }
 
-/// A key name that the kernel's headers do not have.
+/// A key name that is not in the kernel's headers.
 package struct UnknownKey: Error, Hashable, Sendable, CustomStringConvertible {
-    /// As it was written.
+    /// The name as written.
     package let name: String
-    /// A name that is nearly the same, where there is one.
+    /// A similar name, if there is any.
     package let suggestion: String?
 
     /// `unknown key "spcae"; did you mean "SPACE"?`.

@@ -1,29 +1,29 @@
 import CKioskEvdev
 import KioskVocabulary
 
-/// Which keys, alone or together, ask for what.
+/// A map from keys, alone or together, to commands.
 package struct KeyMap: Sendable {
-    /// Keys that are held at the same time, and the modifiers with them.
+    /// Keys held at the same time, with their modifiers.
     struct Chord: Hashable, Sendable {
         var keys: Set<KeyCode>
         var modifiers: Set<KeyTrigger.Modifier> = []
     }
 
-    /// What a chord asks for.
+    /// The commands of a chord.
     struct Actions: Sendable {
-        /// When it is pressed.
+        /// The command when it is pressed.
         var press: Command?
-        /// Whether that is asked for again and again while it is held.
+        /// Whether that command repeats while the chord is held.
         var repeats = false
-        /// When it has been held for a second.
+        /// The command once it has been held for a second.
         var hold: Command?
     }
 
     private(set) var actions: [Chord: Actions] = [:]
-    /// Keys of chords of several keys.
+    /// The keys of chords with several keys.
     private var sharedKeys: Set<KeyCode> = []
 
-    /// The map that `bindings` make, in order; nil takes a command away.
+    /// Creates a map from `bindings`, in order; nil removes a command.
     ///
     /// - Throws: the first key name that evdev does not know.
     package init(bindings: [(trigger: KeyTrigger, command: Command?)]) throws(UnknownKey) {
@@ -43,13 +43,13 @@ package struct KeyMap: Sendable {
         sharedKeys = actions.keys.reduce(into: []) { if $1.keys.count > 1 { $0.formUnion($1.keys) } }
     }
 
-    /// What a press of `key` alone asks for.
+    /// Returns the command for a press of `key` alone.
     package func command(for key: KeyCode) -> Command? { actions[Chord(keys: [key])]?.press }
 
-    /// The keys that ask for something, alone or with others.
+    /// The keys with a command, alone or with others.
     package var keys: Set<KeyCode> { actions.keys.reduce(into: []) { $0.formUnion($1.keys) } }
 
-    /// The largest chord that `key` completes where `held` are all keys that are down, it among them. Shift counts only where a binding
+    /// Returns the largest chord that `key` completes; `held` are all keys that are down, including `key`. Shift counts only if a binding
     /// names it.
     func chord(completedBy key: KeyCode, held: Set<KeyCode>, modifiers: Set<KeyTrigger.Modifier>) -> Chord? {
         for modifiers in [modifiers, modifiers.subtracting([.shift])] {
@@ -64,7 +64,7 @@ package struct KeyMap: Sendable {
         return nil
     }
 
-    /// Whether a larger chord contains this one, so that it may be only its beginning.
+    /// Returns whether a larger chord contains this one, which may then be only its beginning.
     func isBeginning(_ chord: Chord) -> Bool {
         guard !sharedKeys.isDisjoint(with: chord.keys) else { return false }
         return actions.keys.contains { $0.modifiers == chord.modifiers && $0.keys.isStrictSuperset(of: chord.keys) }
@@ -72,7 +72,7 @@ package struct KeyMap: Sendable {
 }
 
 extension Command {
-    /// Whether it goes by steps, so that a held key asks for it again and again.
+    /// Whether it advances by steps, so that a held key repeats it.
     fileprivate var goesBySteps: Bool {
         switch self {
         case .player(.seekSteps), .player(.seekBy), .player(.changeVolume): true
@@ -82,7 +82,7 @@ extension Command {
 }
 
 extension KeyCode {
-    /// What the key changes of others; nil for one that is no modifier.
+    /// The modifier that the key is; nil for other keys.
     var modifier: KeyTrigger.Modifier? {
         switch Int32(rawValue) {
         case KEY_LEFTCTRL, KEY_RIGHTCTRL: .control

@@ -1,33 +1,33 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// A command and the time of what asked for it.
+/// A command and the time of its cause.
 package struct TimedCommand: Hashable, Sendable {
-    /// What is asked for.
+    /// The command.
     package var command: Command
-    /// The kernel's time of the event that decided, or the instant at which a key or a finger had been held long enough.
+    /// The kernel's time of the deciding event, or the instant when a key or a finger had been held long enough.
     package var time: HostTime
 
-    /// A command with its time.
+    /// Creates a command with its time.
     package init(_ command: Command, at time: HostTime) { (self.command, self.time) = (command, time) }
 }
 
-/// Makes commands of keys that are pressed, held and released on any device. A pure value: key events and the time in, commands out.
+/// Turns presses, holds and releases of keys on any device into commands. A pure value: key events and the time in, commands out.
 ///
-/// - A key acts when it is pressed. One that has a `hold` binding acts when it is released, or, once it has been held for ``holdDuration``,
-///   as that binding says.
-/// - Several keys make a chord whatever device they are on. A key that is part of a larger chord waits ``chordDuration`` for the others.
-/// - A key that is held repeats as the kernel repeats it (EV_REP). A device that does not (GPIO buttons, as a rule) has its keys repeated
-///   here, every ``repeatInterval`` after ``repeatDelay``.
-/// - With Ctrl, Alt or Meta held a key that has no such binding is a shortcut for somebody else (Alt+F2).
+/// - A key acts when it is pressed. A key with a `hold` binding acts when it is released. If it is held for ``holdDuration``, that binding
+///   acts instead.
+/// - Several keys make a chord, on whatever devices. A key that is part of a larger chord waits ``chordDuration`` for the others.
+/// - A held key repeats as the kernel repeats it (EV_REP). If a device does not repeat (GPIO buttons, as a rule), this recognizer repeats
+///   its keys, every ``repeatInterval`` after ``repeatDelay``.
+/// - With Ctrl, Alt or Meta held, a key without such a binding is another program's shortcut (Alt+F2), and ignored.
 package struct KeyRecognizer: Sendable {
-    /// How long a key is held for its `hold` binding.
+    /// How long to hold a key for its `hold` binding.
     package static let holdDuration = MediaTime.seconds(1)
-    /// How long the keys of a chord may be apart for none of them to act alone.
+    /// The longest time between the keys of a chord at which none of them acts alone.
     package static let chordDuration = MediaTime.milliseconds(100)
-    /// Longer than the kernel takes for the first repeat (250 ms; 500 ms of a remote control).
+    /// Longer than the kernel takes for the first repeat (250 ms; 500 ms for a remote control).
     package static let repeatDelay = MediaTime.milliseconds(600)
-    /// The time between repeats, where the kernel has none.
+    /// The time between repeats, if the kernel does not repeat.
     package static let repeatInterval = MediaTime.milliseconds(125)
 
     /// A chord that is down.
@@ -43,7 +43,7 @@ package struct KeyRecognizer: Sendable {
         case waitingForOthers
         /// It acts when it is released, or by its `hold` binding in time.
         case waitingForHold
-        /// It has acted, and repeats at this time where the kernel does not repeat it.
+        /// It has acted, and repeats at this time if the kernel does not repeat it.
         case repeating(next: HostTime?)
         /// It has acted.
         case done
@@ -61,13 +61,13 @@ package struct KeyRecognizer: Sendable {
     /// Devices whose keys the kernel repeats.
     private var repeatingDevices: Set<DeviceID> = []
 
-    /// A recogniser that has seen nothing.
+    /// Creates a recognizer without held keys.
     package init(_ map: KeyMap) { self.map = map }
 
-    /// The time at which ``expire(at:)`` has something to do; nil while there is nothing to wait for.
+    /// The time at which to call ``expire(at:)``; nil while there is no deadline.
     package var nextDeadline: HostTime? { presses.values.compactMap(deadline).min() }
 
-    /// Takes the next event of any device. Returns what is asked for with it, what was due before it among that.
+    /// Takes the next event of any device. Returns its commands, after those that were due before it.
     package mutating func update(_ event: KeyEvent) -> [TimedCommand] {
         let due = expire(at: event.time)
         switch event.phase {
@@ -77,7 +77,7 @@ package struct KeyRecognizer: Sendable {
         }
     }
 
-    /// What is due at `time`.
+    /// Returns the commands due at `time`.
     package mutating func expire(at time: HostTime) -> [TimedCommand] {
         var asked: [TimedCommand] = []
         while let next = presses.compactMap({ key, press in deadline(press).map { (key: key, at: $0) } })
@@ -114,7 +114,7 @@ package struct KeyRecognizer: Sendable {
         return asked
     }
 
-    /// Begins what a chord asks for that is not part of a larger one.
+    /// Starts the action of a chord that is not part of a larger one.
     private mutating func act(_ press: inout Press, at time: HostTime) -> [TimedCommand] {
         if press.actions.hold != nil {
             press.stage = .waitingForHold
@@ -131,7 +131,7 @@ package struct KeyRecognizer: Sendable {
         guard let chord = map.chord(completedBy: event.key, held: Set(held.map(\.key)), modifiers: modifiers(event)),
             let actions = map.actions[chord]
         else { return [] }
-        // What its keys would have done alone they do no more.
+        // The chord's keys no longer act alone.
         for key in chord.keys { presses[key]?.stage = .done }
         var press = Press(chord: chord, actions: actions, since: event.time, stage: .waitingForOthers)
         let asked = map.isBeginning(chord) ? [] : act(&press, at: event.time)
@@ -142,7 +142,7 @@ package struct KeyRecognizer: Sendable {
     private mutating func `repeat`(_ event: KeyEvent) -> [TimedCommand] {
         repeatingDevices.insert(event.device)
         guard let press = presses[event.key] else {
-            // It was pressed before anybody listened.
+            // The key was pressed before the reader listened.
             guard held.insert(HeldKey(device: event.device, key: event.key)).inserted,
                 let chord = map.chord(completedBy: event.key, held: [event.key], modifiers: modifiers(event)),
                 let actions = map.actions[chord], actions.hold == nil, actions.repeats, let command = actions.press
@@ -169,7 +169,7 @@ package struct KeyRecognizer: Sendable {
         return asked
     }
 
-    /// The modifiers that are held, on any device; a key that is one does not modify itself.
+    /// Returns the modifiers held on any device; a modifier key does not modify itself.
     private func modifiers(_ event: KeyEvent) -> Set<KeyTrigger.Modifier> {
         var modifiers = Set(held.filter { $0.key != event.key }.compactMap(\.key.modifier))
         if event.key.modifier == nil { modifiers.formUnion(event.modifiers) }

@@ -1,23 +1,23 @@
-/// Tells palms from fingers by what one device reports of its contacts. A pure value.
+/// Distinguishes palms from fingers, by one device's reports of its contacts. A pure value.
 ///
-/// Where the panel says how large its units are, a contact of more than ``palmWidth`` is a palm. Elsewhere, and for the pressure, it is one
-/// that is near the largest value there is; but only once the device has shown that it measures at all: many report one value always, and
-/// that may be the largest.
+/// If the panel reports its resolution, a contact larger than ``palmWidth`` is a palm. Otherwise, and for pressure, a palm is a contact
+/// near the axis's maximum. This counts only once the device has shown that it measures. Many devices always report one value, which may be
+/// the maximum.
 struct PalmFilter {
-    /// What a device says about the axes.
+    /// The device's description of its axes.
     struct Ranges: Hashable {
-        /// ABS_MT_TOUCH_MAJOR, and how many of its units are a millimetre; nil where it is not known.
+        /// The maximum of ABS_MT_TOUCH_MAJOR, and its units per millimetre; nil if unknown.
         var majorMaximum: Int32?
         var majorUnitsPerMillimetre: Double?
-        /// ABS_MT_PRESSURE.
+        /// The maximum of ABS_MT_PRESSURE.
         var pressureMaximum: Int32?
     }
 
-    /// Of a palm, in millimetres; a thumb laid flat has 20.
+    /// The size of a palm, in millimetres; a thumb laid flat has 20.
     static let palmWidth = 28.0
-    /// Of the largest value there is.
+    /// The part of the maximum from which a contact is a palm.
     static let nearlyAll = 0.9
-    /// What shows that a device measures: a value below this part of the largest.
+    /// The part of the maximum below which a value shows that the device measures.
     static let plainlyLess = 0.5
 
     private let ranges: Ranges
@@ -26,7 +26,7 @@ struct PalmFilter {
 
     init(_ ranges: Ranges) { self.ranges = ranges }
 
-    /// Whether a contact of these values is a palm; nil for what the device does not report.
+    /// Returns whether a contact with these values is a palm; nil for values that the device does not report.
     mutating func isPalm(isPalmTool: Bool, major: Int32?, pressure: Int32?) -> Bool {
         var isPalm = isPalmTool
         if let major, let units = ranges.majorUnitsPerMillimetre, units > 0 {
@@ -41,7 +41,7 @@ struct PalmFilter {
     }
 
     private static func isNearlyAll(_ value: Int32, of maximum: Int32, _ varies: inout Bool) -> Bool {
-        // A contact that is just coming down reports 0 on many panels.
+        // On many panels, a contact that is just coming down reports 0.
         guard maximum >= 8, value > 0 else { return false }
         let part = Double(value) / Double(maximum)
         if part < plainlyLess { varies = true }

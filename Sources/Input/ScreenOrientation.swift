@@ -2,28 +2,28 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// How the picture has to be rotated to be upright, from where gravity pulls. A pure value: readings of an accelerometer in, rotations out.
+/// The rotation that keeps the picture upright, by the direction of gravity. A pure value: readings of an accelerometer in, rotations out.
 ///
-/// Axes are those of the kernel's iio devices after the mount matrix: x to the right of the screen, y to its top, z out of it; a machine
-/// that stands upright reads a negative y. A rotation is told when the machine has been nearer to it than to any other for ``settling``. It has
-/// to be rotated ``hysteresis`` beyond the middle between two, so that one that stands at an angle does not waver, and one that lies flat
-/// stays as it was.
+/// Axes are those of the kernel's iio devices after the mount matrix. They point to the screen's right (x), to its top (y) and out of the
+/// screen (z). A machine that stands upright reads a negative y. A rotation is reported once the machine has been nearer to it than to any
+/// other for ``settling``. The machine has to turn ``hysteresis`` beyond the middle between two, so a machine at an angle does not waver. A
+/// machine that lies flat keeps its rotation.
 package struct ScreenOrientation: Sendable {
-    /// How long it has to rest in another place.
+    /// How long the machine has to stay in another orientation.
     package static let settling = MediaTime.milliseconds(500)
-    /// Beyond 45°, in degrees.
+    /// The angle beyond 45°, in degrees.
     package static let hysteresis = 15.0
-    /// How much of gravity is at least along the screen: less, and the machine lies nearly flat.
+    /// The least part of gravity along the screen; with less, the machine lies nearly flat.
     package static let leastPart = 0.5
 
-    /// How the picture is rotated; nil before the first.
+    /// The rotation of the picture; nil before the first.
     package private(set) var rotation: Rotation?
     private var candidate: (rotation: Rotation, since: HostTime)?
 
-    /// Nothing is known yet.
+    /// Creates a value without readings.
     package init() {}
 
-    /// Takes a reading, in any unit. Returns the rotation that the picture needs from now on, where it is another one.
+    /// Takes a reading, in any unit. Returns the rotation that the picture needs from now on, if it has changed.
     package mutating func update(x: Double, y: Double, z: Double, at time: HostTime) -> Rotation? {
         let (along, whole) = ((x * x + y * y).squareRoot(), (x * x + y * y + z * z).squareRoot())
         guard whole.isFinite, whole > 0, along / whole >= Self.leastPart else {
@@ -45,7 +45,7 @@ package struct ScreenOrientation: Sendable {
         return wanted
     }
 
-    /// The rotation of the picture for a machine that is rotated clockwise by so many degrees.
+    /// Returns the rotation of the picture for a machine that is rotated clockwise by this number of degrees.
     private static func picture(forMachineRotated degrees: Double, present: Rotation?) -> Rotation {
         if let present {
             // The machine's own rotation is the opposite of the picture's.

@@ -1,14 +1,14 @@
 import Glibc
 
-/// Files that others read at any time: they see the old content or the new one, whole.
+/// Writes files that others may read at any time: they see the complete old or new content.
 package enum AtomicFile {
-    /// Writes to a draft beside `path` and gives that its name; why it cannot be done. Blocks as the file system does.
+    /// Writes a draft beside `path` and renames it; returns the error, or nil. Blocks as the file system does.
     ///
     /// - Parameters:
-    ///   - mode: the file's, whatever the umask says; nil leaves it to that.
-    ///   - draft: its path, `path.tmp` unless given. What lies there goes.
-    ///   - isSynced: whether a power cut leaves the old content or the new one, too.
-    ///   - replaces: whether what has the name goes; else that is the error EEXIST.
+    ///   - mode: the file's mode, whatever the umask; nil applies the umask.
+    ///   - draft: the draft's path, by default `path.tmp`; an existing file there is deleted.
+    ///   - isSynced: whether the old or the new content must also survive a power cut.
+    ///   - replaces: whether to replace an existing file; otherwise it causes the error EEXIST.
     package static func write(
         _ path: String, _ bytes: [UInt8], mode: mode_t?, draft: String? = nil, isSynced: Bool = false, replaces: Bool = true
     ) -> SystemError? {
@@ -24,15 +24,15 @@ package enum AtomicFile {
         return error
     }
 
-    /// The same with a text.
+    /// Writes a text, likewise.
     package static func write(_ path: String, _ text: String, mode: mode_t?, isSynced: Bool = false, replaces: Bool = true) -> SystemError?
     {
         write(path, Array(text.utf8), mode: mode, isSynced: isSynced, replaces: replaces)
     }
 }
 
-/// Has the names in the folder of `path` written to the disk: what was made, renamed or removed in it is so after a power cut, too. Where the
-/// file system cannot promise that nothing is done. Blocks. The corresponding C function is `fsync`.
+/// Syncs the folder of `path` to the disk, so that new, renamed and removed names survive a power cut. Does nothing on file systems
+/// without this guarantee. Blocks. The corresponding C function is `fsync`.
 package func syncFolder(of path: String) {
     if let folder = Descriptor(opening: Folder.of(path), O_RDONLY | O_DIRECTORY) { fsync(folder.raw) }
 }

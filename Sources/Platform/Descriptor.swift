@@ -1,14 +1,14 @@
 import Glibc
 
-/// Owns a file descriptor, and closes it when it goes; `errno` stays what it was then.
+/// Owns a file descriptor, and closes it at the end of its life without a change of `errno`.
 package struct Descriptor: ~Copyable, Sendable {
     /// Negative for none.
     package let raw: Int32
 
-    /// Owns what a call has returned, also where that is no descriptor: then it is negative.
+    /// Takes over the result of a call, even if that is negative for an error.
     package init(_ raw: Int32) { self.raw = raw }
 
-    /// Owns what a call has returned; nil where it has failed, with `errno`.
+    /// Takes over the result of a call; nil if the call has failed, with `errno`.
     package init?(adopting raw: Int32) {
         if raw < 0 { return nil }
         self.init(raw)
@@ -32,13 +32,13 @@ package struct Descriptor: ~Copyable, Sendable {
         errno = code
     }
 
-    /// What it is a descriptor of. The corresponding C function is `fstat`.
+    /// The status of its file. The corresponding C function is `fstat`.
     package var status: stat? {
         var status = stat()
         return fstat(raw, &status) == 0 ? status : nil
     }
 
-    /// Reads on to the end, but no more than `limit` bytes; nil with `errno`. The corresponding C function is `read`.
+    /// Reads up to the end, but at most `limit` bytes; nil with `errno`. The corresponding C function is `read`.
     package func read(atMost limit: Int) -> [UInt8]? {
         var isRead = true
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
@@ -65,11 +65,11 @@ package struct Descriptor: ~Copyable, Sendable {
         return true
     }
 
-    /// Whether nobody else has the lock of the file; it is this one's then, until it goes. The corresponding C function is `flock`.
+    /// Takes the exclusive lock of the file, until the descriptor is closed; false if it is taken. The corresponding C function is `flock`.
     package func lock() -> Bool { flock(raw, LOCK_EX | LOCK_NB) == 0 }
 }
 
-/// A descriptor that several own: the last of them closes it.
+/// A descriptor with several owners: the last one closes it.
 package final class SharedDescriptor: Sendable {
     private let descriptor: Descriptor
     package var raw: Int32 { descriptor.raw }
@@ -83,36 +83,36 @@ package struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
 
     package init(_ code: Int32 = errno) { self.code = code }
 
-    /// In the C library's words. The corresponding C function is `strerror`.
+    /// The C library's description. The corresponding C function is `strerror`.
     package var description: String { String(cString: strerror(code)) }
 }
 
 extension stat {
-    /// What lies at `path`; nil with `errno`. The corresponding C functions are `stat` and `lstat`.
+    /// Reads the status of `path`; nil with `errno`. The corresponding C functions are `stat` and `lstat`.
     package init?(at path: String, followsLinks: Bool = true) {
         self.init()
         if (followsLinks ? stat(path, &self) : lstat(path, &self)) != 0 { return nil }
     }
 
-    /// Whether it is a regular file, a folder, a symbolic link.
+    /// Whether it is a regular file, a folder, or a symbolic link.
     package var isFile: Bool { st_mode & S_IFMT == S_IFREG }
     package var isFolder: Bool { st_mode & S_IFMT == S_IFDIR }
     package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
-    /// When it was written last, in nanoseconds since 1970, modulo 2^64.
+    /// The time of the last write, in nanoseconds since 1970, modulo 2^64.
     package var modified: Int64 { HostTime(st_mtim).nanoseconds }
 }
 
 extension statvfs {
-    /// The file system that `path` lies on; nil with `errno`. The corresponding C function is `statvfs`.
+    /// Reads the file system of `path`; nil with `errno`. The corresponding C function is `statvfs`.
     package init?(at path: String) {
         self.init()
         if statvfs(path, &self) != 0 { return nil }
     }
 
-    /// Bytes that this user can still write; at most what 64 bits hold.
+    /// The bytes that this user can still write, clamped to 64 bits.
     package var free: Int64 { bytes(f_bavail) }
-    /// Bytes of all of it.
+    /// All bytes of the file system.
     package var size: Int64 { bytes(f_blocks) }
 
     private func bytes(_ blocks: fsblkcnt_t) -> Int64 {

@@ -1,10 +1,11 @@
 import Glibc
 
-/// What lies in a folder, as it is read. Blocks as the file system does. The corresponding C functions are `opendir`, `readdir` and `fstatat`.
+/// An open folder, for reading its entries. Blocks as the file system does. The corresponding C functions are `opendir`, `readdir` and
+/// `fstatat`.
 package struct Folder: ~Copyable {
     private let stream: OpaquePointer
 
-    /// Opens it; nil with `errno`, ELOOP or ENOTDIR where a link lies there and none is followed.
+    /// Opens a folder; nil with `errno`: ELOOP or ENOTDIR for a link that is not followed.
     package init?(_ path: String, followsLinks: Bool = true) {
         var stream = followsLinks ? opendir(path) : nil
         if !followsLinks {
@@ -21,8 +22,8 @@ package struct Folder: ~Copyable {
         errno = code
     }
 
-    /// The names, unsorted, `.` and `..` left out; and which of them are symbolic links, as far as the file system tells. One that is not
-    /// UTF-8 is nil. Once.
+    /// Reads the names, unsorted, without `.` and `..`; and whether each is a symbolic link, if the file system tells. A name that is not
+    /// UTF-8 is nil. Call once.
     package func read() -> [(name: String?, isLink: Bool)] {
         var names: [(name: String?, isLink: Bool)] = []
         while let entry = readdir(stream) {
@@ -32,32 +33,32 @@ package struct Folder: ~Copyable {
         return names
     }
 
-    /// What lies in it under a name; nil with `errno`.
+    /// Returns the status of a name in the folder; nil with `errno`.
     package func status(_ name: String, followsLinks: Bool = true) -> stat? {
         var status = stat()
         return fstatat(dirfd(stream), name, &status, followsLinks ? 0 : AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
     }
 
-    /// The names in a folder, unsorted; none where it cannot be read.
+    /// Returns the names in a folder, unsorted; none if it is unreadable.
     package static func names(in path: String) -> [String] { Folder(path)?.read().compactMap(\.name) ?? [] }
 
-    /// What lies in a folder, as ``names(in:)``; of links what they lead to.
+    /// Returns the names in a folder with their status, following links.
     package static func entries(in path: String) -> [(name: String, status: stat)] {
         guard let folder = Folder(path) else { return [] }
         return folder.read().compactMap { entry in entry.name.flatMap { name in folder.status(name).map { (name, $0) } } }
     }
 
-    /// The numbers behind `prefix` in the names of a folder, in their order: of devices.
+    /// Returns the numbers after `prefix` in the names of a folder, sorted, for devices.
     package static func numbers(of prefix: String, in path: String) -> [Int] {
         names(in: path).compactMap { $0.hasPrefix(prefix) ? Int($0.dropFirst(prefix.count)) : nil }.sorted()
     }
 
-    /// The folder that `path` lies in; `.` where it says none.
+    /// Returns the folder of `path`; `.` if it names none.
     package static func of(_ path: String) -> String {
         path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    /// Makes a folder, and those above it; nil, or why it cannot be and which.
+    /// Makes a folder and its parents; `path` is absolute. Returns nil, or the failed path and the error.
     package static func make(_ path: String, mode: mode_t = 0o755) -> (path: String, error: SystemError)? {
         var made = ""
         for part in path.split(separator: "/") {
@@ -68,7 +69,7 @@ package struct Folder: ~Copyable {
     }
 }
 
-/// The folder that relative paths are relative to; `/` where it has been deleted. The corresponding C function is `getcwd`.
+/// The folder that relative paths start from; `/` if it has been deleted. The corresponding C function is `getcwd`.
 package var workingFolder: String {
     guard let path = getcwd(nil, 0) else { return "/" }
     defer { free(path) }

@@ -2,39 +2,39 @@ import CKioskPlatform
 import Glibc
 import Synchronization
 
-/// Tells what changes in folders, while it changes: inotify(7), and mounts.
+/// Reports changes in folders as they happen: inotify(7), and mounts.
 ///
-/// A folder is watched by what lies at its path when ``watch(_:)`` is called. Where another folder takes its place, or one is mounted over
-/// it, that is told as a change, and the path is to be watched again: a call for a folder that is watched costs two system calls. What is
-/// not wanted any more is dropped by ``keep(_:)``.
+/// ``watch(_:)`` watches the folder that is at the path at that time. If another folder takes its place, or one is mounted over it, that is
+/// a change, and the caller must watch the path again. A call for a folder that is already watched costs two system calls. ``keep(_:)``
+/// drops watches.
 ///
-/// The kernel tells what happens on this machine only. On file systems whose files others can change (NFS, SMB, FUSE, 9p) one has to look
-/// again and again: ``Coverage/partial``.
+/// The kernel reports only the changes made on this machine. File systems that others can change (NFS, SMB, FUSE, 9p) need polling:
+/// ``Coverage/partial``.
 package final class FolderWatch: Sendable {
-    /// Something has changed.
+    /// A change in a folder.
     package struct Change: Hashable, Sendable {
-        /// What it was.
+        /// The kind of a change.
         package enum Kind: Hashable, Sendable {
-            /// Something has appeared, which may still be written.
+            /// A file or folder has appeared; it may still be written.
             case appeared
-            /// Somebody writes into a file.
+            /// A file is being written.
             case written
-            /// A file is complete: who wrote it has closed it, or it was moved here.
+            /// A file is complete: its writer has closed it, or it was moved here.
             case completed
-            /// Dates or rights have changed.
+            /// Dates or permissions have changed.
             case touched
-            /// Something is gone.
+            /// A file or folder is gone.
             case gone
             /// Anything may have changed: the folder itself has gone, or the kernel has dropped events.
             case anything
             /// Something was mounted or unmounted somewhere.
             case mounts
         }
-        /// The path given to ``FolderWatch/watch(_:)``; empty where it is no single folder's.
+        /// The path given to ``FolderWatch/watch(_:)``; empty if the change concerns no single folder.
         package var folder: Path
-        /// In the folder; nil for the folder itself, and for a name that is not UTF-8.
+        /// The name in the folder; nil for the folder itself, and for a name that is not UTF-8.
         package var name: Path?
-        /// Whether that is a folder.
+        /// Whether the name is a folder.
         package var isFolder: Bool
         package var kind: Kind
 
@@ -44,27 +44,27 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// How far changes of a folder are told.
+    /// How many of a folder's changes the kernel reports.
     package enum Coverage: Hashable, Sendable {
         /// All of them.
         case full
-        /// Those made on this machine at most: others have to be looked for.
+        /// At most those made on this machine; the rest needs polling.
         case partial
-        /// There is no such folder, or it may not be read.
+        /// None: there is no such folder, or it is unreadable.
         case none
     }
 
     private let events: Descriptor
     private var descriptor: Int32 { events.raw }
     private let wakeUp = WakeUp()
-    /// The kernel's number of each path. Paths that lead to one folder have one.
+    /// The kernel's watch number for each path. Paths to the same folder share a number.
     private let numbers = Mutex<[Path: Int32]>([:])
     private let isStopping = Atomic(false)
     private let lack = Mutex<Lack?>(nil)
-    /// What the system had no more of when this was made.
+    /// The resource that the system lacked at the start.
     private let lackAtStart: Lack?
 
-    /// What the system has no more of, so that changes have to be looked for.
+    /// A resource that the system lacks, so that changes need polling.
     package enum Lack: Hashable, Sendable {
         /// Watches or instances of inotify (`fs.inotify.max_user_watches` and `max_user_instances`).
         case watches
@@ -72,23 +72,23 @@ package final class FolderWatch: Sendable {
         case descriptors
     }
 
-    /// How long changes are collected, so that a file that is written is told once and not at each write.
+    /// How long to collect changes, in microseconds: one report for a file that is being written, not one for each write.
     private static let pause: UInt32 = 50_000
-    /// The kernel keeps 16384 events, of which a read takes a thousand at least where there are so many.
+    /// The most reads at a time: the kernel queues 16384 events, and a read takes at least a thousand if there are that many.
     private static let mostReads = 16
     private static let mask =
         UInt32(IN_CREATE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE)
         | UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
 
-    /// Watches nothing yet. Where the system has no inotify left every folder's coverage is partial.
+    /// Makes a watch without folders. If the system has no inotify instance left, every folder's coverage is partial.
     package init() {
         events = Descriptor(inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK)))
-        // Without descriptors and without instances left the error is the same, EMFILE.
+        // The error is EMFILE in both cases: without descriptors, and without instances.
         lackAtStart = events.raw >= 0 ? nil : Descriptor(opening: "/dev/null") == nil ? .descriptors : .watches
     }
 
-    /// Begins to watch a folder; `isNew` where it was not watched before: what has changed there until now is not told. Blocks for as long
-    /// as its file system does. The corresponding C function is `inotify_add_watch`.
+    /// Starts to watch a folder. `isNew` means that it was not watched before, so earlier changes are not reported. Blocks for as long as
+    /// its file system does. The corresponding C function is `inotify_add_watch`.
     package func watch(_ path: Path) -> (coverage: Coverage, isNew: Bool) {
         let kind = kiosk_file_system(path.string)
         guard kind >= 0 else { return (.none, false) }
@@ -106,10 +106,10 @@ package final class FolderWatch: Sendable {
         return (Self.isShared(UInt32(truncatingIfNeeded: kind)) ? .partial : .full, before != number)
     }
 
-    /// Watches what there is of `path`: where it is missing the nearest folder above it, since it appears there.
+    /// Watches `path`, or the nearest existing folder above it, where the missing one will appear.
     ///
-    /// - Parameter missing: told of each folder that is watched instead, and of the name in it that is missing or may not be read.
-    /// - Returns: whether not all changes there are told, and whether something of it was not watched before.
+    /// - Parameter missing: called for each folder that is watched instead, with the name in it that is missing or unreadable.
+    /// - Returns: whether the kernel reports only some of the changes there, and whether a watch is new.
     package func watchNearest(_ path: Path, missing: (_ folder: Path, _ name: Path) -> Void) -> (isPartial: Bool, isNew: Bool) {
         var (path, isPartial, isNew) = (path, false, false)
         while true {
@@ -122,7 +122,7 @@ package final class FolderWatch: Sendable {
         }
     }
 
-    /// Watches no others than these.
+    /// Drops all watches except those of `paths`.
     package func keep(_ paths: Set<Path>) {
         let left = numbers.withLock { numbers -> Set<Int32> in
             let gone = numbers.filter { !paths.contains($0.key) }
@@ -132,13 +132,13 @@ package final class FolderWatch: Sendable {
         for number in left { inotify_rm_watch(descriptor, number) }
     }
 
-    /// What the system had no more of when a folder was to be watched; nil where it had enough.
+    /// The resource that was lacking when a folder had to be watched; nil if none was.
     package var lacks: Lack? { lack.withLock { $0 } }
 
-    /// How many folders are watched.
+    /// The number of watched folders.
     package var count: Int { numbers.withLock { Set($0.values).count } }
 
-    /// Starts telling; `tell` is called on a thread of its own. Call once.
+    /// Starts reporting; calls `tell` on a thread of its own. Call once.
     package func start(_ tell: @escaping @Sendable ([Change]) -> Void) {
         Thread("watch") { [self] in
             let mounts = Descriptor(open("/proc/self/mounts", O_RDONLY | O_CLOEXEC))
@@ -154,7 +154,7 @@ package final class FolderWatch: Sendable {
                 if descriptors[2].revents != 0 { changes.append(Change(.mounts)) }
                 if descriptors[1].revents != 0 {
                     usleep(Self.pause)
-                    // Somebody who writes without end is told of in parts.
+                    // A program that writes without end is reported in parts.
                     for _ in 0..<Self.mostReads {
                         let count = read(descriptor, &buffer, buffer.count)
                         if count <= 0 { break }
@@ -166,13 +166,13 @@ package final class FolderWatch: Sendable {
         }.detach()
     }
 
-    /// Tells no more, soon.
+    /// Stops reporting soon.
     package func stop() {
         isStopping.store(true, ordering: .releasing)
         wakeUp.wake()
     }
 
-    /// What the kernel has written.
+    /// Parses the kernel's events.
     private func parse(_ bytes: UnsafeRawBufferPointer) -> [Change] {
         var changes: [Change] = []
         var offset = 0
@@ -208,11 +208,11 @@ package final class FolderWatch: Sendable {
         return mask & UInt32(IN_ATTRIB) != 0 ? .touched : nil
     }
 
-    /// Whether the file system of a file numbers its files anew at each mount, and when it has dropped one from its cache: FAT and exFAT, as sticks have them,
-    /// hand out the next number of the kernel (iunique).
+    /// Returns whether the file system of a file gives new inode numbers at each mount, and after it has dropped an inode from its cache.
+    /// FAT and exFAT, usual on sticks, take the kernel's next number (iunique).
     package static func numbersAnew(_ path: String) -> Bool { [0x4D44, 0x2011_BAB0].contains(kiosk_file_system(path)) }
 
-    /// Whether a file system of this kind (linux/magic.h) has other writers than this kernel.
+    /// Returns whether a file system of this kind (linux/magic.h) has writers other than this kernel.
     private static func isShared(_ magic: UInt32) -> Bool {
         // NFS, SMB, CIFS, SMB2, FUSE, 9p, Ceph, AFS, OCFS2, GFS2, VirtualBox.
         let shared: [UInt32] = [

@@ -1,32 +1,32 @@
 import Synchronization
 
-/// Shows that a thread is alive, for who watches over it: each piece of work that it begins, and each time that it has nothing to do, is another
-/// beat. A thread that hangs in a call has no beat more, and was at work at its last one.
+/// Shows a watcher that a thread is alive. Each piece of work that the thread begins, and each time that it becomes idle, is a new beat. A
+/// thread that hangs in a call has no further beat, and was at work at its last one.
 ///
-/// A beat is one store into memory: the thread makes no system call for it and reads no clock. How long a beat has stood is for the watcher to
-/// count. One thread at a time has beats.
+/// A beat is one store into memory, without a system call or a look at the clock. The watcher measures how long a beat lasts. Only one
+/// thread at a time may beat.
 package final class Heartbeat: Sendable {
     /// Odd while the thread is at work.
     private let count = Atomic<UInt64>(0)
 
-    /// What a watcher sees.
+    /// A beat as a watcher sees it.
     package struct Beat: Hashable, Sendable {
-        /// Another number with each beat.
+        /// A number that changes with each beat.
         package var count: UInt64
-        /// Whether the thread has begun something and is not done with it.
+        /// Whether the thread has begun a piece of work and not finished it.
         package var isAtWork: Bool
 
-        /// A beat from its parts.
+        /// Makes a beat of its parts.
         package init(count: UInt64, isAtWork: Bool) { (self.count, self.isAtWork) = (count, isAtWork) }
     }
 
-    /// One of a thread that has nothing to do.
+    /// Makes the heartbeat of an idle thread.
     package init() {}
 
-    /// The thread begins something.
+    /// Notes that the thread begins a piece of work.
     package func work() { count.store((count.load(ordering: .relaxed) &+ 2) | 1, ordering: .relaxed) }
 
-    /// The thread waits for something to do.
+    /// Notes that the thread is idle.
     package func rest() { count.store((count.load(ordering: .relaxed) &+ 2) & ~1, ordering: .relaxed) }
 
     /// The last beat. From any thread.

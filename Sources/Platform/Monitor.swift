@@ -1,26 +1,25 @@
 import CKioskPlatform
 import Glibc
 
-/// State behind a lock that can be waited on: a mutex and condition variables in one. The standard library's `Mutex` has no condition
-/// variable, and glibc's costs a system call more at each wake-up: whoever comes back from waiting takes a mutex that inherits priority in such a
-/// manner that giving it back is a call of the kernel. So a condition is a number here that grows with each wake-up, and futex(2) waits for that.
+/// State behind a lock that threads can wait on: a mutex and condition variables in one. The standard library's `Mutex` has no condition
+/// variable. glibc's condition variable costs one more system call at each wake-up: it re-acquires a priority-inheriting mutex in such a
+/// way that the unlock needs the kernel. So a condition here is a number that grows with each wake-up, and futex(2) waits for that.
 ///
 /// The mutex inherits priority (PTHREAD_PRIO_INHERIT): a real-time thread that waits for it lends its priority to the holder. Deadlines are
 /// on CLOCK_MONOTONIC, so setting the date neither shortens nor prolongs a wait.
 ///
-/// Threads are woken after the lock has been given back: one that is woken before finds the lock taken, and sleeps and is woken a second
-/// time. Threads that wait for different things wait on conditions of their own (``Waiters``), and who changes the state wakes those only
-/// that have something to do.
+/// Threads are woken after the unlock: a thread woken earlier would find the lock taken, sleep, and be woken again. Threads that wait for
+/// different conditions use different groups (``Waiters``). The thread that changes the state wakes only the groups with something to do.
 package final class Monitor<State: ~Copyable>: @unchecked Sendable {
-    // Sendable because `state` is touched only with `mutex` held.
+    // Sendable because `state` is used only with `mutex` held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
-    /// How often each group has been woken; one for each bit of ``Waiters``. Changed with `mutex` held.
+    /// The wake counts of the groups, one for each bit of ``Waiters``. Changed with `mutex` held.
     private let wakes: UnsafeMutableBufferPointer<UInt32>
-    /// Those who wait and have not been woken, as bits of ``Waiters``; touched with `mutex` held.
+    /// The groups with unwoken waiters, as bits of ``Waiters``; used with `mutex` held.
     private var waiting = Waiters()
     private var state: State
 
-    /// Puts `state` behind a lock, on which threads wait in so many groups.
+    /// Puts `state` behind a lock, with so many groups of waiting threads.
     package init(_ state: consuming sending State, groups: Int = 1) {
         self.state = state
         mutex = .allocate(capacity: 1)
@@ -48,12 +47,12 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
         return try body(&state)
     }
 
-    /// Runs `body` with the lock held, then wakes all who wait.
+    /// Runs `body` with the lock held, then wakes all waiting threads.
     package func signal<Result: ~Copyable>(_ body: (inout State) -> sending Result) -> sending Result {
         signal({ _ in .all }, body)
     }
 
-    /// Runs `body` with the lock held, then wakes those of whom `waiters` says that they have something to do in what the state is then.
+    /// Runs `body` with the lock held, then wakes the groups that `waiters` returns for the resulting state.
     package func signal<Result: ~Copyable>(
         _ waiters: (borrowing State) -> Waiters, _ body: (inout State) -> sending Result
     ) -> sending Result {
@@ -72,8 +71,8 @@ package final class Monitor<State: ~Copyable>: @unchecked Sendable {
         return result
     }
 
-    /// Runs `body` with the lock held, again after each ``signal(_:)`` and each that wakes this group, until it returns a value; nil once
-    /// `deadline` has passed.
+    /// Runs `body` with the lock held, and again after each ``signal(_:)`` that wakes this group, until it returns a value; returns nil
+    /// once `deadline` has passed.
     package func wait<Result: ~Copyable>(
         as group: Waiters = Waiters(group: 0), until deadline: HostTime? = nil, _ body: (inout State) -> sending Result?
     ) -> sending Result? {
@@ -97,7 +96,7 @@ package struct Waiters: OptionSet, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The group of this number, counted from 0.
+    /// Makes the group of this number, counted from 0.
     package init(group: Int) { rawValue = 1 << group }
 
     package static let all = Waiters(rawValue: .max)

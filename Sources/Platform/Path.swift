@@ -1,7 +1,8 @@
-/// The path of a file, a name in a folder, or a URL, as the system takes it for: bytes.
+/// The path of a file, a name in a folder, or a URL, as a sequence of bytes, as the system sees it.
 ///
-/// Two names that look alike are two files: `ü` is one code point on Linux and Windows (NFC), and two on a Mac (NFD). To Swift's String
-/// both are one text, so a dictionary of strings loses one of the files. What has paths as its keys, or compares them, has this instead.
+/// Two names that look alike can be different files: `ü` is one code point on Linux and Windows (NFC), and two on a Mac (NFD). Swift's
+/// String considers both equal, so a dictionary of strings would lose one of the files. Use this type for paths as keys, and for comparing
+/// paths.
 package struct Path: Hashable, Comparable, Sendable {
     /// The bytes as text.
     package let string: String
@@ -18,20 +19,20 @@ package struct Path: Hashable, Comparable, Sendable {
         hasher.combine(0 as UInt8)
     }
 
-    /// The order of the bytes.
+    /// Compares by bytes.
     package static func < (a: Path, b: Path) -> Bool { a.string.utf8.lexicographicallyPrecedes(b.string.utf8) }
 
-    /// The folder that it lies in, and its name there; nil for `/`, and where there is no slash in it.
+    /// The folder and the name in it; nil for `/`, and for a path without a slash.
     package var parts: (folder: Path, name: Path)? {
         guard let slash = string.utf8.lastIndex(of: UInt8(ascii: "/")), string.utf8.count > 1 else { return nil }
         let name = String(string[string.utf8.index(after: slash)...])
         return (slash == string.startIndex ? "/" : Path(String(string[..<slash])), Path(name))
     }
 
-    /// What `name` is called in this folder.
+    /// Returns the path of `name` in this folder.
     package func appending(_ name: Path) -> Path { Path(string == "/" ? "/" + name.string : string + "/" + name.string) }
 
-    /// Whether it lies in `folder`, or in one of its folders.
+    /// Returns whether it is in `folder`, or in one of its subfolders.
     package func lies(beneath folder: Path) -> Bool {
         string.utf8.starts(with: folder.string.utf8)
             && (folder == "/" || string.utf8.dropFirst(folder.string.utf8.count).first == UInt8(ascii: "/"))

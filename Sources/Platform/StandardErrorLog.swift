@@ -2,45 +2,45 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Log lines on standard error: `12:03:04 warning display: text` at a terminal, `<4>display: text` under systemd, whose journal reads the
-/// level from it.
+/// Log lines on standard error: `12:03:04 warning display: text` at a terminal, `<4>display: text` under systemd, whose journal parses the
+/// level.
 ///
 /// At a terminal a status line can stand below the log; it is erased for each log line and written again after it. Logging never blocks:
 /// ``StandardErrorWriter`` writes on a thread of its own.
 package struct StandardErrorLog: LogHandler {
-    /// Lines below this are left out: the level of the process, unless a logger has one of its own.
+    /// The least level to log: the process's, unless the logger has its own.
     package var logLevel: Logger.Level {
         get { ownLevel ?? Self.level }
         set { ownLevel = newValue }
     }
     private var ownLevel: Logger.Level?
-    /// Carried by every line; not printed.
+    /// The metadata of every line; not printed.
     package var metadata: Logger.Metadata = [:]
     private let label: String
 
     /// A handler for the module `label`.
     package init(label: String) { self.label = label }
 
-    /// How important lines must be to be written. From any thread, at any time.
+    /// The process's least level to log. From any thread, at any time.
     package static var level: Logger.Level {
         get { Logger.Level.allCases[levelIndex.load(ordering: .relaxed)] }
         set { levelIndex.store(Logger.Level.allCases.firstIndex(of: newValue)!, ordering: .relaxed) }
     }
     private static let levelIndex = Atomic(Logger.Level.allCases.firstIndex(of: .info)!)
 
-    /// Makes every logger of the process write here. Call once, at the start, with the signals blocked that no thread may receive. What
-    /// was logged is still written at exit, if that takes no longer than half a second.
+    /// Makes every logger of the process write here. Call once, at the start, with all signals blocked that no thread may receive. At exit,
+    /// queued lines are still written, within half a second.
     package static func bootstrap(level: Logger.Level) {
         openStandardDescriptors()
         _ = writer
-        // Whoever reads the log may leave without taking the player with him.
+        // The reader of the log may close it, and the player must survive that.
         signal(SIGPIPE, SIG_IGN)
         Self.level = level
         LoggingSystem.bootstrap { StandardErrorLog(label: $0) }
         atexit { StandardErrorLog.flush() }
     }
 
-    /// Waits until what was logged is written, half a second at most. For callers of `_exit`.
+    /// Waits until all lines are written, at most half a second. For callers of `_exit`.
     package static func flush() { writer.flush(until: .now + .milliseconds(500)) }
 
     /// Opens closed standard descriptors on /dev/null: otherwise the first device opened would become standard error, and get log lines.
@@ -51,7 +51,7 @@ package struct StandardErrorLog: LogHandler {
     /// Writes one line.
     package func log(event: LogEvent) { Self.write(label, event.level, "\(event.message)") }
 
-    /// Structured values of one key.
+    /// A structured value by its key.
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
@@ -63,7 +63,7 @@ package struct StandardErrorLog: LogHandler {
         "\(prefix(.warning))log: \(count) line\(count == 1 ? "" : "s") left out here, because the reader of the log is too slow"
     }
 
-    /// Whether standard error is the journal's; the variable alone is inherited by children whose output goes elsewhere.
+    /// Whether standard error goes to the journal. The variable alone proves nothing: children with another output inherit it.
     private static let isJournal: Bool = {
         var status = stat()
         guard let stream = getenv("JOURNAL_STREAM"), fstat(STDERR_FILENO, &status) == 0 else { return false }

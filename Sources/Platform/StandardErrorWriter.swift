@@ -2,10 +2,10 @@ import DequeModule
 import Glibc
 import Synchronization
 
-/// Writes lines to standard error on a thread of its own, so that no thread that logs is blocked: write(2) blocks without limit on a pipe
-/// that is not read and on a terminal that was stopped with Ctrl-S, and the presenter logs, too.
+/// Writes lines to standard error on a thread of its own, so that logging never blocks a thread. write(2) blocks without limit on an unread
+/// pipe, and on a terminal stopped with Ctrl-S, and even the presenter logs.
 ///
-/// The queue is bounded. When it is full, lines are dropped until it has been written out, and their number is written in their place.
+/// The queue is bounded. While it is full, the writer drops lines. It writes their number in their place once the queue is empty.
 final class StandardErrorWriter: Sendable {
     private struct State: ~Copyable {
         var lines = Deque<String>()
@@ -16,25 +16,25 @@ final class StandardErrorWriter: Sendable {
         var isWriting = false
     }
 
-    /// A line to be written, or none, above a status line; and whether another one stands there.
+    /// A line to write, if any, above a status line; and whether to erase the former status line.
     private typealias Work = (line: String?, status: String, erases: Bool)
 
-    /// Lines that may wait in the queue.
+    /// The most lines in the queue.
     static let capacity = 512
 
     private let state = Monitor(State())
     private let descriptor: Int32
     private let leftOut: @Sendable (Int) -> String
-    /// Made with the first line: that there is no thread for it is a line, too.
+    /// Made with the first line, because a failure to make it is itself logged.
     private let thread = Mutex<(isMade: Bool, thread: Thread?)>((false, nil))
 
-    /// A writer to `descriptor`, with the line that says how many were dropped. Its thread lives as long as the process.
+    /// Makes a writer to `descriptor`. `leftOut` returns the line that reports dropped lines. Its thread lives as long as the process.
     init(to descriptor: Int32, leftOut: @escaping @Sendable (Int) -> String) {
         self.descriptor = descriptor
         self.leftOut = leftOut
     }
 
-    /// Whether there is a thread that writes; makes it at the first call.
+    /// Whether the writing thread runs; the first call makes it.
     private var hasThread: Bool {
         let isFirst = thread.withLock { thread in
             defer { thread.isMade = true }
@@ -47,7 +47,7 @@ final class StandardErrorWriter: Sendable {
         return thread.withLock { $0.thread?.hasBegun ?? false }
     }
 
-    /// Has a line written, without its newline; returns at once. Where the system has no thread for that the caller writes it.
+    /// Queues a line, without its newline, and returns at once. If the system has no thread left, the caller writes the line itself.
     func write(_ line: String) {
         guard hasThread else { return put(line + "\n") }
         state.signal { state in
@@ -59,7 +59,7 @@ final class StandardErrorWriter: Sendable {
         }
     }
 
-    /// Has `text` shown as the status line, cut to the width of the terminal; an empty text erases it. Returns at once.
+    /// Shows `text` as the status line, cut to the width of the terminal; an empty text erases it. Returns at once.
     func show(status text: String) { if hasThread { state.signal { $0.status = text } } }
 
     /// Waits until everything is written, at most until `deadline`.
@@ -92,14 +92,14 @@ final class StandardErrorWriter: Sendable {
         return (line, state.status, line == nil || !above.isEmpty)
     }
 
-    /// Cut to the terminal's width: a line that wraps could not be erased.
+    /// Returns the status cut to the terminal's width: a wrapped line could not be erased.
     private func cut(_ status: String) -> String {
         var size = winsize()
         let isKnown = ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0
         return status.cut(toColumns: (isKnown ? Int(size.ws_col) : 80) - 1)
     }
 
-    /// Writes all of `text`. Errors other than EINTR and EAGAIN are ignored: standard error may have been closed.
+    /// Writes all of `text`. Ignores errors other than EINTR and EAGAIN: standard error may have been closed.
     private func put(_ text: String) {
         var text = text
         text.withUTF8 { bytes in

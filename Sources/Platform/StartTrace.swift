@@ -2,14 +2,13 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Where the time of a start goes: with `KIOSK_START_TRACE=1` in the environment one log line a stage, with the time since the process
-/// began and the page faults it has had. Without it nothing is done.
+/// A trace of the start. With `KIOSK_START_TRACE=1` in the environment, each stage logs a line with the time since the process began, and
+/// its page faults. Without the variable it does nothing.
 ///
-/// The process begins before its own code does: the dynamic linker loads and binds the libraries first. That time is taken to be the
-/// processor time that the process has used when ``begin()`` is called; waiting for a disk is not in it, and what the same process did
-/// before exec(2) is.
+/// The process begins before its own code: the dynamic linker loads and binds the libraries first. The estimate of that time is the
+/// process's processor time at the call of ``begin()``. It omits the wait for a disk, and includes work of the same process before exec(2).
 package enum StartTrace {
-    /// What a start comes to. Each is told once, the first time.
+    /// A stage of the start. Each is logged once, the first time.
     package enum Stage: String, CaseIterable, Sendable {
         /// ``StartTrace/begin()``.
         case loaded = "the libraries are loaded"
@@ -31,15 +30,15 @@ package enum StartTrace {
     private struct Record: Sendable {
         let origin: HostTime
         var told: Set<Stage> = []
-        /// Lines from before there was a log.
+        /// Lines from before the start of the log.
         var early: [String]? = []
     }
 
     private static let record = Mutex<Record?>(nil)
-    /// Looked at without the lock.
+    /// Read without the lock.
     private static let isOn = Atomic(false)
 
-    /// The first thing the program does.
+    /// Starts the trace; call it first in the program.
     package static func begin() {
         guard environment("KIOSK_START_TRACE") == "1" else { return }
         let loading = MediaTime(nanoseconds: nanoseconds(of: CLOCK_PROCESS_CPUTIME_ID))
@@ -48,13 +47,13 @@ package enum StartTrace {
         reached(.loaded)
     }
 
-    /// There is a log from now on: what came before is told.
+    /// Logs the earlier lines, once the log has started.
     package static func startLog() {
         let early = record.withLock { $0?.early.take() } ?? []
         early.forEach(tell)
     }
 
-    /// A stage has been reached now. Any thread.
+    /// Notes that a stage has been reached. Any thread.
     package static func reached(_ stage: Stage) {
         guard isOn.load(ordering: .acquiring) else { return }
         let now = HostTime.now
@@ -70,7 +69,7 @@ package enum StartTrace {
         if let line { tell(line) }
     }
 
-    /// Page faults of the process that needed no disk.
+    /// Page faults of the process without disk access.
     private static var pageFaults: Int {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)

@@ -3,11 +3,11 @@ import Glibc
 import Logging
 import Synchronization
 
-/// A POSIX thread. All that has deadlines runs on these and not on the concurrency runtime's pool, whose hand-overs take milliseconds at
+/// A POSIX thread. All code with deadlines runs on these and not on the concurrency runtime's pool, whose hand-overs take milliseconds at
 /// the 99.9th percentile.
 ///
-/// The system may have no thread left: a limit of processes, or of memory. Then the thread waits. It is tried again with each other thread that is
-/// started or ends, and with each ``startWaiting()``; the log says so. Who has made it notices nothing but that its body has not begun.
+/// The system may have no thread left, for want of processes or memory. Then the thread waits, and the log says so. kiosk retries whenever
+/// another thread starts or ends, and with each ``startWaiting()``. Its creator sees only that its body has not begun.
 package final class Thread: Sendable {
     private struct State {
         /// nil while it waits.
@@ -19,7 +19,7 @@ package final class Thread: Sendable {
     private let name: String
     private let realtimePriority: Int32
     private let create: Creation
-    /// What is to be run; let go of once it has, or never will.
+    /// The body; released once it has run, or if it never will.
     private let body: Mutex<(@Sendable () -> Void)?>
     private let state = Monitor(State())
 
@@ -27,15 +27,15 @@ package final class Thread: Sendable {
     ///
     /// - Parameters:
     ///   - name: shown by `top -H`; the kernel keeps 15 characters.
-    ///   - realtimePriority: a SCHED_FIFO priority (1…99) for this thread where the process may have one (RLIMIT_RTPRIO or
-    ///     CAP_SYS_NICE); without the right, and with 0, it runs as SCHED_OTHER.
+    ///   - realtimePriority: a SCHED_FIFO priority (1…99), if the process may have one (RLIMIT_RTPRIO or CAP_SYS_NICE). Without the right,
+    ///     and with 0, the thread runs as SCHED_OTHER.
     ///
     /// The corresponding C function is `pthread_create`.
     package convenience init(_ name: String, realtimePriority: Int32 = 0, _ body: @escaping @Sendable () -> Void) {
         self.init(name, realtimePriority, by: pthread_create, body)
     }
 
-    /// The same by another function than the system's.
+    /// Likewise, with a replacement for the system's function.
     init(_ name: String, _ realtimePriority: Int32 = 0, by create: @escaping Creation, _ body: @escaping @Sendable () -> Void) {
         (self.name, self.realtimePriority, self.create) = (name, realtimePriority, create)
         self.body = Mutex(body)
@@ -54,7 +54,7 @@ package final class Thread: Sendable {
             UnsafeMutableRawPointer?
         ) -> Int32
 
-    /// Asks the system for a thread; its errno, 0 where there is one.
+    /// Asks the system for a thread; returns 0 or the errno.
     private func begin() -> Int32 {
         state.withLock { state in
             var thread = pthread_t()
@@ -75,10 +75,10 @@ package final class Thread: Sendable {
         }
     }
 
-    /// What the thread does.
+    /// Runs the body on the new thread.
     private func run() {
         if kiosk_thread_setup(name, realtimePriority) != 0 { _ = kiosk_thread_setup(name, 0) }
-        // What it holds has been let go of before anybody knows of the end.
+        // Releases everything that the body holds before anybody sees the end.
         do {
             let body = body.withLock { $0.take() }
             body?()
@@ -87,9 +87,8 @@ package final class Thread: Sendable {
         Self.startWaiting()
     }
 
-    /// Waits until the thread's body has returned, but not beyond `deadline`: false when it had not by then. The thread goes on then, with
-    /// all that its body holds; it may be joined again. One that has not begun never will, and counts as ended. The corresponding C function is
-    /// `pthread_join`.
+    /// Waits until the thread's body has returned, at most until `deadline`; returns false after that. The thread then continues, and can
+    /// be joined again. A thread that has not begun is cancelled, and counts as ended. The corresponding C function is `pthread_join`.
     package func join(until deadline: HostTime) -> Bool {
         if cancel() { return true }
         guard let ended = state.wait(until: deadline, { $0.isCancelled ? .some(nil) : $0.hasEnded ? .some($0.id) : nil }) else {
@@ -104,10 +103,11 @@ package final class Thread: Sendable {
         return true
     }
 
-    /// Waits until the thread's body has returned, however long that takes: for tests, and for what cannot hang.
+    /// Waits without a limit until the thread's body has returned: for tests, and for threads that cannot hang.
     package func join() { while !join(until: .now + .seconds(3600)) {} }
 
-    /// Has the system free the thread's resources when its body returns; instead of ``join(until:)``. The corresponding C function is
+    /// Has the system free the thread's resources when its body returns; use it instead of ``join(until:)``. The corresponding C function
+    /// is `pthread_detach`.
     /// `pthread_detach`.
     package func detach() {
         state.withLock { state in
@@ -116,7 +116,7 @@ package final class Thread: Sendable {
         }
     }
 
-    // MARK: Where the system has none left
+    // MARK: When the system has no thread left
 
     private struct Waiting {
         var threads: [Thread] = []
@@ -126,16 +126,16 @@ package final class Thread: Sendable {
     private static let waiting = Mutex(Waiting())
     private static let log = Logger(label: "threads")
 
-    /// How often ``startWaiting()`` should be called while there are any that wait.
+    /// How often to call ``startWaiting()`` while threads wait.
     package static let retryInterval = MediaTime.milliseconds(500)
 
-    /// Whether the system has given it a thread.
+    /// Whether the thread has started.
     package var hasBegun: Bool { state.withLock { $0.id != nil } }
 
-    /// Whether any waits.
+    /// Whether a thread waits.
     package static var anyWaits: Bool { waiting.withLock { !$0.threads.isEmpty } }
 
-    /// Tries again to start those that wait, the oldest first.
+    /// Retries the start of waiting threads, the oldest first.
     package static func startWaiting() {
         while let next = waiting.withLock({ $0.threads.isEmpty ? nil : $0.threads.removeFirst() }) {
             if next.begin() == 0 { continue }
@@ -143,7 +143,7 @@ package final class Thread: Sendable {
         }
     }
 
-    /// Gives up a thread that waits; false where it has begun.
+    /// Cancels a waiting thread; false if it has begun.
     package func cancel() -> Bool {
         let isCancelled = Self.waiting.withLock { waiting in
             guard let index = waiting.threads.firstIndex(where: { $0 === self }) else { return false }
@@ -157,7 +157,7 @@ package final class Thread: Sendable {
         return isCancelled
     }
 
-    /// Says that there is no thread for `name`, once a minute.
+    /// Logs that there is no thread for `name`, at most once a minute.
     private static func complain(_ name: String) {
         let isDue = waiting.withLock { waiting in
             let now = HostTime.now
@@ -173,23 +173,23 @@ package final class Thread: Sendable {
             """)
     }
 
-    /// Has the calling thread, and those that it starts, run only where nothing else wants the processor or the disk: nice value 19, and the
-    /// idle class of disk access. The corresponding C functions are `setpriority` and the system call `ioprio_set`.
+    /// Gives the calling thread, and those that it starts, the lowest priority: nice value 19, and the idle class of disk access. The
+    /// corresponding C functions are `setpriority` and the system call `ioprio_set`.
     package static func giveWay() { kiosk_thread_give_way() }
 
-    /// Has the calling thread, and those that it starts, come after all others, but not wait for them: 10 nice values above the caller's, a tenth
-    /// of what one of them gets, and last in the queue of the disk. The same C functions.
+    /// Gives the calling thread, and those that it starts, a low priority, but a share: 10 nice values above the caller's, which is a tenth
+    /// of an ordinary thread's time, and the end of the disk's queue. The same C functions.
     package static func comeSecond() { kiosk_thread_come_second() }
 
-    /// Has the calling thread, and those that libraries start on it, run only when the processor is idle, and its disk, too (SCHED_IDLE,
-    /// nice value 19): for work that is to be done at some time. The corresponding C function is `sched_setscheduler`.
+    /// Lets the calling thread, and those that libraries start on it, run only while the processor and its disk are idle (SCHED_IDLE, nice
+    /// value 19): for work without a deadline. The corresponding C function is `sched_setscheduler`.
     package static func runWhenIdle() {
         kiosk_thread_give_way()
         kiosk_thread_run_when_idle()
     }
 
-    /// Has all threads that run when the processor is idle run as any other from now on, with nice value 0, where the process may (RLIMIT_NICE or
-    /// CAP_SYS_NICE): somebody waits for their end. Even a thread that is killed needs the processor to be gone, and until then the process is not:
-    /// on a busy box that took 13 s.
+    /// Ends the idle policy of all threads: they run like any other, with nice value 0, if the process may (RLIMIT_NICE or CAP_SYS_NICE).
+    /// Use it when somebody waits for their end. Even a killed thread needs the processor to exit, and the process stays until then: 13 s
+    /// on a busy machine.
     package static func endIdling() { kiosk_process_leave_idle() }
 }

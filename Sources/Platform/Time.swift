@@ -70,7 +70,7 @@ extension Int64 {
 }
 
 extension MediaTime: CustomStringConvertible {
-    /// `1:02:03.4`, hours only where there are any.
+    /// `1:02:03.4`, without hours below one hour.
     public var description: String {
         let tenths = (nanoseconds.magnitude + 50_000_000) / 100_000_000
         let (hours, minutes, seconds) = (tenths / 36_000, tenths / 600 % 60, tenths / 10 % 60)
@@ -88,7 +88,7 @@ public struct HostTime: Hashable, Comparable, Sendable {
     /// The instant `nanoseconds` after the epoch.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
-    /// The present instant. The corresponding C function is `clock_gettime`.
+    /// The current instant. The corresponding C function is `clock_gettime`.
     public static var now: HostTime {
         HostTime(nanoseconds: KioskPlatform.nanoseconds(of: CLOCK_MONOTONIC))
     }
@@ -121,7 +121,7 @@ extension HostTime {
     package init(_ time: timeval) { self.init(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_usec) &* 1000) }
 }
 
-/// What a clock of the system says, in nanoseconds. The corresponding C function is `clock_gettime`.
+/// Returns the time of a system clock, in nanoseconds. The corresponding C function is `clock_gettime`.
 package func nanoseconds(of clock: clockid_t) -> Int64 {
     var time = timespec()
     clock_gettime(clock, &time)

@@ -1,15 +1,15 @@
 import CKioskUdev
 import Glibc
 
-/// Says when devices come, go or change. The corresponding C type is `struct udev_monitor`.
+/// Reports that devices appear, disappear or change. The corresponding C type is `struct udev_monitor`.
 ///
-/// Where udevd runs, its own events are received: they come when the permissions are set. Where it does not, the kernel's. In some
-/// containers there are neither, so the caller must also poll. Belongs to one thread.
+/// If udevd runs, it receives udevd's events, which come after the permissions are set; otherwise the kernel's. Some containers have
+/// neither, so the caller must also poll. Belongs to one thread.
 package struct HotplugMonitor: ~Copyable {
     private let udev: OpaquePointer
     private let monitor: OpaquePointer
 
-    /// Listens for devices of these subsystems (`drm`, `input`); nil where there is no netlink to listen on.
+    /// Listens for devices of these subsystems (`drm`, `input`); nil without netlink.
     package static func open(subsystems: [String]) -> HotplugMonitor? {
         guard let udev = udev_new() else { return nil }
         let source = access("/run/udev/control", F_OK) == 0 ? "udev" : "kernel"
@@ -28,10 +28,10 @@ package struct HotplugMonitor: ~Copyable {
         udev_unref(udev)
     }
 
-    /// The descriptor to poll: readable when there is an event.
+    /// The descriptor to poll: readable if there is an event.
     package var descriptor: Int32 { udev_monitor_get_fd(monitor) }
 
-    /// Takes the events; whether there were any. Does not wait.
+    /// Takes all events; returns whether there were any. Does not wait.
     package func drain() -> Bool {
         var any = false
         while let device = udev_monitor_receive_device(monitor) {
@@ -42,10 +42,10 @@ package struct HotplugMonitor: ~Copyable {
     }
 }
 
-/// What udev knows of a device. The corresponding C type is `struct udev_device`.
+/// The properties of devices in udev's database. The corresponding C type is `struct udev_device`.
 package enum DeviceProperties {
-    /// The properties of these names of the character device at `path`, as udev's database has them; none where udevd does not run. nil
-    /// where it does and has not come to the device yet: then it will be announced (``HotplugMonitor``).
+    /// Returns these properties of the character device at `path`; none if udevd does not run. nil if udevd runs, but has not processed the
+    /// device yet: its event will follow (``HotplugMonitor``).
     package static func of(_ path: String, names: [String]) -> [String: String]? {
         guard let status = stat(at: path), let udev = udev_new() else { return [:] }
         defer { udev_unref(udev) }

@@ -3,31 +3,31 @@ import KioskPlatform
 
 // How a side sleeps until the other has something for it, without a system call while neither sleeps.
 //
-// A bell is a number that grows with every ring, and beside it stands what its owner sleeps for. Who rings publishes first, then adds to the
-// bell, then looks whether somebody sleeps for that, and only then calls the kernel. The owner reads the bell first, then looks whether there is
-// something, then says what it sleeps for, and sleeps only if the bell is still what it was (futex(2)). So whatever is published after the owner
-// has looked either changes the bell before it sleeps, or is published while it says that it sleeps.
+// A bell is a number that grows with every ring; beside it stands a mask of its owner's subjects. A ringer publishes first, then adds to
+// the bell, then checks the mask, and only then calls the kernel. The owner reads the bell first, looks for something new, sets the mask,
+// and sleeps only if the bell is unchanged (futex(2)). So a publication after that look either changes the bell before the owner sleeps, or
+// finds the mask set.
 //
-// The owner alone says what it sleeps for, and takes that back when it is awake. If whoever rings took it back, a ring for something else
-// could take back what the owner has said since, and the next ring would not wake it.
+// Only the owner sets the mask, and clears it when it is awake. If a ringer cleared the mask, a ring for another subject could clear a mask
+// that the owner has set since. The next ring would not wake the owner.
 //
-// The other side can write all of this. The player's own threads ring its bell without looking (``ring(_:always:)``), it never sleeps long, and
-// a reader that rings for nothing is slept against.
+// The other side can write all of this. So the player's own threads ring its bell without looking (``ring(_:always:)``), and it never
+// sleeps long. If a reader rings in vain too often, the player pauses briefly.
 
 /// The bell of one side.
 package struct Bell: Sendable {
-    /// What one sleeps for.
+    /// The subjects that a side sleeps for.
     package struct Subjects: OptionSet, Sendable {
         package let rawValue: UInt32
         package init(rawValue: UInt32) { self.rawValue = rawValue }
 
         /// Pictures have come, or are wanted.
         package static let pictures = Subjects(rawValue: 1)
-        /// The same of sound.
+        /// The same for sound.
         package static let sound = Subjects(rawValue: 2)
         /// A message has come, or everything is over.
         package static let messages = Subjects(rawValue: 4)
-        /// Pictures have been given back.
+        /// The player has given pictures back.
         package static let returns = Subjects(rawValue: 8)
     }
 
@@ -38,15 +38,15 @@ package struct Bell: Sendable {
         (self.page, self.word, self.waits) = (page, word, waits)
     }
 
-    /// Wakes the owner if it sleeps for one of these; they are published already. Any thread of both sides.
+    /// Wakes the owner if it sleeps for one of these; publish them first. Any thread of both sides.
     ///
-    /// - Parameter always: whatever it sleeps for. For who does not believe what the other side can write.
+    /// - Parameter always: wakes it whatever it sleeps for: for callers that do not trust memory that the other side can write.
     package func ring(_ subjects: Subjects, always: Bool = false) {
         add()
         if always || isAwaited(subjects) { wake() }
     }
 
-    // The steps of it, and of Sleeper.
+    // The steps of ``ring(_:always:)`` and of Sleeper.
 
     var value: UInt32 { page.loadInOrder(word) }
     func add() { page.advanceInOrder(word) }
@@ -63,21 +63,22 @@ extension ControlPage {
     package var readerBell: Bell { Bell(self, .readerBell, .readerWaits) }
 }
 
-/// Who sleeps at a bell: one thread at a time.
+/// The owner that sleeps at a bell: one thread at a time.
 package struct Sleeper: Sendable {
     private let bell: Bell
-    /// The longest sleep; nil for one that believes the other side.
+    /// The longest sleep; nil if it trusts the other side.
     private let slice: MediaTime?
-    /// Rings in a row after which there was nothing.
+    /// Consecutive rings without news.
     private var vainRings = 0
 
-    /// Rings that are taken for a flood.
+    /// The number of such rings that counts as a flood.
     private static let mostVainRings = 64
 
-    /// The owner of a bell that sleeps for so long at most: the player looks by itself from time to time, as the reader can leave it asleep.
+    /// Creates the owner of a bell. It sleeps for at most `slice`: the player looks by itself from time to time, as the reader can leave it
+    /// asleep.
     package init(at bell: Bell, slice: MediaTime? = nil) { (self.bell, self.slice) = (bell, slice) }
 
-    /// Sleeps until `look` finds something; nil once `deadline` has passed. `look` is called first, and after each ring for one of `subjects`.
+    /// Sleeps until `look` finds something; nil once `deadline` has passed. Calls `look` first, and after each ring for one of `subjects`.
     package mutating func sleep<Found, Failure: Error>(
         for subjects: Bell.Subjects, until deadline: HostTime? = nil, _ look: () throws(Failure) -> Found?
     ) throws(Failure) -> Found? {

@@ -3,67 +3,67 @@ import Glibc
 import KioskPlatform
 import Synchronization
 
-// The memory that a player and its reader have in common, beside that of the pictures: a few numbers, the records of pictures, and the sound.
-// It is a sealed file in memory; both map it, and either may write everything in it.
+// The memory that a player and its reader share, beside that of the pictures: a few numbers, the records of pictures, and the sound. It is
+// a sealed file in memory. Both map it, and either may write everything in it.
 //
 //     bytes    written by   what
 //     0, 64    both         the bells of the player and of the reader (Bell.swift)
-//     128      the reader   how many pictures and frames of sound it has published, what it does, what it waits for
-//     192      the player   how many it has taken and wants, how many pictures it has given back, what it waits for
+//     128      the reader   its counts of published pictures and frames of sound, its activity, its subjects of sleep
+//     192      the player   its counts of taken, wanted and returned ones, its subjects of sleep
 //     256      the reader   how often its gauges have changed, and twice room for them: it changes those that are not shown
-//     512      the reader   what its sandbox reports, which is that's own
+//     512      the reader   the report of its sandbox, in a format of its own (csandbox.h)
 //     640      the reader   the record of a picture that it has copied out of a device (SurfaceCopy.swift)
 //     4096     the reader   64 records of pictures, 128 bytes each
 //     12288    the player   64 numbers of pictures that it gives back
 //     16384    the reader   16,384 frames of sound, interleaved
 //
-// The player believes none of it. It has its own counts and reads no number that it has written. Every word is read and written by an
-// atomic operation, so what is read once cannot be read as something else a moment later.
+// The player believes none of it. It keeps its own counts and never reads back a number that it has written. Every word is read and written
+// by an atomic operation, so a value read once cannot change a moment later.
 //
-// Counts of pictures and frames grow without end and wrap around; only differences of them mean anything.
+// Counts of pictures and frames grow without end and wrap around; only their differences mean anything.
 
-/// Where everything lies.
+/// The layout of the shared memory.
 package struct ControlLayout: Hashable, Sendable {
     /// Samples in a frame of sound.
     package let channelCount: Int
 
     package static let mostChannels = 8
-    /// Pictures that a reader can have published, or the player can hold.
+    /// The most pictures that a reader can have published and the player can hold.
     package static let pictureCount = 64
     /// Frames in the ring of sound; a power of two.
     package static let soundFrames = 16384
     static let sandbox = 512, sandboxBytes = 64, copy = 640
     static let records = 4096, returns = 12288, sound = 16384
 
-    /// For sound of so many channels; 1 where there is no sound.
+    /// The layout for this number of channels; 1 without sound.
     package init(channelCount: Int) { self.channelCount = min(max(channelCount, 1), Self.mostChannels) }
 
-    /// That of a file of so many bytes; nil where it is none of these.
+    /// The layout of a file of this size; nil if no layout has it.
     package init?(byteCount: Int) {
         guard byteCount > Self.sound else { return nil }
         self.init(channelCount: (byteCount - Self.sound) / (Self.soundFrames * MemoryLayout<Float>.size))
         if self.byteCount != byteCount { return nil }
     }
 
-    /// Bytes in all. Both sides map them from the first on, so no place in them has to be the beginning of a page.
+    /// Bytes in all. Both sides map all of them, so no part has to start on a page boundary.
     package var byteCount: Int { Self.sound + Self.soundFrames * channelCount * MemoryLayout<Float>.size }
 }
 
-/// The memory, mapped. It stays as long as somebody has it, be the other side there or not.
+/// The shared memory, mapped. It stays while this object lives, whether the other side is there or not.
 @safe package final class ControlPage: @unchecked Sendable {
-    // Sendable because words are atomic, and each sample is touched by one side at a time.
+    // Sendable because words are atomic, and only one side at a time touches each sample.
     private let base: UnsafeMutableRawPointer
     package let layout: ControlLayout
 
-    /// Makes a file for a page that cannot change its size any more; nil with `errno`. The corresponding C function is `memfd_create`.
+    /// Makes a file for a page, of fixed size; nil with `errno`. The corresponding C function is `memfd_create`.
     package static func makeFile(_ layout: ControlLayout) -> Descriptor? {
         Descriptor(adopting: unsafe kiosk_shared_file("kiosk-reader", layout.byteCount))
     }
 
-    /// Maps a file of ``makeFile(_:)``; nil where it is none, or with `errno`. The corresponding C function is `mmap`.
+    /// Maps a file of ``makeFile(_:)``; nil if it is another file, or with `errno`. The corresponding C function is `mmap`.
     package convenience init?(mapping file: borrowing Descriptor) { self.init(mapping: file.raw) }
 
-    /// The same by a descriptor that somebody else owns.
+    /// The same by a descriptor with another owner.
     package init?(mapping file: Int32) {
         var status = stat()
         guard unsafe fstat(file, &status) == 0, let layout = ControlLayout(byteCount: Int(clamping: status.st_size)) else { return nil }
@@ -75,18 +75,18 @@ package struct ControlLayout: Hashable, Sendable {
 
     deinit { unsafe munmap(base, layout.byteCount) }
 
-    /// 64 bytes for the report of the reader's sandbox.
+    /// The 64 bytes for the report of the reader's sandbox.
     package var sandboxReport: UnsafeMutableRawPointer { unsafe base + ControlLayout.sandbox }
 
     // MARK: Words
 
-    /// Numbers of 32 bits by the byte at which they lie.
+    /// Numbers of 32 bits, by their byte offset.
     enum Word: Int, CaseIterable {
         case playerBell = 0, readerBell = 64
-        // Of the reader.
+        // Written by the reader.
         case pictures = 128, sound = 132, soundIsOver = 136, activity = 140, progress = 144, readerWaits = 148, messages = 152, copyMade =
             156, decoderIsFree = 160
-        // Of the player.
+        // Written by the player.
         case picturesTaken = 192, picturesWanted = 196, soundTaken = 200, soundWanted = 204, returns = 208, playerWaits = 212, copyWanted =
             216, subtitlesTaken = 220
         case gauges = 256
@@ -100,10 +100,10 @@ package struct ControlLayout: Hashable, Sendable {
         unsafe UnsafePointer((base + offset).assumingMemoryBound(to: Atomic<UInt64>.self))
     }
 
-    /// A number, and all that was written before it.
+    /// Loads a number, and with it all that was written before it.
     func load(_ word: Word) -> UInt32 { unsafe self.word(at: word.rawValue).pointee.load(ordering: .acquiring) }
 
-    /// Publishes a number, and all that was written before it.
+    /// Publishes a number, and with it all that was written before it.
     func store(_ word: Word, _ value: UInt32) { unsafe self.word(at: word.rawValue).pointee.store(value, ordering: .releasing) }
 
     /// The same in one order for all threads of both sides.
@@ -113,7 +113,7 @@ package struct ControlLayout: Hashable, Sendable {
     }
     func advanceInOrder(_ word: Word) { unsafe self.word(at: word.rawValue).pointee.wrappingAdd(1, ordering: .sequentiallyConsistent) }
 
-    /// Waits while a word has the value `seen`; 0, ETIMEDOUT, or another errno. The corresponding C function is `futex`.
+    /// Sleeps while a word has the value `seen`; returns 0, ETIMEDOUT, or another errno. The corresponding C function is `futex`.
     func sleep(_ word: Word, _ seen: UInt32, until deadline: HostTime?) -> Int32 {
         let place = unsafe UnsafePointer((base + word.rawValue).assumingMemoryBound(to: UInt32.self))
         return unsafe kiosk_shared_futex_wait(place, seen, deadline.map { max(0, $0.nanoseconds) } ?? -1)
@@ -123,7 +123,7 @@ package struct ControlLayout: Hashable, Sendable {
 
     // MARK: Records
 
-    /// A copy of a record: what is checked is what is used.
+    /// Returns a copy of a record, so the checked value is the one in use.
     func record(_ count: UInt32) -> RawPicture {
         record(at: ControlLayout.records + Int(count % UInt32(ControlLayout.pictureCount)) * RawPicture.byteCount)
     }
@@ -142,7 +142,7 @@ package struct ControlLayout: Hashable, Sendable {
         for index in raw.words.indices { unsafe wide(at: place + index * 8).pointee.store(raw.words[index], ordering: .relaxed) }
     }
 
-    /// The picture that was given back as number `count`.
+    /// The picture returned as number `count`.
     func returned(_ count: UInt32) -> UInt32 { unsafe word(at: Self.placeOfReturn(count)).pointee.load(ordering: .relaxed) }
     func setReturned(_ count: UInt32, _ slot: UInt32) { unsafe word(at: Self.placeOfReturn(count)).pointee.store(slot, ordering: .relaxed) }
 
@@ -154,7 +154,7 @@ package struct ControlLayout: Hashable, Sendable {
 
     private static func placeOfGauges(_ count: UInt32) -> Int { Word.gauges.rawValue + 8 + Int(count & 1) * 8 * GaugeWords.count }
 
-    /// The numbers of a gauge, as they were at one moment; nil where the reader has shown others meanwhile.
+    /// Returns the gauges as they were at one moment; nil if the reader has shown others meanwhile.
     func gaugeWords() -> GaugeWords? {
         let count = load(.gauges)
         var words = GaugeWords(repeating: 0)
@@ -165,10 +165,11 @@ package struct ControlLayout: Hashable, Sendable {
         return load(.gauges) == count ? words : nil
     }
 
-    /// Shows others, which have been written.
+    /// Shows the gauges written last.
     func showGaugeWords() { store(.gauges, load(.gauges) &+ 1) }
 
-    /// Writes those that ``showGaugeWords()`` is to show. The others stand until then, also where the reader sleeps or ends in the middle of this.
+    /// Writes the gauges that ``showGaugeWords()`` will show. Until then the old ones stand, even if the reader sleeps or ends in the
+    /// middle.
     func writeGaugeWords(_ words: GaugeWords) {
         atomicMemoryFence(ordering: .releasing)
         let place = Self.placeOfGauges(load(.gauges) &+ 1)
@@ -177,7 +178,7 @@ package struct ControlLayout: Hashable, Sendable {
 
     // MARK: Sound
 
-    /// Frames of the ring from number `count` on, without a gap: at most `frames`.
+    /// Returns frames of the ring from number `count` on, without a gap: at most `frames`.
     func frames(from count: UInt32, atMost frames: Int) -> UnsafeMutableBufferPointer<Float> {
         let first = Int(count % UInt32(ControlLayout.soundFrames))
         let frames = min(max(frames, 0), ControlLayout.soundFrames - first)
@@ -186,42 +187,42 @@ package struct ControlLayout: Hashable, Sendable {
     }
 }
 
-/// What a reader is at; a hint, as nobody can check it.
+/// The reader's activity; a hint, as the player cannot check it.
 package enum ReaderActivity: UInt32, CaseIterable, Sendable { case reading, decoding }
 
 extension ControlPage {
-    /// What the reader is at.
+    /// The reader's activity.
     package var activity: ReaderActivity {
         get { ReaderActivity(rawValue: load(.activity)) ?? .decoding }
         set { store(.activity, newValue.rawValue) }
     }
 
-    /// Packets and pictures that the reader has been through so far; wraps around.
+    /// The number of packets and pictures that the reader has processed so far; wraps around.
     package var progress: UInt32 { load(.progress) }
 
-    /// How many messages the reader has sent, so that nobody calls the system to find none; a hint as well. Wraps around.
+    /// The number of messages that the reader has sent, so a receiver does not call the system in vain; also a hint. Wraps around.
     package var messageCount: UInt32 { load(.messages) }
 
-    /// The reader has sent another message.
+    /// Counts another message of the reader.
     package func countMessage() { advanceInOrder(.messages) }
 
-    /// How many subtitles the player has copied: the memory of those may be written again. Wraps around.
+    /// The serial of the last subtitles that the player has copied: the reader may reuse their memory. Wraps around.
     package var subtitlesTaken: UInt32 {
         get { load(.subtitlesTaken) }
         set { store(.subtitlesTaken, newValue) }
     }
 
-    /// The reader has given up its decoder.
+    /// Says that the reader has given up its decoder.
     package func freeDecoder() {
         store(.decoderIsFree, 1)
         wake(.decoderIsFree)
     }
 
-    /// Waits until it has, at most until `deadline`.
+    /// Waits until the reader has given up its decoder, at most until `deadline`.
     package func waitForFreeDecoder(until deadline: HostTime) {
         while load(.decoderIsFree) == 0, HostTime.now < deadline { _ = sleep(.decoderIsFree, 0, until: deadline) }
     }
 
-    /// The reader has been through another packet or picture.
+    /// Counts another packet or picture that the reader has processed.
     package func advance() { store(.progress, load(.progress) &+ 1) }
 }

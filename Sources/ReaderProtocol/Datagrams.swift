@@ -1,23 +1,23 @@
 import KioskPlatform
 
-// A message is one datagram of a SEQPACKET socket, or several where it is long. Each begins with a head:
+// A message is one datagram of a SEQPACKET socket, or several if it is long. Each begins with a head:
 //
 //     kind u16 · part u8 · parts u8 · serial u32 · length of what follows u32 · 0 u32
 //
-// The serial is that of an order, and of what answers it; 0 where nothing is answered.
+// The serial is that of an order and of its answer; 0 for other messages.
 
-/// What one side says to the other.
+/// A message from one side to the other.
 package protocol WireMessage: Sendable {
-    /// Of how many datagrams it consists at most.
+    /// The most datagrams of a message.
     static var mostParts: Int { get }
-    /// Writes what follows the head; returns the number of its kind.
+    /// Writes the part after the head; returns the number of its kind.
     func write(to wire: inout WireWriter) -> UInt16
     init(kind: UInt16, from wire: inout WireReader) throws(WireError)
 }
 
-/// The form of datagrams.
+/// The format of datagrams.
 package enum Datagram {
-    /// Bytes that one has at most.
+    /// The most bytes of a datagram.
     package static let longest = 60 << 10
     static let headLength = 16
 
@@ -43,9 +43,9 @@ extension Datagram.Head {
 }
 
 extension WireMessage {
-    /// Its datagrams, to be sent one after the other.
+    /// Returns its datagrams, to be sent one after the other.
     ///
-    /// - Throws: ``WireError/tooLong(_:count:)`` where it does not fit into ``mostParts``.
+    /// - Throws: ``WireError/tooLong(_:count:)`` if it does not fit into ``mostParts``.
     package func datagrams(serial: UInt32 = 0) throws(WireError) -> [[UInt8]] {
         var body = WireWriter()
         let kind = write(to: &body)
@@ -62,14 +62,14 @@ extension WireMessage {
     }
 }
 
-/// Makes messages of the datagrams that the other side has sent. After an error it is of no use.
+/// Assembles messages from the other side's datagrams. Do not use it after an error.
 package struct Assembly<Message: WireMessage>: Sendable {
-    /// The parts that have come of a message of several.
+    /// The parts of an incomplete message.
     private var begun: (head: Datagram.Head, bytes: [UInt8])?
 
     package init() {}
 
-    /// Adds a datagram; returns a message and its serial where that was the last of it.
+    /// Adds a datagram; returns the message and its serial if it is complete.
     package mutating func add(_ datagram: ArraySlice<UInt8>) throws(WireError) -> (message: Message, serial: UInt32)? {
         guard datagram.count <= Datagram.longest else { throw .tooLong("datagram", count: datagram.count) }
         var wire = WireReader(datagram.prefix(Datagram.headLength))

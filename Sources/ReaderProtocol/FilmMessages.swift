@@ -2,39 +2,39 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-// Films are made by a process of the same kind as sources are read by: pictures and samples lie in memory that both have, the bytes of the film go back
-// through it, and the player's side alone has the file.
+// A process of the same kind as a reader makes films. Pictures and samples lie in shared memory, and the bytes of the film go back through
+// it. Only the player's side has the file.
 //
 //     player ── frame, samples, finish ──▶ process ── free, write, finished ──▶ player ──▶ file
 //
-// The process waits for the answer to each `write`, so that what the disk says reaches the muxer.
+// The process waits for the answer to each `write`, so the muxer learns of disk errors.
 
-/// What a process is to make.
+/// The film that a process has to make.
 package struct FilmJob: Hashable, Sendable {
     package var format: FilmFormat
     package var source: Source
 
-    /// Where the packets come from.
+    /// The origin of the packets.
     package enum Source: Hashable, Sendable {
-        /// Encoders, which are given pictures and samples.
+        /// Encoders, which get pictures and samples.
         case encoders
-        /// Clips: their pictures are copied, and samples are given.
+        /// Clips: the process copies their pictures; samples come from the player.
         case clips
-        /// The film of that name in the folder that the order may reach, which is put together anew with its index first.
+        /// The film of that name in the folder that the order may reach: remuxed with its index first.
         case film(String)
     }
 
     package init(_ format: FilmFormat, from source: Source = .encoders) { (self.format, self.source) = (format, source) }
 
-    /// Where everything lies.
+    /// The layout of the shared memory.
     package var layout: FilmLayout { FilmLayout(format) }
 }
 
-/// The memory of a film that is being made: rooms for pictures and samples, then one for bytes of the film.
+/// The memory of a film in the making: rooms for pictures and samples, then one for bytes of the film.
 package struct FilmLayout: Hashable, Sendable {
-    /// Bytes of a room: for a picture of the film's size in any format, and for one of another size that is not much larger.
+    /// Bytes of a room: enough for a picture of the film's size in any format, and for one of another size that is not much larger.
     package let roomBytes: Int
-    /// A picture is drawn while one is encoded and one waits.
+    /// Enough to draw a picture while another one is encoded and another one waits.
     package static let rooms = 4
     package static let outputBytes = 1 << 20
     private static let leastRoom = 4 << 20
@@ -47,54 +47,54 @@ package struct FilmLayout: Hashable, Sendable {
     package func begin(ofRoom room: Int) -> Int { room * roomBytes }
     package var output: Int { Self.rooms * roomBytes }
     package var byteCount: Int { output + Self.outputBytes }
-    /// What encoders keep: some seconds of pictures before and behind the one that they are at.
+    /// Memory for encoders: they keep some seconds of pictures before and behind the current one.
     package var encoderBytes: Int { roomBytes * 128 }
 }
 
-/// What the player says while a film is made.
+/// A message of the player about a film in the making.
 package enum FilmStep: Hashable, Sendable {
-    /// A picture that lies in the room of its slot; it is shown from its time on. How long, where that is known, is its duration.
+    /// A picture in the room of its slot, shown from its time on; its duration if known.
     case frame(PictureRecord)
-    /// So many samples of each channel lie in a room, interleaved.
+    /// A number of samples per channel in a room, interleaved.
     case samples(room: Int, count: Int)
-    /// The same of silence.
+    /// The same number of silent samples.
     case silence(Int)
-    /// A clip whose pictures are to be copied from `start` to `end` (nil: its end); its descriptor comes with this. Answered by `looked`.
+    /// A clip whose pictures to copy from `start` to `end` (nil: its end); its descriptor comes with this. Answered by `looked`.
     case clip(start: MediaTime, end: MediaTime?)
-    /// Copies what belongs to before a time (nil: all), after some clips have begun. Answered by `copied`.
+    /// Copies the pictures before a time (nil: all), after some clips have begun. Answered by `copied`.
     case copy(until: MediaTime?, [Playthrough])
     /// Nothing more comes.
     case finish
-    /// What has become of a `write`: 0, or an error number of the system.
+    /// The result of a `write`: 0, or an errno.
     case written(Int32)
 
-    /// A clip, by its number in the order in which they were looked at, and when it begins in the film.
+    /// A clip, by its number in the order of the `clip` messages, and its start time in the film.
     package struct Playthrough: Hashable, Sendable {
         package var clip: Int, instant: MediaTime
 
         package init(clip: Int, instant: MediaTime) { (self.clip, self.instant) = (clip, instant) }
     }
 
-    /// So many clips begin in one vblank at most.
+    /// The most clips that can begin in one vblank.
     static let mostPlaythroughs = 4096
 }
 
-/// What a process says of the film that it makes.
+/// A message of a process about its film.
 package enum FilmNews: Hashable, Sendable {
-    /// It can begin: which encoder makes the pictures, and what is to be known of the choice.
+    /// The process can begin: the encoder of the pictures, and a note on its choice.
     case began(encoder: String?, note: String?)
-    /// Nothing needs what lies in a room any more.
+    /// A room is free again.
     case free(room: Int)
-    /// So many bytes in the room for them are the film's from a place on.
+    /// Bytes of the film in the output room: their offset in the film, and their number.
     case write(at: Int64, count: Int)
-    /// What has been written is to be on the disk.
+    /// Flushes the written part to disk.
     case sync
-    /// What stands in the way of copying a clip, one line each.
+    /// The obstacles to copying a clip, one line each.
     case looked([String])
-    /// How many pictures have been copied in all.
+    /// The number of pictures copied in all.
     case copied(Int64)
     case failed(FilmError.Reason)
-    /// All of it has been written.
+    /// The process has written all of it.
     case finished
 }
 
@@ -159,7 +159,7 @@ extension PictureRecord: WireValue {
         for index in raw.words.indices { wire.put(raw.words[index]) }
     }
 
-    /// One that lies in a film's memory: nothing else crosses so.
+    /// A picture in a film's memory; only such pictures cross this way.
     package init(from wire: inout WireReader) throws(WireError) {
         var raw = RawPicture()
         for index in raw.words.indices { raw.words[index] = try wire.take() }
@@ -241,7 +241,7 @@ extension FilmError.Reason: WireValue {
     private static let plain: [Self] = [
         .noSpace, .noFolder, .permissionDenied, .isReadOnly, .isBeingWritten, .isDirectory, .isNoFile,
     ]
-    /// Encoders that were tried.
+    /// The most encoders in a list of attempts.
     private static let mostTried = 64
 
     package func write(to wire: inout WireWriter) {

@@ -2,21 +2,21 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-// A picture is a record in the shared memory, which says where in the arena its planes lie. The reader chooses the place, and a record has the
-// numbers of its AVFrame. The player copies a record once, and checks the copy: a picture that is shown lies in memory that the reader may
-// still change, so the worst is a wrong picture.
+// A picture is a record in the shared memory, which states the place of its planes in the arena. The reader chooses the place, and a record
+// has the numbers of its AVFrame. The player copies a record once, and checks the copy. A picture on the screen lies in memory that the
+// reader may still change, so the worst case is a wrong picture.
 
-/// A record as it lies in the shared memory. Nothing of it means anything before it is checked.
+/// A record as stored in the shared memory. Check it before use.
 package struct RawPicture: Sendable {
     static let byteCount = 128
     var words = InlineArray<16, UInt64>(repeating: 0)
 
-    /// A number of a record, by the byte at which it lies; none crosses a word.
+    /// A number in a record, by its byte offset; none crosses a word.
     struct Field<Number: FixedWidthInteger>: Sendable {
         let offset: Int
     }
 
-    /// An end has none of the fields behind it.
+    /// An end record uses none of the fields after the first.
     static let kind = Field<UInt8>(offset: 0), place = Field<UInt8>(offset: 1), slot = Field<UInt16>(offset: 2)
     static let format = Field<Int32>(offset: 4), width = Field<UInt32>(offset: 8), height = Field<UInt32>(offset: 12)
     static let time = Field<Int64>(offset: 64), duration = Field<Int64>(offset: 72), nominalDuration = Field<Int64>(offset: 80)
@@ -47,17 +47,17 @@ package struct RawPicture: Sendable {
     enum Kind: UInt8 { case picture, end }
 }
 
-/// A picture of a reader's.
+/// A picture from a reader.
 package struct PictureRecord: Hashable, Sendable {
-    /// What memory it lies in.
+    /// The kind of memory that it lies in.
     package enum Place: UInt8, CaseIterable, Sendable {
         /// The arena.
         case arena
-        /// A buffer of a display's, which the player has lent.
+        /// A display buffer that the player has lent.
         case planeBuffer
-        /// A surface of a hardware decoder's.
+        /// A surface of a hardware decoder.
         case surface
-        /// The player takes it by its slot from the reader, which is in the same process. The record has its times only.
+        /// The player takes it by its slot from the reader in the same process. Only the times of the record count.
         case handed
     }
 
@@ -76,38 +76,38 @@ package struct PictureRecord: Hashable, Sendable {
         package static let tooSlowForFields = Flags(rawValue: 16)
     }
 
-    /// The reader's number of it, which it gets back; below ``ControlLayout/pictureCount``.
+    /// The reader's number of it, which the player returns; below ``ControlLayout/pictureCount``.
     package var slot = 0
     package var place = Place.arena
-    /// The number of the buffer or surface, where it is in one.
+    /// The number of the buffer or surface, if it lies in one.
     package var buffer = 0
     /// AVPixelFormat.
     package var format: Int32
     /// Pixels across and down.
     package var width: Int, height: Int
-    /// Where its planes begin in the arena, and bytes from row to row; 0 of planes that it has not. A palette is a plane of one row.
+    /// The offsets of its planes in the arena, and bytes from row to row; 0 for missing planes. A palette is a plane of one row.
     package var offsets = SIMD4<UInt64>(), strides = SIMD4<Int32>()
     package var time = MediaTime.zero, duration = MediaTime.zero
     /// ``MediaReader/nominalFrameDuration`` as of this picture.
     package var nominalDuration: MediaTime?
-    /// Width of a pixel divided by its height; 0/1 where nobody says.
+    /// Width of a pixel divided by its height; 0/1 if unspecified.
     package var aspectNumerator: Int32 = 0, aspectDenominator: Int32 = 1
     /// AVColorRange, AVColorPrimaries, AVColorTransferCharacteristic, AVColorSpace, AVChromaLocation.
     package var range: UInt8 = 0, primaries: UInt8 = 2, transfer: UInt8 = 2, matrix: UInt8 = 2, chromaPlace: UInt8 = 0
     package var orientation = Orientation.up
     package var flags: Flags = []
 
-    /// A picture at its top left corner in the arena, which lasts no time.
+    /// Creates a picture at offset 0 of the arena with no duration.
     package init(format: Int32, width: Int, height: Int) { (self.format, self.width, self.height) = (format, width, height) }
 }
 
-/// What pictures of a reader are checked against.
+/// The limits to check a reader's pictures against.
 package struct PictureRules: Hashable, Sendable {
     /// Bytes of its arena.
     package var arenaBytes: Int
-    /// Bytes that a picture may have.
+    /// The most bytes of a picture.
     package var pictureMemory: Int
-    /// Where its pictures may lie.
+    /// The places allowed for its pictures.
     package var places: Set<PictureRecord.Place>
 
     package init(arenaBytes: Int, pictureMemory: Int, places: Set<PictureRecord.Place> = [.arena]) {
@@ -116,7 +116,7 @@ package struct PictureRules: Hashable, Sendable {
 
     static let longestSide = 16384
     static let longestStride = 1 << 20
-    /// Bytes behind a plane that must be there, too: libswscale and libavcodec read on behind the end of a row.
+    /// Bytes that must follow a plane: libswscale and libavcodec read beyond the end of a row.
     package static let slack = 4096
 }
 
@@ -142,7 +142,7 @@ extension RawPicture {
 }
 
 extension PictureRecord {
-    /// The picture that a record is, or what is wrong with it. Whether its slot is free is for who knows that.
+    /// Returns the picture of a record, or throws its fault. The caller checks whether its slot is free.
     static func checked(_ raw: RawPicture, _ rules: PictureRules) throws(ReaderLie) -> PictureRecord {
         guard let place = Place(rawValue: raw[RawPicture.place]), rules.places.contains(place) else {
             throw .place(raw[RawPicture.place])
@@ -154,7 +154,7 @@ extension PictureRecord {
         guard sides ~= width, sides ~= height else { throw .size(width: width, height: height) }
         var picture = PictureRecord(format: raw[RawPicture.format], width: Int(width), height: Int(height))
         (picture.slot, picture.place, picture.buffer) = (Int(slot), place, Int(buffer))
-        // Others lie where the player itself has put them, or are described by somebody else.
+        // The player chose the place of the others, or another message describes it.
         if place == .arena { try picture.takePlanes(raw, rules) }
         if place == .surface { try picture.checkSurface(rules) }
         picture.takeTimes(raw)
@@ -183,7 +183,7 @@ extension PictureRecord {
 
     private func checkSurface(_ rules: PictureRules) throws(ReaderLie) {
         guard SurfaceFormat(pixelFormat: format) != nil else { throw .format(format) }
-        // The least that any of these formats has.
+        // The smallest size of these formats.
         let least = width * height * 3 / 2
         guard least <= rules.pictureMemory else { throw .memory(least) }
     }

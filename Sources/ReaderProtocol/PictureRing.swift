@@ -1,20 +1,20 @@
 import KioskPlatform
 import Synchronization
 
-// Pictures go round: the player says how many it wants in all, the reader publishes as many, the player takes them in order, and gives each
-// back when nobody shows it any more. The reader gets them back in any order.
+// Pictures circulate. The player states how many it wants in all, and the reader publishes that many. The player takes them in order, and
+// gives each back once it is no longer shown. They come back to the reader in any order.
 //
 //     player  ── wanted ──▶  reader  ── records ──▶  player  ── returns ──▶  reader
 //
-// After a seek the records of before are still there. The reader says in its ``Landing`` at which count the new ones begin, and the player
-// leaves out those before it.
+// After a seek the old records are still there. The reader states in its ``Landing`` the count at which the new ones begin, and the player
+// drops those before it.
 
 extension UInt32 {
-    /// How far a count is ahead of another one; negative for behind.
+    /// Returns the distance of a count ahead of another one; negative if behind.
     func distance(ahead other: UInt32) -> Int { Int(Int32(bitPattern: self &- other)) }
 }
 
-/// The pictures that the player has taken. They keep the shared memory.
+/// The pictures that the player has taken. They keep the shared memory alive.
 package final class HeldPictures: Sendable {
     private struct State {
         /// A bit for each slot.
@@ -27,10 +27,10 @@ package final class HeldPictures: Sendable {
 
     init(_ page: ControlPage) { self.page = page }
 
-    /// How many they are.
+    /// The number of held pictures.
     package var count: Int { state.withLock { $0.held.nonzeroBitCount } }
 
-    /// False where it is held already.
+    /// Marks a slot as held; false if it is held already.
     fileprivate func hold(_ slot: Int) -> Bool {
         state.withLock { state in
             let bit = UInt64(1) << UInt64(slot)
@@ -39,7 +39,7 @@ package final class HeldPictures: Sendable {
         }
     }
 
-    /// Gives a picture back that was taken; the reader may draw into its memory from now on. Any thread, once for each.
+    /// Gives a picture back; the reader may draw into its memory from now on. Any thread, once per picture.
     package func giveBack(_ slot: Int) {
         giveBackSilently(slot)
         page.readerBell.ring(.returns)
@@ -73,15 +73,15 @@ package struct PlayerPictures: Sendable {
         page.store(.picturesTaken, count)
     }
 
-    /// Has the reader decode so many pictures beyond those that were taken: as many as that, and not one more; whether it has something to do for that. It
-    /// learns of it when its bell is rung for pictures.
+    /// Has the reader decode `count` pictures beyond those taken, and no more. Returns whether the reader has to do something for that. It
+    /// learns of it once its bell rings for pictures.
     @discardableResult package func want(_ count: Int) -> Bool {
         let wanted = taken &+ UInt32(min(max(count, 0), ControlLayout.pictureCount))
         page.store(.picturesWanted, wanted)
         return wanted.distance(ahead: page.load(.pictures)) > 0
     }
 
-    /// Takes the next picture, to be given back to ``held``; nil where none has come, or the last one was taken (``isOver``).
+    /// Takes the next picture, to be given back to ``held``; nil if none has come, or after the last one (``isOver``).
     package mutating func take() throws(ReaderLie) -> PictureRecord? {
         guard !isOver, try published > 0 else { return nil }
         let raw = page.record(taken)
@@ -99,7 +99,7 @@ package struct PlayerPictures: Sendable {
         }
     }
 
-    /// Gives everything back unseen that was published before number `count` (``Landing/pictures``).
+    /// Gives back unseen all pictures published before number `count` (``Landing/pictures``).
     package mutating func skip(to count: UInt32) throws(ReaderLie) {
         let ahead = count &- taken
         guard ahead <= (try published) else { throw .cursor("pictures", ahead) }
@@ -110,7 +110,7 @@ package struct PlayerPictures: Sendable {
         }
     }
 
-    /// How many lie ready.
+    /// The number of published pictures not yet taken.
     private var published: UInt32 {
         get throws(ReaderLie) {
             let ahead = page.load(.pictures) &- taken
@@ -128,10 +128,10 @@ package struct PlayerPictures: Sendable {
 /// The reader's end of the ring of pictures. For one thread.
 package struct ReaderPictures: Sendable {
     private let page: ControlPage
-    /// How many were published so far (``Landing/pictures``).
+    /// The number of pictures published so far (``Landing/pictures``).
     package private(set) var count: UInt32
     private var returned: UInt32 = 0
-    /// A bit for each slot that no picture has.
+    /// A bit for each free slot.
     private var free = UInt64.max
     /// Whether ``end()`` was called, and no ``restart()`` since then.
     package private(set) var isOver = false
@@ -139,22 +139,22 @@ package struct ReaderPictures: Sendable {
     package init(_ page: ControlPage) { self.init(page, from: 0) }
     init(_ page: ControlPage, from count: UInt32) { (self.page, self.count) = (page, count) }
 
-    /// Whether another picture is wanted, and there is room for it.
+    /// Whether the player wants another picture, and there is room for it.
     package var isWanted: Bool {
         !isOver && page.load(.picturesWanted).distance(ahead: count) > 0
             && count &- page.load(.picturesTaken) < ControlLayout.pictureCount
     }
 
-    /// A slot for the next picture; nil while the player holds all.
+    /// A slot for the next picture; nil while the player holds all slots.
     package var freeSlot: Int? { free == 0 ? nil : free.trailingZeroBitCount }
 
-    /// Whether the player has none.
+    /// Whether the player holds none.
     package var areAllFree: Bool { free == .max }
 
     /// Whether ``takeReturn()`` has something.
     package var hasReturn: Bool { page.load(.returns) != returned }
 
-    /// The slot of a picture that was given back, to be freed; nil where there is none.
+    /// Frees the slot of a returned picture and returns it; nil if there is none.
     package mutating func takeReturn() -> Int? {
         guard hasReturn else { return nil }
         let slot = Int(page.returned(returned) % UInt32(ControlLayout.pictureCount))
@@ -163,7 +163,7 @@ package struct ReaderPictures: Sendable {
         return slot
     }
 
-    /// Publishes a picture in a free slot. Its memory stays as it is until that is given back.
+    /// Publishes a picture in a free slot. Its memory must not change until the player gives the slot back.
     package mutating func publish(_ picture: PictureRecord) {
         publishSilently(picture)
         page.playerBell.ring(.pictures)
@@ -174,7 +174,7 @@ package struct ReaderPictures: Sendable {
         publish(RawPicture(picture))
     }
 
-    /// No picture follows. What there is to say of that was sent before.
+    /// Ends the pictures. Send the messages about that before.
     package mutating func end() {
         endSilently()
         page.playerBell.ring(.pictures)
@@ -185,7 +185,7 @@ package struct ReaderPictures: Sendable {
         isOver = true
     }
 
-    /// Pictures follow again, from another place.
+    /// Allows pictures again, from another position.
     package mutating func restart() { isOver = false }
 
     mutating func publish(_ raw: RawPicture) {

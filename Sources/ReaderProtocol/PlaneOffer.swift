@@ -1,16 +1,16 @@
 import CKioskFFmpeg
 import KioskMedia
 
-/// Memory of a display that pictures of one format and size may be drawn into (``PlanePool``). The reader asks for each buffer of it.
+/// Display memory that pictures of one format and size may be drawn into (``PlanePool``). The reader requests each of its buffers.
 package struct PlaneOffer: Hashable, Sendable {
     /// AVPixelFormat, with 8 bits and a plane for each component.
     package var format: Int32
     package var width: Int, height: Int
     package var byteCount: Int, planeCount: Int
-    /// Bytes from row to row of each plane, and where it begins.
+    /// Bytes from row to row of each plane, and the offset of each plane.
     package var strides: [Int], offsets: [Int]
 
-    /// A display has two sizes at a time, and there may be some displays.
+    /// A display has two sizes at a time, and a machine may have several displays.
     package static let most = 16
 
     private init() { (format, width, height, byteCount, planeCount, strides, offsets) = (0, 0, 0, 0, 0, [], []) }
@@ -21,7 +21,7 @@ package struct PlaneOffer: Hashable, Sendable {
         (strides, offsets) = ((0..<3).map { pool.layout.strides[$0] }, (0..<3).map { pool.layout.offsets[$0] })
     }
 
-    /// nil where it is none that can be.
+    /// The layout of a buffer; nil if it is invalid.
     package var layout: PictureLayout? {
         guard strides.count == 3, offsets.count == 3, 1...3 ~= planeCount else { return nil }
         return PictureLayout(
@@ -29,7 +29,7 @@ package struct PlaneOffer: Hashable, Sendable {
             offsets: [offsets[0], offsets[1], offsets[2]])
     }
 
-    /// Whether it is that of a pool.
+    /// Whether it is the offer of a pool.
     package func isOffer(of pool: PlanePool) -> Bool { self == PlaneOffer(pool) }
 }
 

@@ -3,18 +3,19 @@ import KioskPlatform
 
 typealias GaugeWords = InlineArray<8, UInt64>
 
-/// What a reader shows of itself at any time, also while it waits. The player clamps it, and uses it for bars and for the pace of live streams.
+/// The state that a reader shows at any time, even while it waits. The player clamps it, and uses it for bars and for the pace of live
+/// streams.
 package struct ReaderGauges: Hashable, Sendable {
-    /// How much of the source is there.
+    /// The available part of the source.
     package var loaded: LoadedMedia
-    /// What has been received of a live stream.
+    /// The received part of a live stream.
     package var reception: Reception?
-    /// Item time at which the sound that has been read ends.
+    /// Item time at which the sound read so far ends.
     package var soundEnd: MediaTime?
 
     package init(_ loaded: LoadedMedia) { self.loaded = loaded }
 
-    /// Which of the optional ones are there.
+    /// The optional values that are present.
     private struct Presence: OptionSet {
         let rawValue: UInt64
         static let isWhole = Presence(rawValue: 1), speed = Presence(rawValue: 2), goal = Presence(rawValue: 4)
@@ -54,13 +55,13 @@ package struct ReaderGauges: Hashable, Sendable {
 }
 
 extension ControlPage {
-    /// What the reader shows; nil where it shows something else all the time, as none does that means well.
+    /// The gauges that the reader shows; nil if it changes them all the time, which no honest reader does.
     package var gauges: ReaderGauges? {
         for _ in 0..<16 { if let words = gaugeWords() { return ReaderGauges(words) } }
         return nil
     }
 
-    /// Shows something else. For one thread of the reader.
+    /// Shows new gauges. For one thread of the reader.
     package func show(_ gauges: ReaderGauges) {
         writeGaugeWords(gauges.words)
         showGaugeWords()

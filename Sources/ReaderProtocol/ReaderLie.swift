@@ -1,29 +1,29 @@
-/// What a reader has said that cannot be, so that it is ended: it has a fault, or somebody else has taken it over.
+/// An impossible message or value from a reader. The player then ends the reader: it has a fault, or an attacker has taken it over.
 package enum ReaderLie: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A message that is none.
+    /// An unreadable message.
     case message(WireError)
-    /// A message that nobody waits for.
+    /// A message out of turn.
     case turn(String)
-    /// A ring that would hold more than it can, or a place in it that has not come.
+    /// A count beyond the capacity of a ring, or a position in it that has not come.
     case cursor(String, UInt32)
-    /// The number of a record's kind.
+    /// The number of an unknown kind of record.
     case kind(UInt8)
-    /// Memory that pictures of this reader do not lie in.
+    /// A kind of memory that this reader's pictures must not lie in.
     case place(UInt8)
-    /// The number of a picture: there is none such, or the player holds that one.
+    /// A picture number that does not exist, or that the player holds.
     case slot(UInt16)
-    /// A pixel format that nobody can show.
+    /// A pixel format that cannot be shown.
     case format(Int32)
     case size(width: UInt32, height: UInt32)
-    /// A picture of so many bytes, more than one may have.
+    /// The bytes of a picture that is too large.
     case memory(Int)
-    /// Bytes from row to row of a plane.
+    /// The stride of a plane in bytes.
     case stride(plane: Int, Int32)
-    /// A plane that lies outside of the memory, or is one too many.
+    /// A plane outside of the memory, or one too many.
     case plane(Int, offset: UInt64)
-    /// A result that is not what was asked for.
+    /// A result that does not answer the order.
     case result(String)
-    /// A surface that cannot be, or one more than there may be.
+    /// An invalid surface, or one too many.
     case surface
 
     package var description: String {

@@ -2,60 +2,60 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What a reader tells its player. Texts are for people: cut where they are written, and without control characters where they are read.
+/// A message from a reader to its player. Texts are for people: the writer cuts them, and the other end removes control characters.
 package enum ReaderMessage: Hashable, Sendable {
-    /// It has locked itself in and waits for an order; once.
+    /// The reader has locked itself in and waits for an order; once.
     case ready(ReaderReadiness)
-    /// What the source holds.
+    /// The contents of the source.
     case described(ReaderDescription)
-    /// Which tracks are played from now on.
+    /// The tracks in use from now on.
     case selected(ReaderTracks)
-    /// The order cannot be carried out.
+    /// The order failed.
     case failed(MediaError.Reason)
-    /// The order is carried out.
+    /// The order is done.
     case landed(Landing)
-    /// Something is wrong with the source; each is told once.
+    /// A fault of the source; each comes once.
     case problem(String)
-    /// The source ends before its time, and why. Sent before the rings say that it ends.
+    /// The source ends early, and why. Comes before the rings say that it ends.
     case ended(String)
-    /// All that could not be decoded so far.
+    /// All decoding damage so far.
     case damage(MediaDamage)
     case note(ReaderNote)
     case log(String)
-    /// Something is asked for, by a number that the answer has, too.
+    /// A request, with a number; the answer has the same number.
     case request(UInt32, ReaderRequest)
-    /// What was asked for; its bytes lie in the memory for results.
+    /// The result of an order; its bytes lie in the memory for results.
     case result(ReaderResult)
-    /// Where pictures of a device lie. One of its dma-bufs comes with it.
+    /// A surface of a device that holds pictures. One of its dma-bufs comes with the message.
     case surface(ReaderSurface)
-    /// Of a film that is being made.
+    /// News of a film in the making.
     case film(FilmNews)
-    /// Subtitles that have been drawn; what is said with them.
+    /// Subtitles that have been drawn; their text.
     case subtitle(ReaderSubtitle)
     case cue(ReaderCue)
 }
 
-/// A surface of a device, which pictures name by its number: one picture in one format, in up to four dma-bufs. The corresponding C type is
-/// `AVDRMFrameDescriptor` with one layer.
+/// A surface of a device; picture records refer to it by number. It holds one picture in one format, in up to four dma-bufs. The
+/// corresponding C type is `AVDRMFrameDescriptor` with one layer.
 package struct ReaderSurface: Hashable, Sendable {
-    /// A plane: which dma-buf it lies in, from which byte on, and bytes from row to row.
+    /// A plane: the index of its dma-buf, the offset of its first byte, and the bytes from row to row.
     package struct Plane: Hashable, Sendable {
         package var object: Int, offset: Int, pitch: Int
 
         package init(object: Int, offset: Int, pitch: Int) { (self.object, self.offset, self.pitch) = (object, offset, pitch) }
     }
 
-    /// Below ``ControlLayout/pictureCount``. A later surface may have it again.
+    /// Below ``ControlLayout/pictureCount``. A later surface may reuse it.
     package var number: Int
-    /// Which of its dma-bufs comes with this message, and how many there are.
+    /// The index of the dma-buf that comes with this message, and the number of dma-bufs.
     package var object = 0, objectCount = 1
-    /// DRM's number of the format, and what it calls modifier.
+    /// DRM's number of the format, and its modifier.
     package var format: UInt32, modifier: UInt64
     package var planes: [Plane]
 
     package static let mostObjects = 4, mostPlanes = 4
 
-    /// Whether rows lie one after the other, or nobody says that they do not: DRM_FORMAT_MOD_LINEAR and DRM_FORMAT_MOD_INVALID.
+    /// Whether the layout is linear or unspecified: DRM_FORMAT_MOD_LINEAR and DRM_FORMAT_MOD_INVALID.
     package var isLinear: Bool { modifier == 0 || modifier == 0x00FF_FFFF_FFFF_FFFF }
 
     package init(number: Int, format: UInt32, modifier: UInt64, planes: [Plane]) {
@@ -63,11 +63,11 @@ package struct ReaderSurface: Hashable, Sendable {
     }
 }
 
-/// How well a reader is locked in, as it says itself.
+/// How well a reader is locked in, in its own words.
 package struct ReaderReadiness: Hashable, Sendable {
-    /// Whether the kernel has a filter of its system calls.
+    /// Whether the kernel filters its system calls.
     package var hasFilter = false
-    /// Which version of Landlock holds; 0 for none.
+    /// The version of Landlock in force; 0 for none.
     package var landlock = 0
     /// Whether libavfilter is loaded.
     package var hasDeinterlacer = false
@@ -75,36 +75,36 @@ package struct ReaderReadiness: Hashable, Sendable {
     package init() {}
 }
 
-/// The tracks that are played.
+/// The tracks in use.
 package struct ReaderTracks: Hashable, Sendable {
     /// Streams of the container, by their kind.
     package var selected: [TrackKind: Int] = [:]
     package var audio: AssetDescription.Audio?
-    /// Whether there is a picture (a cover counts), and sound that can be played.
+    /// Whether there is a picture (a cover counts), and playable sound.
     package var hasPicture = false, hasSound = false
 
     package init() {}
 }
 
-/// A source that has been opened.
+/// An opened source.
 package struct ReaderDescription: Hashable, Sendable {
     package var asset: AssetDescription
     package var tracks = ReaderTracks()
-    /// ``MediaReader/nominalFrameDuration`` until pictures say another one.
+    /// ``MediaReader/nominalFrameDuration`` until a picture states another one.
     package var nominalFrameDuration: MediaTime?
-    /// What would be searched for again by the next reader of this version; nobody else understands it.
+    /// Search results for the next reader of this version of the file; the player does not interpret them.
     package var found: [Int] = []
 
     package init(_ asset: AssetDescription) { self.asset = asset }
 }
 
-/// Where an order has led to.
+/// The result of an order about time or tracks.
 package struct Landing: Hashable, Sendable {
-    /// Item time of the next picture and sample; nil where everything goes on as it was.
+    /// Item time of the next picture and sample; nil if playback continues unchanged.
     package var time: MediaTime?
-    /// What has followed from the selection of a sound track.
+    /// The result of the selection of a sound track.
     package var selection: MediaReader.AudioSelection?
-    /// Where in the rings that begins: what lies before is to be left out if there is a ``time``.
+    /// The positions in the rings from which this applies: if there is a ``time``, drop everything before them.
     package var pictures: UInt32, sound: UInt32
 
     package init(_ time: MediaTime?, selection: MediaReader.AudioSelection? = nil, pictures: UInt32, sound: UInt32) {
@@ -112,54 +112,54 @@ package struct Landing: Hashable, Sendable {
     }
 }
 
-/// What has changed, and goes on.
+/// A change that does not end the reading.
 package enum ReaderNote: Hashable, Sendable {
-    /// What decodes its pictures now: `software`, or an interface and a device.
+    /// The decoder of its pictures now: `software`, or an interface and a device.
     case decoder(String)
-    /// What its server's line has carried, in bits a second (``Throughput``).
+    /// The throughput of its server's line, in bits a second (``Throughput``).
     case lineSpeed(Double)
     /// No device takes pictures of this shape (``MediaReader/shape``).
     case refusedByDevices(String)
-    /// Its device has failed, and why.
+    /// Its device has failed, with the reason.
     case deviceFailed(String)
-    /// What one that it has opened calls itself.
+    /// The name that an opened device gives itself.
     case device(String)
 }
 
-/// What a reader cannot get itself.
+/// A request for something that a reader cannot get itself.
 package enum ReaderRequest: Hashable, Sendable {
-    /// A file: by its path, or by one beneath a folder that it must not lead out of.
+    /// A file: by its path, or by a path beneath a folder that it must not leave.
     case file(path: String, folder: String?)
     /// A reader with libavfilter instead of this one.
     case deinterlacer
-    /// A reader with what draws text instead of this one.
+    /// A reader that can draw text instead of this one.
     case subtitles
     /// A font of the machine.
     case font(FontWish)
-    /// A reader with devices instead of this one, or the player: a device may decode this.
+    /// A reader with devices, or the player itself, instead of this reader: a device may decode the source.
     case device
     /// A buffer of memory that the display offers.
     case plane(PlaneOffer)
-    /// The addresses of a host in `.local`, which only a service of the machine knows.
+    /// The addresses of a host in `.local`; only a service of the machine knows them.
     case name(String)
 }
 
-/// What becomes of a source that is not played. A picture is known by its size here: its pixels lie in the memory for results, row by row without
-/// gaps, 0xFFRRGGBB.
+/// The result of a role other than playing. A picture is given by its size here. Its pixels, 0xFFRRGGBB, lie in the memory for results, row
+/// by row without gaps.
 package enum ReaderResult: Hashable, Sendable {
-    /// Whether there are previews of it.
+    /// Whether it has previews.
     case previews(Bool)
-    /// nil where none is found.
+    /// nil if none is found.
     case preview(ReaderPreview?)
     case thumbnail(ClipFacts, PixelSize?)
-    /// A file of this codec, and how many bytes it has; nil where there is none.
+    /// A file of this codec, and its size in bytes.
     case cover(codec: String, byteCount: Int)
     case noCover
-    /// So many times of pictures, as nanoseconds; nil where they cannot be told.
+    /// The number of picture times, in nanoseconds each; nil if they are unknown.
     case times(Int?)
-    /// The file has been opened; its descriptor comes with it.
+    /// The file is open; its descriptor comes with the message.
     case file
-    /// Why it cannot be.
+    /// The reason why the file cannot be opened.
     case noFile(FileFailure)
 }
 
@@ -175,7 +175,7 @@ package struct ReaderPreview: Hashable, Sendable {
 }
 
 extension SmallPicture {
-    /// The picture of this size that lies in `memory`, and was to fit into another one.
+    /// Reads the picture of this size from `memory`; it had to fit into `most`.
     package init(_ size: PixelSize, in memory: UnsafeRawBufferPointer, fitting most: PixelSize) throws(ReaderLie) {
         guard size.width >= 1, size.height >= 1, size.width <= most.width, size.height <= most.height else {
             throw .result("a picture of \(size.width)×\(size.height) pixels")
@@ -188,7 +188,7 @@ extension SmallPicture {
 }
 
 extension AssetCover {
-    /// The file of so many bytes that lies in `memory`.
+    /// Reads the file of `byteCount` bytes from `memory`.
     package init(codec: String, byteCount: Int, in memory: UnsafeRawBufferPointer) throws(ReaderLie) {
         guard byteCount >= 1, byteCount <= memory.count else { throw .result("a cover of \(byteCount) bytes") }
         self.init(codec: codec, bytes: unsafe Array(memory[..<byteCount]))
@@ -196,7 +196,7 @@ extension AssetCover {
 }
 
 extension MediaTime {
-    /// The times of so many pictures that lie in `memory`, in order from zero.
+    /// Returns the times of `count` pictures from `memory`, in order from zero.
     package static func times(_ count: Int, in memory: UnsafeRawBufferPointer) throws(ReaderLie) -> [MediaTime] {
         guard count >= 0, count <= memory.count / MemoryLayout<Int64>.size else { throw .result("times of \(count) pictures") }
         let times = (0..<count).map { index in

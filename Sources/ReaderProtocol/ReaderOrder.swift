@@ -2,62 +2,62 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What a player tells its reader to do. One order at a time is under way, but for ``cancel`` and the answers to requests, which may be sent at any
-/// time.
+/// An order from a player to its reader. One order at a time is under way. ``cancel`` and the answers to requests may come at any time.
 package enum ReaderOrder: Hashable, Sendable {
-    /// Opens a source; the first order, and the only one of its kind. Answered by `described` and `landed`, or by a `result`, with which a
-    /// descriptor may come.
+    /// Opens a source; the first order, and the only one of its kind. Answered by `described` and `landed`, or by a `result`, possibly with
+    /// a descriptor.
     case open(OpenOrder)
-    /// Goes on at an item time. Answered by `landed`.
+    /// Continues at an item time. Answered by `landed`.
     case seek(MediaTime, MediaReader.SeekPrecision)
-    /// Leaves out what a live stream is behind. Answered by `landed`.
+    /// Drops the delay of a live stream. Answered by `landed`.
     case catchUp
-    /// Plays another sound track, which begins at an item time where there is none before it. Answered by `selected` and `landed`.
+    /// Plays another sound track, from an item time if none played before. Answered by `selected` and `landed`.
     case select(TrackChoice, at: MediaTime)
-    /// Draws other subtitles, or for another screen; what is seen of them at an item time is told first. Answered by `selected` and `landed`.
+    /// Draws other subtitles, or for another screen; sends those visible at an item time first. Answered by `selected` and `landed`.
     case subtitles(SubtitleOrder, at: MediaTime)
     /// Draws the key frame nearest to an item time. Answered by a `result`.
     case preview(MediaTime)
-    /// Ends, and takes leave of its server where it is a stream.
+    /// Ends, and closes the session with its server if it is a stream.
     case close
-    /// Ends what is under way with ``MediaError/Reason/cancelled``, and all that is ordered later.
+    /// Ends the current order and all later ones with ``MediaError/Reason/cancelled``.
     case cancel
-    /// The answer to a request; the descriptor of the file comes with it.
+    /// Grants a request; the descriptor of the file comes with it.
     case grant(UInt32)
     case refuse(UInt32, FileFailure)
-    /// Those of a host, as numbers; none where nobody knows it.
+    /// The addresses of a host, as numbers; none if it is unknown.
     case addresses(UInt32, [String])
-    /// Which memory the display offers from now on; no other is to be drawn into.
+    /// The memory that the display offers from now on; the reader must draw into no other.
     case planes([PlaneOffer])
-    /// The answer to a request for memory: a number, by which pictures name it. Its descriptor comes with it.
+    /// Grants a request for memory: the number by which picture records refer to it. Its descriptor comes with it.
     case lend(UInt32, buffer: Int)
-    /// Of a film that is being made; any number of them at a time.
+    /// A step of a film in the making; any number of them at a time.
     case film(FilmStep)
 
-    /// So many addresses of a host are told.
+    /// The most addresses of a host in one answer.
     package static let mostAddresses = 8
 }
 
-/// What is to be opened, and for what.
+/// The source to open, and the purpose.
 package struct OpenOrder: Hashable, Sendable {
-    /// So many times as long as its limit says may something take in all that waits for a processor meanwhile.
+    /// An order may take this many times its time limit in all, if it has to wait for a processor.
     package static let patience: Int64 = 20
 
-    /// What is made of a source.
+    /// The purpose of reading a source.
     package enum Role: Hashable, Sendable {
         /// Pictures and sound.
         case play
-        /// Key frames that fit into a size, at times that are asked for.
+        /// Key frames that fit into a size, at times on demand.
         case previews(PixelSize)
         /// A small picture that fits into a size, and the facts.
         case thumbnail(PixelSize)
-        /// The picture that belongs to it, as a file.
+        /// The artwork of the source, as a file.
         case cover
-        /// When each picture is shown (``MediaReader/pictureTimes(isCancelled:)``).
+        /// The time of each picture (``MediaReader/pictureTimes(isCancelled:)``).
         case times
-        /// A film, of what the player gives. There is no source.
+        /// A film made from the player's pictures and samples. There is no source.
         case film(FilmJob)
-        /// Its descriptor: nothing of it is read. The path is one beneath a folder that it must not lead out of, where there is one.
+        /// The descriptor of the file; the reader reads nothing from it. If there is a folder, the path is relative to it and must not
+        /// leave it.
         case file(folder: String?)
 
         package var isFilm: Bool { if case .film = self { true } else { false } }
@@ -70,57 +70,58 @@ package struct OpenOrder: Hashable, Sendable {
     package var role: Role
     /// A path, or a URL with its scheme.
     package var source: String
-    /// Whether it is a file with the bytes of a server, which may be no list.
+    /// Whether it is a file with a server's bytes, which may not be a list.
     package var isKept = false
-    /// What it may have opened besides itself.
+    /// The other files and addresses that the source may open.
     package var reach: SourceReach
-    /// How it is fetched.
+    /// How to fetch it.
     package var settings = StreamSettings()
-    /// What sound is converted to; nil leaves it out.
+    /// The format to convert sound to; nil drops the sound.
     package var samples: AudioFormat?
-    /// Threads for pictures; and for those that take little.
+    /// The number of decoder threads for pictures.
     package var threads = 1
-    /// Whether one thread has shown to do for it, which has all of them after a seek all the same.
+    /// Whether one thread has proved enough for it; after a seek it still gets all of them.
     package var isLight = false
     package var decoder = DecoderWish.software
     package var audio = TrackChoice.automatic, video = TrackChoice.automatic
-    /// nil: no subtitles are ever wanted of it.
+    /// nil: the player never wants subtitles from it.
     package var subtitles: SubtitleOrder?
     package var deinterlacing = MediaReader.Deinterlacing.fields
-    /// Whether a picture is made of each field however long that takes.
+    /// Whether to make a picture of each field however long that takes.
     package var takesTime = false
-    /// Whether its interlaced pictures were seen to need libavfilter, which has to be loaded before the sandbox is entered.
+    /// Whether its interlaced pictures were seen to need libavfilter. The reader has to load it before it enters the sandbox.
     package var needsFilters = false
-    /// Whether the reader has devices to decode with, and its place in ``DevicePage``; nil where all are taken.
+    /// Whether the reader has devices to decode with, and its place in ``DevicePage``; nil if all are taken.
     package var usesDevices = false, devicePlace: Int?
-    /// Whether its sound is left out where there is a picture.
+    /// Whether to drop its sound if there is a picture.
     package var isMuted = false
-    /// What the line to its server was seen to carry, in bits a second.
+    /// The observed throughput of the line to its server, in bits a second.
     package var lineSpeed: Double?
-    /// Whether somebody reads what the libraries log.
+    /// Whether the log lines of the libraries have a reader.
     package var isLogged = false
-    /// Where it begins, and how exactly.
+    /// The item time to start at, and how exactly.
     package var start = MediaTime.zero, precision = MediaReader.SeekPrecision.exact
     package var displaySize: PixelSize?
-    /// What memory the display offers.
+    /// The memory that the display offers.
     package var planes: [PlaneOffer] = []
-    /// Bytes that its pictures may take.
+    /// The most bytes for its pictures.
     package var pictureMemory: Int
-    /// What an earlier reader has found in this version of the file (``ReaderDescription/found``).
+    /// The findings of an earlier reader of this version of the file (``ReaderDescription/found``).
     package var found: [Int] = []
 
-    /// Whether it comes over the network, or may name what does.
+    /// Whether it comes over the network, or may refer to sources that do.
     package var needsNetwork: Bool { !isKept && (isStream(source) || settings.mayNameNetwork) }
-    /// How long a step of opening it may take.
+    /// The time limit of a step of opening it.
     package var stepLimit: MediaTime { needsNetwork ? settings.timeout + openingTimeLimit : openingTimeLimit }
-    /// How long it may give nothing: it is asked for again where it breaks off, and the next part of a list comes when it is made.
+    /// How long it may give nothing. After a break the reader asks for it again, and the next part of a list comes once it exists.
     package var silenceLimit: MediaTime { needsNetwork ? settings.timeout + settings.reconnect + openingTimeLimit : readingTimeLimit }
 
-    /// Bytes of the memory that its results lie in, the pictures that are played among them. It takes only as much of the machine's as is written to.
+    /// Bytes of the memory for its results, including the pictures in playback. It takes only as much of the machine's memory as is
+    /// written.
     package var memoryCapacity: Int {
         switch role {
         case .file: 0
-        // Twice what a source's pictures are thought to take: decoders keep more of them than is told.
+        // Twice the estimate for a source's pictures: decoders keep more of them than they report.
         case .play: min(max(2 * pictureMemory, 128 << 20), 1 << 30) & ~4095
         case .previews(let size), .thumbnail(let size):
             min(max(size.width, 1), Role.longestSide) * min(max(size.height, 1), Role.longestSide) * 4
@@ -214,7 +215,7 @@ extension OpenOrder.Role: WireValue {
 }
 
 extension OpenOrder: WireRecord {
-    /// Numbers of ``found`` at most.
+    /// The most numbers in ``found``.
     static let mostFound = 512
 
     package static var blank: OpenOrder { OpenOrder(.play, "", reach: .blank, pictureMemory: 0) }

@@ -1,24 +1,24 @@
 import KioskMedia
 import KioskPlatform
 
-/// Which messages a reader may send now. The player tells it of each order that it sends, and shows it each message that comes.
+/// The rules for the messages that a reader may send. The player reports each order that it sends, and passes each message that comes.
 package struct ReaderTurns: Sendable {
-    /// What waits for its answer.
+    /// The order that waits for its answer.
     private enum Question: Sendable { case opening(OpenOrder.Role), seeking, catchingUp, selecting, subtitles, previewing }
 
     private var question: (serial: UInt32, what: Question)?
     private var isReady = false, isDescribed = false
-    /// Requests without an answer.
+    /// The requests without an answer.
     private var requests: Set<UInt32> = []
-    /// Whether the source may be left to a device of the player's, or to a reader with libavfilter, by the order that it is opened with.
+    /// Whether the opening order lets the reader ask for a device of the player, or for a reader with libavfilter or libass.
     private var mayLeave = (toDevice: false, toDeinterlacer: false, toText: false)
-    /// Whether it may draw subtitles, and ask for fonts.
+    /// Whether it may draw subtitles, and request fonts.
     private var maySubtitle = false
-    /// Whether it may ask for hosts.
+    /// Whether it may request addresses of hosts.
     private var mayAskForNames = false
     /// Whether its pictures may lie in surfaces, and whether it makes a film.
     private var mayHaveSurfaces = false, mayMakeFilm = false
-    /// Whether it may ask for memory of a display.
+    /// Whether it may request memory of a display.
     private var mayUsePlanes = false
 
     static let mostRequests = 4
@@ -28,7 +28,7 @@ package struct ReaderTurns: Sendable {
     /// Whether every order has been answered.
     package var isAnswered: Bool { question == nil }
 
-    /// An order is sent.
+    /// Records an order.
     package mutating func sent(_ order: ReaderOrder, serial: UInt32) {
         switch order {
         case .open(let order):
@@ -50,7 +50,7 @@ package struct ReaderTurns: Sendable {
         }
     }
 
-    /// Whether a message may come now; it has been taken then.
+    /// Accepts a message, or throws if it may not come now.
     package mutating func take(_ message: ReaderMessage, serial: UInt32) throws(ReaderLie) {
         guard mayCome(message, serial) else { throw .turn(message.name) }
         switch message {
@@ -96,7 +96,7 @@ package struct ReaderTurns: Sendable {
 }
 
 extension ReaderMessage {
-    /// What it is called in a line about it.
+    /// The name of the message in an error.
     fileprivate var name: String {
         switch self {
         case .ready: "that it is ready"

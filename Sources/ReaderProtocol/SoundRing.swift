@@ -1,7 +1,7 @@
 import KioskPlatform
 
-// Sound is ordered as pictures are: the player says up to which frame it wants it, and the reader fills the ring up to there. A reader that
-// filled it by itself would wait for a live stream's sound while a picture is wanted.
+// Sound is ordered like pictures: the player states up to which frame it wants it, and the reader fills the ring up to there. A reader that
+// filled the ring by itself could wait for a live stream's sound while the player wants a picture.
 
 /// The player's end of the ring of sound. For one thread at a time.
 package struct PlayerSound: Sendable {
@@ -10,29 +10,31 @@ package struct PlayerSound: Sendable {
 
     package init(_ page: ControlPage) { self.page = page }
 
-    /// Has the reader go on until so many frames lie ready; whether it has something to do for that. It learns of it when its bell is rung for sound.
+    /// Has the reader continue until `frames` frames are ready. Returns whether the reader has to do something for that. It learns of it
+    /// once its bell rings for sound.
     @discardableResult package func want(_ frames: Int) -> Bool {
         let wanted = taken &+ UInt32(min(max(frames, 0), ControlLayout.soundFrames))
         page.store(.soundWanted, wanted)
         return wanted.distance(ahead: page.load(.sound)) > 0
     }
 
-    /// Frames that lie ready, and whether none follow them.
+    /// Returns the number of ready frames, and whether none follow them.
     package func ready() throws(ReaderLie) -> (frames: Int, isLast: Bool) {
-        // Before the count: what was written before the end is counted then.
+        // Read before the count: the frames written before the end are counted then.
         let isLast = page.load(.soundIsOver) != 0
         let ahead = page.load(.sound) &- taken
         guard ahead <= ControlLayout.soundFrames else { throw .cursor("sound", ahead) }
         return (Int(ahead), isLast)
     }
 
-    /// Whether all frames have been taken, and none follow. To be asked instead of two questions: the last frames and the end may come between them.
+    /// Whether all frames have been taken, and none follow. Two separate checks would race: the last frames and the end may come between
+    /// them.
     package func isOver() throws(ReaderLie) -> Bool {
         let ready = try ready()
         return ready.isLast && ready.frames == 0
     }
 
-    /// Takes frames that lie ready, as many as go into `samples`; returns how many. What is no number is silence.
+    /// Takes ready frames, as many as fit into `samples`; returns their number. Replaces samples that are not finite by silence.
     package mutating func take(into samples: UnsafeMutableBufferPointer<Float>) throws(ReaderLie) -> Int {
         let channels = page.layout.channelCount
         let count = min(try ready().frames, samples.count / channels)
@@ -50,7 +52,7 @@ package struct PlayerSound: Sendable {
         return count
     }
 
-    /// Leaves everything out before frame `count` (``Landing/sound``).
+    /// Drops all frames before number `count` (``Landing/sound``).
     package mutating func skip(to count: UInt32) throws(ReaderLie) {
         let ahead = count &- taken
         guard ahead <= (try ready().frames) else { throw .cursor("sound", ahead) }
@@ -62,17 +64,17 @@ package struct PlayerSound: Sendable {
 /// The reader's end of the ring of sound. For one thread.
 package struct ReaderSound: Sendable {
     private let page: ControlPage
-    /// Frames that were written so far (``Landing/sound``).
+    /// The number of frames written so far (``Landing/sound``).
     package private(set) var count: UInt32 = 0
-    /// Whether the sound has ended, and not begun anew since.
+    /// Whether the sound has ended, without a restart since.
     package private(set) var isOver = false
 
     package init(_ page: ControlPage) { self.page = page }
 
-    /// Whether there are frames wanted, and there is room for them.
+    /// Whether the player wants frames, and there is room for them.
     package var isWanted: Bool { !isOver && room > 0 }
 
-    /// Has `fill` write the next frames, and returns how many it has written. Fewer than there was room for are the last.
+    /// Lets `fill` write the next frames; it returns their number. Fewer than there is room for are the last.
     package mutating func write(_ fill: (UnsafeMutableBufferPointer<Float>) -> Int) {
         unsafe writeSilently(fill)
         page.playerBell.ring(.sound)
@@ -87,13 +89,13 @@ package struct ReaderSound: Sendable {
         if written < room { end() }
     }
 
-    /// No sound follows.
+    /// Ends the sound.
     package mutating func end() {
         isOver = true
         page.store(.soundIsOver, 1)
     }
 
-    /// Sound follows again, from another place. To be called before the landing is told.
+    /// Allows sound again, from another position. Call it before the landing is sent.
     package mutating func restart() {
         isOver = false
         page.store(.soundIsOver, 0)

@@ -2,32 +2,32 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-// Subtitles, which the reader draws: into memory that the player has made for them. A part of it is written again when the player has said that it has copied
-// what lay there (``ControlPage/subtitlesTaken``).
+// The reader draws subtitles into memory that the player has made for them. It reuses a part of that memory once the player has copied it
+// (``ControlPage/subtitlesTaken``).
 
-/// Which subtitles are wanted of a source, and what they are drawn for.
+/// The choice of subtitles of a source, and the screen to draw them for.
 package struct SubtitleOrder: Hashable, Sendable {
     package var choice = TrackChoice.automatic
     package var style = SubtitleStyle()
-    /// nil without a display: then nothing is drawn.
+    /// nil without a display: then the reader draws nothing.
     package var screen: SubtitleScreen?
-    /// The folder of the source, where files beside it may be its subtitles; nil where none may be.
+    /// The folder of the source; files beside it may be its subtitles. nil if none may be.
     package var folder: String?
-    /// Whether the reader has what draws text, which has to be loaded before the sandbox is entered.
+    /// Whether the reader has libass, which has to be loaded before it enters the sandbox.
     package var hasText = false
 
     package init() {}
 
-    /// Bytes of the memory that they are drawn into: twice a screen, within reason.
+    /// Bytes of the memory to draw them into: twice a screen, within limits.
     package var memoryCapacity: Int {
         let pixels = (screen?.size.width ?? 0) * (screen?.size.height ?? 0)
         return min(max(2 * pixels * 4, 4 << 20), 96 << 20) & ~4095
     }
 }
 
-/// What is seen of subtitles from a picture on.
+/// The subtitles visible from a picture on.
 package struct ReaderSubtitle: Hashable, Sendable {
-    /// A rectangle of the screen, and from which byte of the memory on its pixels lie: row by row without gaps, 0xAARRGGBB, premultiplied.
+    /// A rectangle of the screen, and the offset of its pixels in the memory: row by row without gaps, 0xAARRGGBB, premultiplied.
     package struct Part: Hashable, Sendable {
         package var x: Int, y: Int, width: Int, height: Int, offset: Int
 
@@ -36,13 +36,13 @@ package struct ReaderSubtitle: Hashable, Sendable {
         }
     }
 
-    /// They are numbered one by one.
+    /// Consecutive numbers.
     package var serial: UInt32
     /// Item time of the picture.
     package var time: MediaTime
-    /// What the places are on.
+    /// The screen of the rectangles.
     package var screen: PixelSize
-    /// None where nothing is seen.
+    /// Empty if nothing is visible.
     package var parts: [Part]
 
     package static let mostParts = 8
@@ -53,7 +53,7 @@ package struct ReaderSubtitle: Hashable, Sendable {
     }
 }
 
-/// What is said, as text: from one item time to another.
+/// The text of a subtitle, from one item time to another.
 package struct ReaderCue: Hashable, Sendable {
     package var text: String
     package var start: MediaTime, end: MediaTime
@@ -61,20 +61,20 @@ package struct ReaderCue: Hashable, Sendable {
     package init(_ text: String, start: MediaTime, end: MediaTime) { (self.text, self.start, self.end) = (text, start, end) }
 }
 
-/// A font that is asked for.
+/// A request for a font.
 package struct FontWish: Hashable, Sendable {
-    /// Families, with commas between them; empty for any.
+    /// Family names, separated by commas; empty for any.
     package var families: String
-    /// A character that it has to have.
+    /// A character that the font must have.
     package var character: UInt32?
     package var isBold = false, isItalic = false
-    /// Whether it has to be of the first of these families.
+    /// Whether the font must be of the first of these families.
     package var isExact = false
 
     package init(families: String = "", character: UInt32? = nil) { (self.families, self.character) = (families, character) }
 }
 
-/// The pixels of a part; where they do not lie in the memory the reader lies.
+/// Returns the pixels of a part; throws if they lie outside of the memory.
 extension ReaderSubtitle.Part {
     package func pixels(in memory: UnsafeRawBufferPointer) throws(ReaderLie) -> [UInt32] {
         let (count, overflow) = width.multipliedReportingOverflow(by: height)

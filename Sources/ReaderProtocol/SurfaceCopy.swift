@@ -1,13 +1,14 @@
 import KioskPlatform
 
-// A picture in a surface of a device is shown as it is. Whoever needs it in memory (a display that does not take the surface, a snapshot, a fade) has the
-// reader copy it, which has the driver: only that knows how the bytes of a surface lie. The player says which picture, by its slot and a number; the
-// reader copies it into the arena, publishes a record of that, and the number.
+// The display shows a picture in a device's surface as it is. Others need it in memory: a display that does not take the surface, a
+// snapshot, a fade. They have the reader copy it, which has the driver: only the driver knows the layout of a surface. The player states
+// the picture by its slot, and a number. The reader copies it into the arena, publishes a record of the copy, and then the number.
 //
-// One at a time. What is copied stays where it is until the next copy.
+// One at a time. A copy stays in place until the next one.
 
 extension ControlPage {
-    /// Has the reader copy a picture, and waits for it at most until `deadline`; nil where it does not come. `number` is another one than the last time.
+    /// Has the reader copy a picture, and waits until `deadline`; nil if the copy does not come. `number` must differ from that of the last
+    /// call.
     package func copy(_ slot: Int, number: UInt32, until deadline: HostTime, _ rules: PictureRules) throws(ReaderLie) -> PictureRecord? {
         let wanted = number << 8 | UInt32(truncatingIfNeeded: slot) & 0xFF
         store(.copyWanted, wanted)
@@ -25,7 +26,7 @@ extension ControlPage {
         return try PictureRecord.checked(raw, rules)
     }
 
-    /// The copy that the player waits for: its slot, and what to answer. nil where there is none by `deadline`.
+    /// Waits for the player's request: returns its slot, and the value to answer with. nil if there is none by `deadline`.
     package func wantedCopy(until deadline: HostTime) -> (slot: Int, answer: UInt32)? {
         let (made, wanted) = (load(.copyMade), load(.copyWanted))
         if wanted != made { return (Int(wanted & 0xFF), wanted) }
@@ -34,7 +35,7 @@ extension ControlPage {
         return now == made ? nil : (Int(now & 0xFF), now)
     }
 
-    /// Publishes a copy, or that there can be none.
+    /// Publishes a copy, or its failure.
     package func answerCopy(_ answer: UInt32, _ record: PictureRecord?) {
         setRecord(at: ControlLayout.copy, record.map { RawPicture($0) } ?? .end)
         store(.copyMade, answer)

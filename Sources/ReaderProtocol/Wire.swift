@@ -1,17 +1,17 @@
 import KioskMedia
 import KioskPlatform
 
-// How values become bytes, and bytes values. Both ends are of one build, so there are no versions: a value is its fields in their order.
-// Numbers are little-endian. A text or a list has its length before it.
+// The conversion between values and bytes. Both ends are of one build, so there are no versions: a value is its fields in order. Numbers
+// are little-endian. A text or a list has its length before it.
 //
-// Whoever reads believes nothing. A length beyond its limit, a number that stands for nothing, and bytes that are missing or left over are
-// errors. A number that a damaged file can make wrong is clamped, as the other end is honest then. Nothing traps, whatever the bytes are.
+// The reading end believes nothing. It throws on a length beyond its limit, an unknown number, and missing or extra bytes. It clamps
+// numbers that a damaged file can make wrong, as the other end is honest then. Nothing traps, whatever the bytes are.
 
-/// Bytes that texts have at most. An honest writer of texts for people cuts what is longer.
+/// The most bytes of a text. An honest writer cuts a longer text for people.
 package enum TextLimit: Int {
     /// FFmpeg's name of a codec or a pixel format; a language.
     case name = 64
-    /// Its names of a container, of which that has several; a device.
+    /// FFmpeg's names of a container, which has several; a device.
     case names = 256
     /// 200 Unicode scalars.
     case title = 800
@@ -22,29 +22,29 @@ package enum TextLimit: Int {
     case header = 40_960
 }
 
-/// What can be written.
+/// A value that can be written.
 package protocol WireWritable: Sendable {
     /// Adds its bytes.
     func write(to wire: inout WireWriter)
 }
 
-/// What can be said between a player and its reader.
+/// A value in the conversation of a player and its reader.
 package protocol WireValue: WireWritable {
-    /// Takes its bytes.
+    /// Reads its bytes.
     init(from wire: inout WireReader) throws(WireError)
 }
 
-/// Why bytes are not what they are to be.
+/// The reason why bytes are invalid.
 package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// They end too soon.
+    /// The bytes end too soon.
     case short
-    /// So many are left over.
+    /// The number of bytes left over.
     case surplus(Int)
-    /// Something has more bytes, or more of its elements, than it may have.
+    /// Something has more bytes, or more elements, than its limit.
     case tooLong(String, count: Int)
-    /// A number that stands for nothing.
+    /// A number without a meaning.
     case unknown(String, Int)
-    /// A part of a message that does not follow the one before it.
+    /// A part of a message that does not follow the previous one.
     case disorder
 
     package var description: String {
@@ -58,23 +58,23 @@ package enum WireError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Bytes that are being written.
+/// Collects the bytes of values.
 package struct WireWriter {
     package private(set) var bytes: [UInt8] = []
-    /// What does not fit; nil where everything does.
+    /// The part that does not fit; nil if everything fits.
     package private(set) var error: WireError?
 
     package init() {}
 
-    /// The length of a text that is not there.
+    /// The length that stands for an absent text.
     fileprivate static let none = UInt16.max
 
     fileprivate mutating func append(_ byte: UInt8) { bytes.append(byte) }
 
-    /// Adds values in their order.
+    /// Appends values in order.
     package mutating func put<each Value: WireWritable>(_ value: repeat each Value) { repeat (each value).write(to: &self) }
 
-    /// The same of a message of this kind.
+    /// The same for a message of this kind.
     mutating func message<each Value: WireWritable>(_ kind: UInt16, _ value: repeat each Value) -> UInt16 {
         repeat (each value).write(to: &self)
         return kind
@@ -99,15 +99,15 @@ package struct WireWriter {
     fileprivate mutating func fail(_ what: String, _ count: Int) { error = error ?? .tooLong(what, count: count) }
 }
 
-/// A text that is being written.
+/// A text to write.
 package struct WireText: WireWritable {
     private let text: String?
     private let limit: TextLimit
 
-    /// A text for people: its beginning, if it is longer than `limit`.
+    /// A text for people, cut if it is longer than `limit`.
     package init(_ text: String?, _ limit: TextLimit) { (self.text, self.limit) = (text?.cut(toBytes: limit.rawValue), limit) }
 
-    /// A text as it is: paths, URLs and what else is taken by its bytes. It cannot cross if it is longer than `limit`.
+    /// An exact text: paths, URLs and other texts whose bytes count. It cannot cross if it is longer than `limit`.
     package init(exactly text: String?, _ limit: TextLimit) { (self.text, self.limit) = (text, limit) }
 
     package func write(to wire: inout WireWriter) {
@@ -116,7 +116,7 @@ package struct WireText: WireWritable {
     }
 }
 
-/// Bytes of somebody else's that are being read.
+/// Reads values from untrusted bytes.
 package struct WireReader {
     private var rest: ArraySlice<UInt8>
 
@@ -130,12 +130,12 @@ package struct WireReader {
 
     package mutating func take<Value: WireValue>() throws(WireError) -> Value { try Value(from: &self) }
 
-    /// A value that is clamped to a range.
+    /// Reads a value and clamps it to a range.
     package mutating func take<Value: WireValue & Comparable>(in range: ClosedRange<Value>) throws(WireError) -> Value {
         min(max(try Value(from: &self), range.lowerBound), range.upperBound)
     }
 
-    /// A text as it is; what is no UTF-8 in it is replaced.
+    /// Reads an exact text; replaces invalid UTF-8.
     package mutating func text(_ limit: TextLimit) throws(WireError) -> String? {
         let count = try take() as UInt16
         if count == WireWriter.none { return nil }
@@ -143,7 +143,7 @@ package struct WireReader {
         return String(decoding: try take(bytes: Int(count)), as: UTF8.self)
     }
 
-    /// A text for people, which can be shown anywhere (``Swift/String/printable``).
+    /// Reads a text for people, safe to show anywhere (``Swift/String/printable``).
     package mutating func words(_ limit: TextLimit) throws(WireError) -> String? { try text(limit)?.printable }
 
     package mutating func list<Value: WireValue>(atMost limit: Int) throws(WireError) -> [Value] {
@@ -158,7 +158,7 @@ package struct WireReader {
         return list
     }
 
-    /// Nothing may follow.
+    /// Throws if bytes are left over.
     package func end() throws(WireError) { if !rest.isEmpty { throw .surplus(rest.count) } }
 
     private mutating func length(_ what: String, _ limit: Int) throws(WireError) -> Int {
@@ -169,11 +169,11 @@ package struct WireReader {
 }
 
 extension String {
-    /// Its beginning, in at most so many bytes of UTF-8.
+    /// Returns its beginning, in at most `limit` bytes of UTF-8.
     fileprivate func cut(toBytes limit: Int) -> String {
         if utf8.count <= limit { return self }
         let bytes = Array(utf8.prefix(limit + 1))
-        // A byte of this kind goes on with a letter.
+        // A byte of this kind continues a character.
         let end = bytes.indices.last { bytes[$0] & 0xC0 != 0x80 } ?? 0
         return String(decoding: bytes[..<end], as: UTF8.self)
     }
@@ -218,14 +218,14 @@ extension Bool: WireValue {
 
 extension Double: WireValue {
     package func write(to wire: inout WireWriter) { wire.put(bitPattern) }
-    /// What is not finite is 0.
+    /// A value that is not finite becomes 0.
     package init(from wire: inout WireReader) throws(WireError) {
         let value = Double(bitPattern: try wire.take())
         self = value.isFinite ? value : 0
     }
 }
 
-// MARK: What is made of others
+// MARK: Values made of others
 
 extension Optional: WireWritable, WireValue where Wrapped: WireValue {
     package func write(to wire: inout WireWriter) { if let value = self { wire.put(true, value) } else { wire.put(false) } }
@@ -242,7 +242,7 @@ extension ClosedRange: WireWritable, WireValue where Bound: WireValue {
     }
 }
 
-/// One of some cases without values: its number among them.
+/// A case of an enumeration without values, written as its index.
 package protocol WireChoice: WireValue, CaseIterable, Equatable {}
 
 extension WireChoice {
@@ -255,11 +255,11 @@ extension WireChoice {
     }
 }
 
-/// A value that consists of fields.
+/// A value made of fields.
 package protocol WireRecord: WireValue {
-    /// One whose fields are replaced.
+    /// A value whose fields the reader replaces.
     static var blank: Self { get }
-    /// All of them, in the order in which they cross.
+    /// All fields, in the order of their bytes.
     static var fields: [WireField<Self>] { get }
 }
 
@@ -273,7 +273,7 @@ extension WireRecord {
     }
 }
 
-/// A field of a record: how it is written, and how it is read.
+/// A field of a record: how to write and read it.
 package struct WireField<Root>: Sendable {
     fileprivate let write: @Sendable (Root, inout WireWriter) -> Void
     fileprivate let read: @Sendable (inout Root, inout WireReader) throws(WireError) -> Void
@@ -292,7 +292,7 @@ package struct WireField<Root>: Sendable {
         Self(path, { $1.put($0) }, { (wire) throws(WireError) in try wire.take() })
     }
 
-    /// One that is clamped to a range.
+    /// A number that is clamped to a range.
     package static func number<Value: WireValue & Comparable>(_ path: Path<Value>, _ range: ClosedRange<Value>) -> Self {
         Self(path, { $1.put($0) }, { (wire) throws(WireError) in try wire.take(in: range) })
     }
@@ -314,7 +314,7 @@ package struct WireField<Root>: Sendable {
         Self(path, { $1.put(WireText($0, .title)) }, { (wire) throws(WireError) in try wire.text(.title)?.asTitle })
     }
 
-    /// A text as it is.
+    /// An exact text.
     package static func exact(_ path: Path<String>, _ limit: TextLimit) -> Self {
         Self(path, { $1.put(WireText(exactly: $0, limit)) }, { (wire) throws(WireError) in try wire.text(limit) ?? "" })
     }
@@ -323,7 +323,7 @@ package struct WireField<Root>: Sendable {
         Self(path, { $1.put(WireText(exactly: $0, limit)) }, { (wire) throws(WireError) in try wire.text(limit) })
     }
 
-    /// At most `count` texts as they are.
+    /// At most `count` exact texts.
     package static func exact(_ path: Path<[String]>, _ limit: TextLimit, atMost count: Int) -> Self {
         Self(
             path, { texts, wire in wire.put(list: texts.map { WireText(exactly: $0, limit) }) },

@@ -2,7 +2,7 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-// What the player and the reader have words for already, as bytes. Numbers are clamped to what files can have without being damaged.
+// The bytes of values that the player and the reader have in other modules. Numbers are clamped to the range of undamaged files.
 
 extension Rotation: WireChoice {}
 extension DecoderSetting: WireChoice {}
@@ -26,7 +26,7 @@ extension PixelSize: WireRecord {
     package static let fields: [WireField<Self>] = [.number(\.width, 0...1 << 20), .number(\.height, 0...1 << 20)]
 }
 
-// MARK: What is asked for
+// MARK: Orders
 
 extension MediaReader.SeekPrecision: WireValue {
     package func write(to wire: inout WireWriter) {
@@ -92,7 +92,7 @@ extension SourceReach: WireRecord {
     ]
 }
 
-// MARK: What a source holds
+// MARK: The contents of a source
 
 extension Orientation: WireRecord {
     package static var blank: Orientation { .up }
@@ -163,7 +163,7 @@ extension ClipFacts: WireRecord {
     ]
 }
 
-// MARK: What is wrong
+// MARK: Faults
 
 extension MediaDamage: WireValue {
     package func write(to wire: inout WireWriter) { wire.put(pictures, sound, begin) }
@@ -174,7 +174,7 @@ extension MediaDamage: WireValue {
 }
 
 extension MediaError.Reason: WireValue {
-    /// Those without values, by their numbers.
+    /// The cases without values, by their numbers.
     private static let plain: [Self] = [
         .notFound, .permissionDenied, .isDirectory, .notARegularFile, .isEmpty, .notMedia, .encrypted, .hasNoMedia, .nothingToPlay,
         .nothingDecodes, .cancelled, .mixedList, .encryptedSamples, .certificate,
@@ -193,7 +193,7 @@ extension MediaError.Reason: WireValue {
         case .codecNotPlayed(let text): put(36, text)
         case .namesWhatItMayNot(let text): put(37, text)
         case .redirected(let text): put(38, text)
-        // A reader says it of nobody: to whoever reads this it is a failure like others.
+        // A reader never sends `readerFailed`: the other end would read an ordinary failure.
         case .failed(let text), .readerFailed(let text): put(39, text)
         case .unreadableImage(let kind): wire.put(64 as UInt8, kind)
         case .pictureTooLarge(let width, let height, let megabytes): wire.put(65 as UInt8, width, height, megabytes)

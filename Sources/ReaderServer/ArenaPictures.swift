@@ -6,18 +6,18 @@ import KioskPlatform
 import KioskReaderProtocol
 import Synchronization
 
-/// Pictures in memory that the player has made and sees: the arena (CPlatform's arena.c). The allocator of the process takes large blocks from there,
-/// so what a decoder has drawn lies there already, as a rule; what does not is copied.
+/// Pictures in memory that the player has made and maps: the arena (CPlatform's arena.c). The allocator of the process takes large blocks
+/// from there, so a decoder's pictures are there already, as a rule. Others are copied.
 ///
-/// A picture stays as it is until the player gives its number back. One thread of the reader's.
+/// A picture stays unchanged until the player returns its number. One thread of the reader.
 final class ArenaPictures: PictureStore {
-    /// Those that the player has.
+    /// The pictures that the player holds.
     private let shown = HandedFrames()
-    /// Where they lie that a decoder has drawn into memory of a display.
+    /// The display memory that a decoder may have drawn into.
     private let planes = Mutex<BorrowedPlanes?>(nil)
 
-    /// Maps the arena, and has the allocator take large blocks from there; nil with `errno`. Before the process has a second thread. The corresponding
-    /// C function is `mmap`.
+    /// Maps the arena, and makes the allocator take large blocks from there; nil with `errno`. Call it before the process has a second
+    /// thread. The corresponding C function is `mmap`.
     init?(_ file: SharedDescriptor) {
         var status = stat()
         guard fstat(file.raw, &status) == 0, status.st_size > Self.slack else { return nil }
@@ -25,7 +25,7 @@ final class ArenaPictures: PictureStore {
         guard let base = mmap(nil, count, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file.raw, 0), base != MAP_FAILED else {
             return nil
         }
-        // Whoever reads a picture may read on behind its last row.
+        // Readers of a picture may read beyond its last row.
         if !kiosk_arena_attach(base, count - Self.slack) {
             munmap(base, count)
             return nil
@@ -34,7 +34,7 @@ final class ArenaPictures: PictureStore {
 
     private static let slack = 2 * PictureRules.slack
 
-    /// Pictures may lie in memory of a display from now on.
+    /// Allows pictures in display memory from now on.
     func use(_ planes: BorrowedPlanes) { self.planes.withLock { $0 = planes } }
 
     func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
@@ -56,13 +56,13 @@ final class ArenaPictures: PictureStore {
 
     func free(_ slot: Int) { _ = shown.take(slot) }
 
-    /// Keeps a picture that lies elsewhere until the player gives its slot back.
+    /// Keeps a picture from other memory until the player returns its slot.
     func keep(_ frame: consuming VideoFrame, _ slot: Int) { shown.put(frame, slot) }
 
-    /// The picture of a slot; nil where there is none.
+    /// Returns the picture of a slot; nil if there is none.
     func shared(_ slot: Int) -> VideoFrame? { shown.shared(slot) }
 
-    /// The same picture in the arena, and where it lies there in its record; nil without room.
+    /// Returns the same picture in the arena, and notes its place in `record`; nil without room.
     static func placed(_ frame: borrowing VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
         if let (offsets, strides) = places(of: frame) {
             (record.offsets, record.strides) = (offsets, strides)
@@ -71,14 +71,14 @@ final class ArenaPictures: PictureStore {
         return copied(frame, &record)
     }
 
-    /// A copy of a picture in the arena, and where it lies there in its record; nil without room.
+    /// Returns a copy of a picture in the arena, and notes its place in `record`; nil without room.
     private static func copied(_ frame: borrowing VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
         guard let copy = copy(of: frame), let (offsets, strides) = places(of: copy) else { return nil }
         (record.offsets, record.strides) = (offsets, strides)
         return copy
     }
 
-    /// Where the planes of a picture lie in the arena; nil where not all of them do, with what may be read behind them.
+    /// Returns the place of a picture's planes in the arena; nil if any of them lies outside, with the slack behind it.
     private static func places(of frame: borrowing VideoFrame) -> (SIMD4<UInt64>, SIMD4<Int32>)? {
         let av = frame.av.pointee
         guard let extents = PlaneExtents(format: av.format, width: frame.width, height: frame.height) else { return nil }
@@ -86,7 +86,7 @@ final class ArenaPictures: PictureStore {
         let data = [av.data.0, av.data.1, av.data.2, av.data.3]
         let lines = [av.linesize.0, av.linesize.1, av.linesize.2, av.linesize.3]
         for plane in 0..<extents.planeCount {
-            // The palette is a plane of one row, of which nobody says how long it is.
+            // The palette is a plane of one row, without a stated stride.
             let stride = extents.rows[plane] == 1 ? max(lines[plane], Int32(extents.rowBytes[plane])) : lines[plane]
             guard Int(stride) >= extents.rowBytes[plane] else { return nil }
             let offset = kiosk_arena_offset(data[plane], Int(stride) * (extents.rows[plane] - 1) + extents.rowBytes[plane])
@@ -96,11 +96,11 @@ final class ArenaPictures: PictureStore {
         return (offsets, strides)
     }
 
-    /// The same picture in the arena; nil without room. The corresponding C function is `av_frame_copy`.
+    /// Returns a copy in the arena; nil without room. The corresponding C function is `av_frame_copy`.
     private static func copy(of frame: borrowing VideoFrame) -> VideoFrame? {
         let source = frame.av.pointee
         guard let extents = PlaneExtents(format: source.format, width: frame.width, height: frame.height) else { return nil }
-        // Rows as vector code likes them.
+        // Aligned rows for vector code.
         func stride(_ plane: Int) -> Int { (extents.rowBytes[plane] + 63) & ~63 }
         let sizes = (0..<extents.planeCount).map { (stride($0) * extents.rows[$0] + 63) & ~63 }
         guard let memory = kiosk_arena_take(64, sizes.reduce(0, +)) else { return nil }
@@ -125,7 +125,7 @@ final class ArenaPictures: PictureStore {
 }
 
 extension PictureRecord {
-    /// What a frame says of itself, but where it lies.
+    /// Copies the properties of a frame, except the place of its planes.
     package init(_ frame: borrowing VideoFrame) {
         let av = frame.av.pointee
         self.init(format: av.format, width: frame.width, height: frame.height)
@@ -139,7 +139,7 @@ extension PictureRecord {
         if frame.takesPlaneMemory { flags.insert(.takesPlaneMemory) }
     }
 
-    /// Says in a frame what it is a picture of.
+    /// Sets the properties of a frame from the record.
     package func describe(_ av: UnsafeMutablePointer<AVFrame>) {
         (av.pointee.format, av.pointee.width, av.pointee.height) = (format, Int32(width), Int32(height))
         av.pointee.sample_aspect_ratio = AVRational(num: aspectNumerator, den: aspectDenominator)

@@ -6,16 +6,16 @@ import KioskPlatform
 import KioskReaderProtocol
 import Synchronization
 
-/// Memory of the player's display, which a decoder of this process draws into: a pool of it for each that the player offers, whose buffers it is asked
-/// for one by one.
+/// Memory of the player's display, which a decoder of this process draws into. Each offer of the player has a pool, which requests its
+/// buffers one by one.
 ///
-/// One thread of the reader's; the decoder's threads take buffers.
+/// One thread of the reader; the decoder's threads take buffers.
 final class BorrowedPlanes: Sendable {
     private let channel: ReaderChannel
     private let page: ControlPage
     private let pools = Mutex<[PlaneOffer: PlanePool]>([:])
 
-    /// A buffer that the player knows by its number, mapped.
+    /// A mapped buffer, which the player knows by its number.
     private final class Buffer: Sendable {
         let number: Int
         private let base: UInt, byteCount: Int
@@ -26,7 +26,7 @@ final class BorrowedPlanes: Sendable {
                 return nil
             }
             (self.number, base, self.byteCount) = (number, UInt(bitPattern: memory), byteCount)
-            // The decoder would meet each page by a fault: a turn of a clip has sixteen buffers of some hundred pages.
+            // Otherwise each page would cost the decoder a fault: one showing of a clip has sixteen buffers of some hundred pages.
             kiosk_populate_without_files(memory, byteCount)
         }
 
@@ -40,7 +40,7 @@ final class BorrowedPlanes: Sendable {
         set(offers)
     }
 
-    /// These are offered now.
+    /// Replaces the offers.
     func set(_ offers: [PlaneOffer]) {
         pools.withLock { pools in
             for (offer, pool) in pools where !offers.contains(offer) {
@@ -64,7 +64,7 @@ final class BorrowedPlanes: Sendable {
         }
     }
 
-    /// The number of the buffer that a picture lies in; nil where it lies elsewhere.
+    /// Returns the number of a picture's buffer; nil if it lies elsewhere.
     func number(of frame: borrowing VideoFrame) -> Int? {
         pools.withLock { pools in
             for pool in pools.values { if let memory = pool.memory(of: frame) { return (memory.owner as? Buffer)?.number } }

@@ -4,17 +4,17 @@ import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 
-/// Pictures of a device: its surfaces, which the player gets as dma-bufs when it first needs them (``ReaderSurface``). What lies in ordinary memory, or in a
-/// surface that nobody could describe, lies in the arena as other pictures do.
+/// Pictures of a device: its surfaces, which the player gets as dma-bufs at their first use (``ReaderSurface``). Pictures in ordinary
+/// memory, or in a surface without a known description, lie in the arena like other pictures.
 ///
-/// One thread of the reader's, and one that copies.
+/// One thread of the reader, and one that copies.
 final class DevicePictures: PictureStore {
     private let arena: ArenaPictures
     private let channel: ReaderChannel
     private let page: ControlPage
     private let state = Monitor(State())
 
-    /// By what a surface is known again: its memory, and where in that it lies.
+    /// The identity of a surface: its memory, and its place in that.
     private struct Key: Hashable {
         var device: UInt64, inode: UInt64, format: UInt32, planes: [ReaderSurface.Plane]
     }
@@ -31,7 +31,7 @@ final class DevicePictures: PictureStore {
     func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
         guard frame.surface != nil else { return arena.put(frame, &record) }
         guard let format = SurfaceFormat(pixelFormat: frame.pixelFormat.rawValue), let number = number(of: frame) else {
-            // As it would be in one process: a picture that cannot be read is left out.
+            // As in one process: a picture that cannot be read is dropped.
             guard let copy = frame.downloaded() else { return frame }
             record = PictureRecord(copy, like: record)
             return arena.put(copy, &record)
@@ -43,7 +43,7 @@ final class DevicePictures: PictureStore {
 
     func free(_ slot: Int) { arena.free(slot) }
 
-    /// The number of a frame's surface, which the player knows from now on; nil of one that it could not use.
+    /// Returns the number of a frame's surface, after telling the player; nil if the player cannot use it.
     private func number(of frame: borrowing VideoFrame) -> Int? {
         guard let surface = frame.surface?.pointee, surface.nb_layers == 1, 1...ReaderSurface.mostObjects ~= Int(surface.nb_objects) else {
             return nil
@@ -64,7 +64,7 @@ final class DevicePictures: PictureStore {
             defer { state.numbers[key]?.use = state.uses }
             if let known = state.numbers[key] { return (known.number, false) }
             var number = state.numbers.count
-            // More than a decoder has: those of before a seek come first.
+            // More than a decoder has: reuses those from before a seek first.
             if number >= ControlLayout.pictureCount, let oldest = state.numbers.min(by: { $0.value.use < $1.value.use }) {
                 number = oldest.value.number
                 state.numbers[oldest.key] = nil
@@ -85,13 +85,13 @@ final class DevicePictures: PictureStore {
 
     // MARK: Copies
 
-    /// Copies what the player asks for, on a thread of its own, until that has gone.
+    /// Copies pictures for the player on a thread of its own, until the player has gone.
     func serveCopies() {
         Thread("copies") { [self] in
             var last: VideoFrame?
             while !channel.isGone {
                 guard let (slot, answer) = page.wantedCopy(until: .now + .milliseconds(500)) else { continue }
-                // What was copied before is not looked at any more.
+                // The player no longer reads the previous copy.
                 last = nil
                 var record: PictureRecord?
                 if let copy = arena.shared(slot)?.downloaded() {
@@ -107,7 +107,7 @@ final class DevicePictures: PictureStore {
 }
 
 extension PictureRecord {
-    /// That of a copy of a picture.
+    /// Creates the record of a copy of a picture.
     init(_ copy: borrowing VideoFrame, like other: PictureRecord) {
         self = other
         (format, width, height) = (copy.av.pointee.format, copy.width, copy.height)

@@ -5,13 +5,13 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// Makes a film of the pictures and samples that a player gives, and sends its bytes back: a film that ends an encoder costs the film.
+/// Makes a film from a player's pictures and samples, and sends its bytes back. An encoder that crashes costs only the film.
 ///
 /// One thread.
 enum FilmServer {
-    /// Does the job until the player has gone, or the film is finished. Blocks for as long as that is.
+    /// Does the job until the player has gone, or the film is finished. Blocks until then.
     ///
-    /// - Parameter written: what has been written of the film, to be read.
+    /// - Parameter written: the file of the film, to read back.
     static func serve(
         _ job: FilmJob, _ reach: SourceReach, on channel: ReaderChannel, _ page: ControlPage, _ memory: SharedMemory,
         _ written: SharedDescriptor
@@ -39,7 +39,7 @@ enum FilmServer {
         }
     }
 
-    /// Takes what the player gives until it has given everything. Where the encoder fails, what has come out of it becomes the film nevertheless.
+    /// Takes pictures and samples until the player ends them. If the encoder fails, the film has the pictures that it delivered before.
     private static func carryOut(
         _ job: FilmJob, _ film: inout FilmEncoder, _ channel: ReaderChannel, _ page: ControlPage, _ memory: SharedMemory
     ) throws(FilmError) {
@@ -69,7 +69,7 @@ enum FilmServer {
         throw FilmError("", .cannotWrite("it has been given up"))
     }
 
-    /// The same with pictures that are copied. The film begins when its clips have been looked at.
+    /// The same with copied pictures. The film begins once its clips have been examined.
     private static func copy(
         _ job: FilmJob, _ output: SentOutput, _ channel: ReaderChannel, _ page: ControlPage, _ memory: SharedMemory
     ) throws(FilmError) {
@@ -110,7 +110,7 @@ enum FilmServer {
         throw FilmError("", .cannotWrite("it has been given up"))
     }
 
-    /// A room with a picture or samples, which is the player's again with the last reference to it.
+    /// A room with a picture or samples; its last reference returns it to the player.
     private final class Room {
         let memory: SharedMemory
         private let number: Int, channel: ReaderChannel
@@ -131,8 +131,8 @@ enum FilmServer {
         }
     }
 
-    /// The picture of a record, in the room where it lies; nil without memory for what describes it. The corresponding C functions are `av_frame_alloc`
-    /// and `av_buffer_create`.
+    /// Returns the picture of a record in its room; nil without memory for its description. The corresponding C functions are
+    /// `av_frame_alloc` and `av_buffer_create`.
     private static func frame(_ record: PictureRecord, _ room: Room) -> VideoFrame? {
         guard let extents = PlaneExtents(format: record.format, width: record.width, height: record.height),
             let base = room.memory.bytes.baseAddress, let av = av_frame_alloc()
@@ -161,7 +161,7 @@ enum FilmServer {
     }
 }
 
-/// Bytes of a film that go to the player through memory that both have.
+/// Sends the bytes of a film to the player through shared memory.
 private final class SentOutput: FilmOutput {
     private let channel: ReaderChannel
     private let page: ControlPage

@@ -6,12 +6,12 @@ import KioskReaderProtocol
 import KioskVocabulary
 import Synchronization
 
-/// Plays a source for the player: decodes as many pictures, and as much sound, as it wants, and no more. What there is to say of them is sent before they
-/// are published.
+/// Plays a source for the player: decodes the wanted pictures and sound, and no more. Sends its messages about them before it publishes
+/// them.
 ///
-/// One thread. It sleeps at the reader's bell while nothing is wanted.
+/// One thread. It sleeps at the reader's bell until the player wants something.
 struct PlayServer: ~Copyable {
-    /// A picture, and what is known of it.
+    /// A picture and its record.
     private struct Waiting: ~Copyable {
         let frame: VideoFrame
         var record: PictureRecord
@@ -23,39 +23,39 @@ struct PlayServer: ~Copyable {
     private let channel: ReaderChannel
     private let page: ControlPage
     private let store: any PictureStore
-    /// Where its decoder may draw; nil where it shares that with the player.
+    /// The display memory for its decoder; nil if it shares that with the player.
     private let planes: BorrowedPlanes?
     private var pictures: ReaderPictures
     private var sound: ReaderSound
     private var sleeper: Sleeper
-    /// What has no room before the player has given another one back.
+    /// The picture that has no room until the player gives another one back.
     private var waiting: Waiting?
-    /// Whether one has been given back since it was tried.
+    /// Whether the player has given one back since the last attempt.
     private var hasRoom = false
-    /// What has been told.
+    /// The values sent last.
     private var toldProblems = 0
     private var toldDamage = MediaDamage()
     private var toldDecoder = "software", toldSpeed: Double?
     private let usesDevices: Bool
     private var hasToldFailure = false
-    /// Of a stream: shows how much of it is there while this thread waits for it.
+    /// Of a stream: shows its received part while this thread waits for it.
     private let reception: ReceptionGauges?
     private let source: String
     /// Item time up to which pictures have been handed out.
     private var time: MediaTime
     private var subtitles: SubtitleServer?
 
-    /// How long one that waits for a live stream's receiver leaves what it shows of it as it is.
+    /// How long a wait for a live stream's receiver leaves the shown values unchanged.
     private static let refresh = MediaTime.milliseconds(50)
 
-    /// The track of subtitles that is seen.
+    /// The visible track of subtitles.
     private var selectedSubtitles: Int?
 
-    /// Opens what is ordered, and plays it until the player has gone. Blocks for as long as that is.
+    /// Opens the ordered source, and plays it until the player has gone. Blocks until then.
     ///
     /// - Parameters:
-    ///   - subtitles: what they need; nil where none are wanted.
-    ///   - hasFilters: whether libavfilter is loaded, or can be. Without it nothing interlaced is played: a reader with it is asked for.
+    /// - subtitles: the means for subtitles; nil if none are wanted.
+    /// - hasFilters: whether libavfilter is loaded, or can be. Without it this plays nothing interlaced, and requests a reader with it.
     static func serve(
         _ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ page: ControlPage, _ store: any PictureStore,
         _ planes: BorrowedPlanes?, _ subtitles: SubtitleServer.Means?, hasFilters: Bool
@@ -78,7 +78,7 @@ struct PlayServer: ~Copyable {
             if order.isMuted { media.leaveOutSound() }
             if order.takesTime { media.takeTime() }
             var time = MediaTime.zero
-            // Better from its beginning than not at all.
+            // A source that cannot seek plays from its beginning: better than not at all.
             if order.start > .zero, !media.description.isStill, media.description.isSeekable {
                 time = try media.seek(to: order.start, precision: order.precision)
             }
@@ -108,7 +108,7 @@ struct PlayServer: ~Copyable {
         sleeper = Sleeper(at: page.readerBell)
     }
 
-    /// Says what has been opened.
+    /// Describes the opened source.
     private mutating func describe(_ serial: UInt32) {
         var description = ReaderDescription(media.description)
         (description.tracks, description.nominalFrameDuration) = (tracks, media.nominalFrameDuration)
@@ -144,10 +144,10 @@ struct PlayServer: ~Copyable {
         }
     }
 
-    /// Sleeps until something is wanted. What is received meanwhile of a stream shows.
+    /// Sleeps until the player wants something. Meanwhile shows the received part of a stream.
     private mutating func sleep() {
         let isReceived = media.reception != nil
-        // What is given back is freed before the next picture is decoded: nobody wakes up for that alone.
+        // Returned pictures are freed before the next one is decoded: that alone wakes nobody.
         let returns: Bell.Subjects = waiting != nil || pictures.freeSlot == nil ? .returns : []
         _ = sleeper.sleep(for: [.pictures, .sound, .messages, returns], until: isReceived ? .now + Self.refresh : nil) {
             waiting == nil && pictures.isWanted && pictures.freeSlot != nil || sound.isWanted || channel.hasOrder || channel.isClosed
@@ -177,7 +177,7 @@ struct PlayServer: ~Copyable {
         publishWaiting()
     }
 
-    /// Publishes the picture that waits for room, if there is some; leaves it out where there will be none, as a damaged one is.
+    /// Publishes the waiting picture if there is room. Drops it if there will be none, like a damaged one.
     private mutating func publishWaiting() {
         guard let slot = pictures.freeSlot, let next = waiting.take() else { return }
         hasRoom = false
@@ -224,7 +224,7 @@ struct PlayServer: ~Copyable {
         }
     }
 
-    /// What comes next is of item time `time`; nil where everything goes on.
+    /// Continues at item time `time`; nil if nothing changes.
     private mutating func goOn(_ serial: UInt32, _ time: MediaTime?) {
         if let time {
             waiting = nil
@@ -242,14 +242,14 @@ struct PlayServer: ~Copyable {
         page.playerBell.ring(.messages)
     }
 
-    // MARK: What there is to say
+    // MARK: Messages
 
     private func say(_ message: ReaderMessage, serial: UInt32 = 0) {
         channel.send(message, serial: serial)
         page.countMessage()
     }
 
-    /// Tells what has shown since it was last told.
+    /// Sends the changes since the last call.
     private mutating func tell() {
         var isNews = false
         let problems = media.problems
@@ -298,12 +298,12 @@ struct PlayServer: ~Copyable {
     }
 }
 
-/// What a page shows of a stream while the thread that plays it waits for more: a thread of its own looks at how much has come.
+/// Shows the state of a stream on the page while the playing thread waits for more: a thread of its own looks at the received part.
 private final class ReceptionGauges: Sendable {
     private let page: ControlPage
     private let last = Mutex<(gauges: ReaderGauges, loading: Loading)?>(nil)
 
-    /// Shows it on `page` until the player has gone.
+    /// Updates `page` until the player has gone.
     init(_ page: ControlPage, _ channel: ReaderChannel) {
         self.page = page
         Thread("gauges") { [weak self] in
@@ -314,7 +314,7 @@ private final class ReceptionGauges: Sendable {
         }.detach()
     }
 
-    /// Shows what is known by the thread that plays it.
+    /// Shows the values of the playing thread.
     func show(_ gauges: ReaderGauges, _ loading: Loading) {
         last.withLock { last in
             last = (gauges, loading)
@@ -331,15 +331,15 @@ private final class ReceptionGauges: Sendable {
     }
 }
 
-/// Where pictures lie while the player shows them.
+/// Keeps pictures while the player shows them.
 protocol PictureStore: Sendable {
-    /// Keeps a picture in the slot of its record, and says in that where it lies; gives it back where there is no room.
+    /// Keeps a picture in the slot of its record, and notes its place there. Returns the picture if there is no room.
     func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame?
-    /// The player shows it no more.
+    /// Frees the slot of a picture that the player no longer shows.
     func free(_ slot: Int)
 }
 
-/// Those of one process: the player takes the picture itself.
+/// A store in one process: the player takes the picture itself.
 extension HandedFrames: PictureStore {
     func put(_ frame: consuming VideoFrame, _ record: inout PictureRecord) -> VideoFrame? {
         record.place = .handed

@@ -6,39 +6,39 @@ import KioskReaderProtocol
 import KioskVocabulary
 import Synchronization
 
-/// The reader's end of its socket. What it sends is believed by nobody, and what it receives is the player's.
+/// The reader's end of its socket. The player does not trust the reader's messages; the reader trusts the player's.
 ///
-/// A thread of its own receives (`orders`), so that ``ReaderOrder/cancel`` and the answers to requests come while a source is being read. It is
-/// started by ``listen(_:)``; before that, the thread that calls ``first()`` receives.
+/// A thread of its own receives (`orders`), so ``ReaderOrder/cancel`` and the answers to requests come while the reader reads a source.
+/// ``listen(_:)`` starts it. Before that, the thread that calls ``first()`` receives.
 final class ReaderChannel: Sendable {
-    /// What is ordered, and a descriptor where one comes with it.
+    /// An order, and its descriptor if it has one.
     typealias Order = (order: ReaderOrder, serial: UInt32, descriptor: SharedDescriptor?)
 
     private struct State {
         var orders: [Order] = []
         var answers: [UInt32: Result<OpenedFile, FileFailure>] = [:]
         var addresses: [UInt32: [String]] = [:]
-        /// Memory of a display, by the request for it; nil where there is none.
+        /// Memory of a display, by the number of its request; nil if there is none.
         var lent: [UInt32: (Int, SharedDescriptor)?] = [:]
-        /// What has become of bytes of a film, in their order.
+        /// The results of writing the bytes of a film, in order.
         var written: [Int32] = []
         var lastRequest: UInt32 = 0
-        /// Whether nothing more is ordered, and whether there is nobody at the other end any more.
+        /// Whether no more orders come, and whether the other end is closed.
         var isClosed = false, isGone = false
     }
 
     private let socket: SharedDescriptor
-    /// Ends what is being read when the player wants nothing more of it.
+    /// Ends the reading when the player wants nothing more from it.
     let interruption = Interruption()
     private let state = Monitor(State())
-    /// Held while a message is sent, whose datagrams follow each other.
+    /// Held while a message is sent, so its datagrams stay together.
     private let sending = Mutex(())
 
     init(_ socket: SharedDescriptor) { self.socket = socket }
 
     // MARK: Sending
 
-    /// Tells the player something; any thread. Blocks while it reads too slowly. Nobody hears it once the player has gone.
+    /// Sends the player a message; any thread. Blocks while the player reads too slowly. The message is lost once the player has gone.
     func send(_ message: ReaderMessage, serial: UInt32 = 0, descriptor: Int32 = -1) {
         guard let datagrams = try? message.datagrams(serial: serial) else { return }
         let isSent = sending.withLock { _ in
@@ -52,7 +52,7 @@ final class ReaderChannel: Sendable {
         if !isSent { close() }
     }
 
-    /// Asks the player for a file, and blocks until it has answered.
+    /// Requests a file from the player, and blocks until the answer.
     func ask(for path: String, in folder: String?) -> Result<OpenedFile, FileFailure> {
         let number = state.withLock { state in
             state.lastRequest &+= 1
@@ -62,7 +62,7 @@ final class ReaderChannel: Sendable {
         return state.wait { $0.isClosed ? .failure(.interrupted) : $0.answers.removeValue(forKey: number) } ?? .failure(.interrupted)
     }
 
-    /// Asks the player for a font, and blocks until it has answered; nil where there is none. `onAsked` is called once it can know.
+    /// Requests a font from the player, and blocks until the answer; nil if there is none. Calls `onAsked` once the request is sent.
     func ask(for font: FontWish, onAsked: () -> Void) -> OpenedFile? {
         let number = state.withLock { state in
             state.lastRequest &+= 1
@@ -74,7 +74,8 @@ final class ReaderChannel: Sendable {
         return try? answer.get()
     }
 
-    /// Asks the player for the addresses of a host, and blocks until it has answered, at most for ``nameLimit``; none where it knows none.
+    /// Requests the addresses of a host from the player, and blocks until the answer, at most for ``nameLimit``; none if the host is
+    /// unknown.
     func addresses(of name: String) -> [String] {
         let number = state.withLock { state in
             state.lastRequest &+= 1
@@ -84,7 +85,8 @@ final class ReaderChannel: Sendable {
         return state.wait(until: .now + Self.nameLimit) { $0.isClosed ? [] : $0.addresses.removeValue(forKey: number) } ?? []
     }
 
-    /// Asks the player for memory of a display, and blocks until it has answered; nil where it has none. `onAsked` is called once it can know.
+    /// Requests memory of a display from the player, and blocks until the answer; nil if there is none. Calls `onAsked` once the request is
+    /// sent.
     func borrow(_ offer: PlaneOffer, onAsked: () -> Void) -> (Int, SharedDescriptor)? {
         let number = state.withLock { state in
             state.lastRequest &+= 1
@@ -95,28 +97,28 @@ final class ReaderChannel: Sendable {
         return state.wait { $0.isClosed ? .some(nil) : $0.lent.removeValue(forKey: number) } ?? nil
     }
 
-    /// Longer than the services that know names take to say that there is none.
+    /// Longer than name services take to report an unknown name.
     private static let nameLimit = MediaTime.seconds(12)
 
     // MARK: Receiving
 
-    /// A descriptor that comes before the first order, and the number that it is to have; nil when there is no further one.
+    /// Returns a descriptor sent before the first order, and its number; nil if there is no further one.
     func gift() -> (number: UInt8, SharedDescriptor)? {
-        // An order is longer, and is left where it is.
+        // An order is longer, and stays in the socket.
         var (byte, raw, room, length): (UInt8, Int32, (UInt8, UInt8), Int) = (0, -1, (0, 0), -1)
         repeat { length = recv(socket.raw, &room, 2, Int32(MSG_PEEK)) } while length < 0 && errno == EINTR
         guard length == 1, kiosk_receive(socket.raw, &byte, 1, &raw) == 1, raw >= 0 else { return nil }
         return (byte, SharedDescriptor(Descriptor(raw)))
     }
 
-    /// The first order, received by the calling thread; nil when the player has gone.
+    /// Receives the first order on the calling thread; nil if the player has gone.
     func first() -> (order: OpenOrder, serial: UInt32)? {
         var orders = Assembly<ReaderOrder>()
         guard let (order, serial, _) = receive(&orders), case .open(let open) = order else { return nil }
         return (open, serial)
     }
 
-    /// Receives on a thread of its own from now on. `onOrder` is called there after each order, and when the player has gone.
+    /// Receives on a thread of its own from now on. Calls `onOrder` there after each order, and when the player has gone.
     func listen(_ onOrder: @escaping @Sendable () -> Void = {}) {
         Thread("orders") { [self] in
             var orders = Assembly<ReaderOrder>()
@@ -130,12 +132,12 @@ final class ReaderChannel: Sendable {
         }.detach()
     }
 
-    /// The next order; nil where there is none, or nobody any more who could give one (``isClosed``).
+    /// Returns the next order; nil if there is none, also after the end (``isClosed``).
     func takeOrder() -> Order? {
         state.withLock { $0.orders.isEmpty ? nil : $0.orders.removeFirst() }
     }
 
-    /// The next order, waited for; nil when the player has gone.
+    /// Waits for the next order; nil if the player has gone.
     func nextOrder() -> Order? {
         state.wait { state -> Order?? in
             if !state.orders.isEmpty { return state.orders.removeFirst() }
@@ -143,7 +145,7 @@ final class ReaderChannel: Sendable {
         } ?? nil
     }
 
-    /// What has become of the bytes of a film that were sent last: 0 or an error number; nil when the player has gone.
+    /// Waits for the result of the last `write` of a film: 0 or an errno; nil if the player has gone.
     func nextWritten() -> Int32? {
         state.wait { state -> Int32?? in
             if !state.written.isEmpty { return state.written.removeFirst() }
@@ -191,7 +193,7 @@ final class ReaderChannel: Sendable {
             if count < 0, errno == EINTR { continue }
             let descriptor = raw >= 0 ? SharedDescriptor(Descriptor(raw)) : nil
             if count <= 0 { return nil }
-            // Of one build with the player: what cannot be read is a fault, and the end.
+            // Both are of one build: an unreadable message is a fault, and the end.
             let whole: (message: ReaderOrder, serial: UInt32)?
             do throws(WireError) { whole = try orders.add(buffer[..<count]) } catch { return nil }
             if let whole { return (whole.message, whole.serial, descriptor) }

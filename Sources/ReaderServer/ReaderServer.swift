@@ -9,35 +9,35 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// What reads a source for the player: carries out its orders, one after the other, and does not know where it runs. That is a process forked from
-/// the zygote, which opens the source's file, gives up everything else (csandbox.h), and then looks at its first byte; or a thread of the
-/// player's, with the same socket and the same memory.
+/// Reads a source for the player: carries out its orders one after the other, and does not know where it runs. It runs in a process forked
+/// from the zygote, or on a thread of the player with the same socket and memory. The process opens the source's file, gives up everything
+/// else (csandbox.h), and only then looks at its first byte.
 ///
 ///     player ── order ──▶ ReaderServer ── MediaReader, PreviewReader, Thumbnail ──▶ result memory
 ///            ◀─ message ─┘
 ///
-/// Descriptors come before the first order, each with a datagram of one byte: its number in csandbox.h.
+/// Descriptors come before the first order. Each comes with a datagram of one byte, its number in csandbox.h.
 package enum ReaderServer {
-    /// Has the libraries do once what each reader would do again, so that all have it. In the zygote, which must not get a second thread.
+    /// Does the libraries' one-time work for all readers. Call it in the zygote, which must not get a second thread.
     package static func warmUp() {
         _ = MemoryLimit.ofItem
         av_log_set_level(AV_LOG_QUIET)
-        // What a process writes to standard error are its last words.
+        // Text that a process writes to standard error counts as its last words.
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         setenv("LIBVA_MESSAGING_LEVEL", "1", 0)
-        // Tables of codecs are made when they are first asked for.
+        // FFmpeg makes the tables of codecs at their first use.
         var place: UnsafeMutableRawPointer?
         while av_codec_iterate(&place) != nil {}
         place = nil
         while av_demuxer_iterate(&place) != nil {}
-        // The C library opens files for the first of each of these character sets, which names of programmes in MPEG-TS are in.
+        // The C library opens files at the first use of each of these character sets, used by names of programmes in MPEG-TS.
         for name in characterSets where iconv_open("UTF-8", name) == nil {}
     }
 
     private static let characterSets =
         ["ISO6937", "UCS-2BE", "GB2312", "BIG5", "KS_C_5601-1987"] + (1...15).filter { $0 != 12 }.map { "ISO-8859-\($0)" }
 
-    /// Serves in a process that was forked from the zygote, with its socket as descriptor 3. Ends the process.
+    /// Serves in a process forked from the zygote, with its socket as descriptor 3. Ends the process.
     package static func serveProcess() -> Never {
         let channel = ReaderChannel(SharedDescriptor(Descriptor(Int32(KIOSK_READER_CONTROL))))
         let gifts = Gifts(from: channel, isProcess: true)
@@ -73,7 +73,7 @@ package enum ReaderServer {
             surfaces?.serveCopies()
             PlayServer.serve(order, serial, on: channel, page, surfaces ?? pictures, planes, subtitles, hasFilters: order.needsFilters)
             ClosingSource.waitForAll()
-            // What it has drawn may still be copied.
+            // The player may still copy pictures that it has drawn.
             if surfaces != nil {
                 page.freeDecoder()
                 channel.waitUntilGone()
@@ -85,7 +85,7 @@ package enum ReaderServer {
         exit(0)
     }
 
-    /// Serves on a thread of the player's, until the player closes the other end of `socket`. Returns then.
+    /// Serves on a thread of the player until the player closes the other end of `socket`.
     package static func serveThread(_ socket: SharedDescriptor, _ handed: HandedFrames?) {
         let channel = ReaderChannel(socket)
         let gifts = Gifts(from: channel, isProcess: false)
@@ -106,9 +106,9 @@ package enum ReaderServer {
         serve(order, serial, on: channel, gifts)
     }
 
-    /// Shows whether the reader waits for a disk or a server.
+    /// Shows on the page whether the reader waits for a disk or a server.
     private static func show(_ interruption: Interruption, on page: ControlPage) {
-        // One thread receives while another one waits for that.
+        // One thread may receive while another one waits for a read.
         let waits = Atomic(0)
         interruption.whenReading { isReading in
             let count = waits.wrappingAdd(isReading ? 1 : -1, ordering: .relaxed).newValue
@@ -119,20 +119,20 @@ package enum ReaderServer {
 
     // MARK: Before the first byte
 
-    /// What the player gives along.
+    /// The descriptors from the player.
     private struct Gifts {
-        /// What both sides see (``ControlPage``).
+        /// The page that both sides share (``ControlPage``).
         var page: SharedDescriptor?
-        /// Where results lie.
+        /// The memory for results.
         var memory: SharedDescriptor?
-        /// A film that is being made, to be read.
+        /// The file of a film in the making, to read back.
         var written: SharedDescriptor?
-        /// Which readers use devices.
+        /// The page that shows which readers use devices.
         var devices: DevicePage?
-        /// Where subtitles are drawn into.
+        /// The memory to draw subtitles into.
         var subtitles: SharedMemory?
 
-        /// Takes them. In a process each gets its number.
+        /// Receives them. In a process each gets its number.
         init(from channel: ReaderChannel, isProcess: Bool) {
             while let (number, descriptor) = channel.gift() {
                 if number == UInt8(KIOSK_READER_DEVICES) {
@@ -148,7 +148,7 @@ package enum ReaderServer {
                     let target = Int32(number)
                     if descriptor.raw != target, dup2(descriptor.raw, target) < 0 { continue }
                     own = descriptor.raw == target ? descriptor : SharedDescriptor(Descriptor(target))
-                    // As long as the process: files that are opened later must not get its number, by which the sandbox knows them.
+                    // Kept as long as the process: a file opened later must not get this number, by which the sandbox knows it.
                     _ = Unmanaged.passRetained(own)
                 } else {
                     own = descriptor
@@ -163,7 +163,7 @@ package enum ReaderServer {
         }
     }
 
-    /// Opens the source itself, by the number that the sandbox knows.
+    /// Opens the source as the descriptor number that the sandbox knows.
     private static func open(_ path: String) -> Result<OpenedFile, FileFailure> {
         do throws(FileFailure) {
             let file = try OpenedFile(path)
@@ -176,7 +176,7 @@ package enum ReaderServer {
         }
     }
 
-    /// What fetches nothing knows no way to, and no password on it.
+    /// Wipes the address and the password of the proxy from the environment, in a reader without the network.
     private static func forgetProxy() {
         for name in ["http_proxy", "no_proxy"] {
             if let text = getenv(name) { memset(text, 0, strlen(text)) }
@@ -184,21 +184,21 @@ package enum ReaderServer {
         }
     }
 
-    /// Gives up everything that a reader does not need, and says so.
+    /// Gives up everything that a reader does not need, and reports that.
     private static func lockIn(_ order: OpenOrder, _ gifts: Gifts, _ channel: ReaderChannel) -> Bool {
         var limits = kiosk_sandbox_limits()
         let memory = UInt64(clamping: order.pictureMemory)
-        // Libraries, stacks and tables; and pictures twice, as a decoder's and as libswscale's.
+        // Libraries, stacks and tables; and pictures twice, for the decoder and for libswscale.
         limits.address_space =
             (1 << 30) + 2 * memory + UInt64(clamping: order.memoryCapacity) + UInt64(clamping: order.subtitles?.memoryCapacity ?? 0)
         limits.data = (512 << 20) + memory
-        // Files that the source names; connections; clips of a film.
+        // Files named by the source; connections; clips of a film.
         limits.grants = order.needsNetwork ? 128 : order.role.isFilm ? 1000 : 32
         var state = kiosk_sandbox_state()
         let page = gifts.page.flatMap { ControlPage(mapping: $0.raw) }
         let report = page?.sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self)
         if order.usesDevices {
-            // Drivers map what they like, and make files in memory for surfaces.
+            // Drivers map memory freely, and make files in memory for surfaces.
             (limits.address_space, limits.data, limits.file_size) = (0, (2 << 30) + memory, .max)
             limits.grants = 512
         }
@@ -209,7 +209,7 @@ package enum ReaderServer {
             case (false, true): KIOSK_SANDBOX_HARDWARE
             case (true, true): KIOSK_SANDBOX_BOTH
             }
-        // As long as the process.
+        // Lives as long as the process.
         func list(_ texts: [String]) -> [UnsafePointer<CChar>?] { texts.map { UnsafePointer<CChar>(strdup($0)) } + [nil] }
         let authorities = order.settings.certificateAuthorities.map { [$0] } ?? []
         let readable = list(authorities + (order.usesDevices ? DecoderWish.driverFolders : []))
@@ -226,7 +226,7 @@ package enum ReaderServer {
             }
         }
         guard isEntered else { return false }
-        // The handler of refused calls writes there as long as there is a process.
+        // The handler of refused calls writes there until the process ends.
         if let page { _ = Unmanaged.passRetained(page) }
         var readiness = ReaderReadiness()
         (readiness.hasFilter, readiness.landlock) = (state.has_filter, Int(state.landlock))
@@ -235,7 +235,7 @@ package enum ReaderServer {
         return true
     }
 
-    /// Opens the devices, and has decoders know of those of other readers.
+    /// Opens the devices, and tells decoders about the devices of other readers.
     private static func useDevices(_ order: OpenOrder, _ gifts: Gifts) -> [String] {
         if let page = gifts.devices, let place = order.devicePlace {
             DeviceNeighbours.set(
@@ -248,7 +248,7 @@ package enum ReaderServer {
 
     private static let nameChannel = Mutex<ReaderChannel?>(nil)
 
-    /// Has hosts in `.local` be looked up by the player.
+    /// Has the player look up hosts in `.local`.
     private static func askForNames(on channel: ReaderChannel) {
         nameChannel.withLock { $0 = channel }
         kiosk_ask_for_names { name, addresses, most in
@@ -262,7 +262,7 @@ package enum ReaderServer {
         }
     }
 
-    /// Has lines of the libraries sent to the player from now on: in this process nobody reads them.
+    /// Sends the log lines of the libraries to the player from now on: they have no other reader in this process.
     private static func sendLog(on channel: ReaderChannel, _ page: ControlPage) {
         let allowance = Monitor((lines: longestBurst, time: HostTime.now))
         av_log_set_level(AV_LOG_INFO)
@@ -280,10 +280,10 @@ package enum ReaderServer {
         }
     }
 
-    /// A decoder may have something to say of each packet.
+    /// A decoder may log a line for each packet.
     private static let linesInASecond = 20, longestBurst = 200
 
-    /// Opens a file for a reader that may not open it itself: nothing of it is read here.
+    /// Opens a file for a reader that may not open it itself; reads nothing from it.
     private static func openFile(_ path: String, in folder: String?, for channel: ReaderChannel, _ serial: UInt32) {
         do throws(FileFailure) {
             let file = try OpenedFile(path, in: folder)
@@ -295,12 +295,12 @@ package enum ReaderServer {
 
     // MARK: Orders
 
-    /// Opens the source for what it is wanted for, and carries out what else is ordered of it, until the player has gone.
+    /// Opens the source for its role, and carries out further orders until the player has gone.
     private static func serve(_ order: OpenOrder, _ serial: UInt32, on channel: ReaderChannel, _ gifts: Gifts) {
         let memory = gifts.memory.flatMap { SharedMemory($0.raw) }
         switch order.role {
         case .thumbnail(let size):
-            // It may run only when nothing else does, and the player knows how long that takes.
+            // It may run only when the processor is idle, and the player knows how long that takes.
             channel.interruption.bePatient(OpenOrder.patience)
             channel.send(thumbnail(of: order, size, channel, memory), serial: serial)
         case .previews(let size): servePreviews(of: order, size, serial, channel, memory)
@@ -380,21 +380,21 @@ package enum ReaderServer {
 }
 
 extension SharedMemory {
-    /// Puts a file there; false where it has no room.
+    /// Stores a file; false if it does not fit.
     fileprivate func put(_ file: [UInt8]) -> Bool {
         guard file.count <= bytes.count else { return false }
         bytes.copyBytes(from: file)
         return true
     }
 
-    /// Puts times there; false where they have no room.
+    /// Stores times; false if they do not fit.
     fileprivate func put(_ times: [MediaTime]) -> Bool {
         guard times.count <= bytes.count / MemoryLayout<Int64>.size else { return false }
         times.map(\.nanoseconds).withUnsafeBytes { bytes.copyMemory(from: $0) }
         return true
     }
 
-    /// Puts a picture there: its size; nil where it has no room.
+    /// Stores a picture and returns its size; nil if it does not fit.
     fileprivate func put(_ picture: SmallPicture) -> PixelSize? {
         guard picture.pixels.count <= bytes.count / 4 else { return nil }
         picture.pixels.withUnsafeBytes { bytes.copyMemory(from: $0) }

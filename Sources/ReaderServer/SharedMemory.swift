@@ -1,9 +1,9 @@
 import Glibc
 import KioskPlatform
 
-/// Memory that a player and its reader have in common, mapped to be written: what lies there is believed by nobody.
+/// Memory that a player and its reader share, mapped for writing: neither trusts its contents.
 package final class SharedMemory: @unchecked Sendable {
-    // Sendable because both sides agree who writes where, and neither trusts that.
+    // Sendable because both sides agree which parts each writes, and neither trusts that.
     package let bytes: UnsafeMutableRawBufferPointer
 
     /// Maps a file whole; nil with `errno`. The corresponding C function is `mmap`.

@@ -4,16 +4,16 @@ import KioskMedia
 import KioskReaderProtocol
 import KioskReaderServer
 
-/// Pictures in the memory that a reader draws into (``SharedResults``). A frame has its planes there, and gives its place back to the reader when
-/// nobody has it any more. What is seen of it may change as long as the reader lives, and stays when that is gone.
+/// Pictures in the memory that a reader draws into (``SharedResults``). A frame has its planes there, and its last reference gives its slot
+/// back to the reader. Its pixels may change while the reader lives, and stay afterwards.
 final class ArenaFrames: Sendable {
     private let memory: SharedResults
     private let held: HeldPictures
 
-    /// Those of a reader whose pictures are counted by `held`.
+    /// Creates the frames of a reader whose pictures `held` counts.
     init(_ memory: SharedResults, _ held: HeldPictures) { (self.memory, self.held) = (memory, held) }
 
-    /// One place in use.
+    /// A slot in use.
     private final class Lease {
         let frames: ArenaFrames, slot: Int
 
@@ -22,14 +22,14 @@ final class ArenaFrames: Sendable {
         deinit { frames.held.giveBack(slot) }
     }
 
-    /// The picture of a record that has been checked; nil without memory for what describes it. The corresponding C functions are `av_frame_alloc` and
-    /// `av_buffer_create`.
+    /// Returns the picture of a checked record; nil without memory for its description. The corresponding C functions are `av_frame_alloc`
+    /// and `av_buffer_create`.
     func frame(_ record: PictureRecord, codec: String) -> VideoFrame? {
         let lease = Lease(self, record.slot)
         guard let extents = PlaneExtents(format: record.format, width: record.width, height: record.height),
             let base = memory.bytes.baseAddress, let av = av_frame_alloc()
         else { return nil }
-        // It is read only: nobody draws into a buffer with this flag.
+        // The memory is read-only: no code draws into a buffer with this flag.
         let first = UnsafeMutablePointer(mutating: (base + Int(record.offsets[0])).assumingMemoryBound(to: UInt8.self))
         let opaque = Unmanaged.passRetained(lease).toOpaque()
         let buffer = av_buffer_create(
@@ -54,8 +54,8 @@ final class ArenaFrames: Sendable {
         return frame
     }
 
-    /// A copy of the picture of a record that has been checked, which needs neither the reader nor its memory; nil without memory. The corresponding C
-    /// function is `av_frame_copy`.
+    /// Returns a copy of the picture of a checked record, which needs neither the reader nor its memory; nil without memory. The
+    /// corresponding C function is `av_frame_copy`.
     func copy(_ record: PictureRecord) -> VideoFrame? {
         guard let extents = PlaneExtents(format: record.format, width: record.width, height: record.height),
             let base = memory.bytes.baseAddress, let source = av_frame_alloc()

@@ -5,26 +5,27 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// The beginning of a file, decoded by hardware and by software, and how far the pictures differ: for `kiosk devices --test`.
+/// Decodes the beginning of a file by hardware and by software, and compares the pictures: for `kiosk devices --test`.
 package struct DecoderTrial: Sendable {
-    /// What decoded: `vaapi (…)`; `software` where no device took it.
+    /// The decoder: `vaapi (…)`; `software` if no device took it.
     package private(set) var decoder = ""
-    /// Pictures that were decoded and, of these, compared.
+    /// The number of pictures decoded, and of those compared.
     package private(set) var decoded = 0, compared = 0
-    /// Time for a picture, on average, and of the slowest but the first, in which the device is opened.
+    /// The average time of a picture, and the longest except the first, which opens the device.
     package private(set) var hardwareTime = MediaTime.zero, softwareTime = MediaTime.zero, worst = MediaTime.zero
-    /// The greatest difference of a sample, and the peak signal-to-noise ratio in dB of all; nil where nothing could be compared, and for equal
-    /// pictures.
+    /// The greatest difference of a sample, and the peak signal-to-noise ratio of all in dB; nil if nothing could be compared. The ratio is
+    /// also nil for equal pictures.
     package private(set) var difference: Int?, ratio: Double?
-    /// The surfaces: `NV12, modifier 0x0, 1 object`, and how many different ones came.
+    /// The surfaces: `NV12, modifier 0x0, 1 object`, and the number of different ones.
     package private(set) var surface: String?, surfaces = 0
-    /// What went wrong.
+    /// The faults found.
     package private(set) var problems: [String] = []
 
-    /// Pictures at most, and seconds at most.
+    /// The most pictures, and the time limit.
     package static let mostPictures = 100, timeLimit = MediaTime.seconds(10)
 
-    /// Decodes the beginning of `source` twice, with `device` or the first that takes it. Blocks, a little longer than ``timeLimit`` at most.
+    /// Decodes the beginning of `source` twice, with `device` or the first that takes it. Blocks at most a little longer than
+    /// ``timeLimit``.
     package static func run(_ source: String, device: String? = nil, by readers: Readers = .shared) -> DecoderTrial {
         var trial = DecoderTrial()
         do throws(MediaError) { try trial.decode(source, device, by: readers) } catch { trial.problems.append(error.reason.text) }
@@ -59,7 +60,7 @@ package struct DecoderTrial: Sendable {
             decoded += 1
             if let inode = drawn.frame.surfaceInode { inodes.insert(inode) }
             surface = surface ?? drawn.frame.surfaceText
-            // To read a surface is slow: the first ten, then each tenth.
+            // Reading a surface is slow: compare the first ten, then each tenth.
             guard decoded <= 10 || decoded % 10 == 0 else { continue }
             let picture = drawn.frame.downloaded()
             guard picture != nil else {

@@ -7,34 +7,35 @@ import KioskReaderProtocol
 import KioskReaderServer
 import Synchronization
 
-/// The surfaces of a reader's device, which come as dma-bufs, and its pictures in them. A surface is shown as it is, or copied by the reader
-/// (SurfaceCopy.swift), which stays for that as long as any of its pictures is held.
+/// The surfaces of a reader's device, which come as dma-bufs, and its pictures in them. The display shows a surface as it is, or the reader
+/// copies it (SurfaceCopy.swift). For that the reader stays alive while any of its pictures is held.
 ///
-/// What is said of a surface is checked by whoever uses it: the kernel where a display is to show it, and ``Surface/isMappable(_:)`` where it is mapped here.
+/// The user of a surface checks its description: the kernel before a display shows it, and ``Surface/isMappable(_:)`` before it is mapped
+/// here.
 final class DeviceSurfaces: SurfaceCopier {
     private let session: ReaderSession
     private let rules: PictureRules
     private let held: HeldPictures
     private let copies: ArenaFrames
     private let known = Mutex<[Int: Surface]>([:])
-    /// How many copies have been asked for. Held while one is.
+    /// The number of copies requested. Held during a request.
     private let count = Mutex<UInt32>(0)
 
     private static let copyLimit = MediaTime.seconds(1)
-    /// So many dma-bufs at a time: each is a descriptor of this process.
+    /// The most dma-bufs at a time: each is a descriptor of this process.
     private static let mostObjects = ControlLayout.pictureCount * ReaderSurface.mostObjects
 
     init(_ session: ReaderSession, _ rules: PictureRules, _ held: HeldPictures) {
         (self.session, self.rules, self.held, copies) = (session, rules, held, ArenaFrames(session.results, held))
     }
 
-    /// One of them, and its dma-bufs as far as they have come.
+    /// A surface, and its dma-bufs received so far.
     private final class Surface: Sendable {
         let layout: ReaderSurface, format: SurfaceFormat
         let objects: [SharedDescriptor]
         let byteCounts: [Int]
 
-        /// nil where it is none.
+        /// nil if the layout is invalid.
         init?(_ layout: ReaderSurface, _ objects: [SharedDescriptor]) {
             guard let format = SurfaceFormat(code: layout.format), layout.objectCount <= ReaderSurface.mostObjects,
                 layout.planes.count == Int(av_pix_fmt_count_planes(format.pixelFormat)),
@@ -46,8 +47,8 @@ final class DeviceSurfaces: SurfaceCopier {
 
         var isWhole: Bool { objects.count == layout.objectCount }
 
-        /// Whether a picture can be read from its memory: the bytes of a row follow each other, all of them are there, and they stay there. A file that
-        /// could be cut off would end this process.
+        /// Whether a picture can be read from its memory: the bytes of a row are contiguous, all rows are there, and they stay there. A
+        /// file that could be truncated would end this process.
         func isMappable(_ record: PictureRecord) -> Bool {
             guard layout.isLinear,
                 let extents = PlaneExtents(format: record.format, width: record.width, height: record.height)
@@ -94,7 +95,7 @@ final class DeviceSurfaces: SurfaceCopier {
         deinit { surfaces.held.giveBack(record.slot) }
     }
 
-    /// Takes a surface over, or one more of its dma-bufs; false where that cannot be.
+    /// Takes a surface, or one more of its dma-bufs; returns false if it is invalid.
     func take(_ layout: ReaderSurface, _ object: SharedDescriptor?) -> Bool {
         guard let object else { return false }
         return known.withLock { known in
@@ -105,13 +106,13 @@ final class DeviceSurfaces: SurfaceCopier {
             }
             guard let surface = Surface(layout, objects + [object]) else { return false }
             known[layout.number] = surface
-            // Those that a later surface has replaced are closed when no picture has them.
+            // A surface that a later one has replaced is closed once no picture uses it.
             guard known.values.reduce(0, { $0 + $1.objects.count }) <= Self.mostObjects else { return false }
             return true
         }
     }
 
-    /// The picture of a record that has been checked; nil where its surface has not come, or without memory. The corresponding C function is
+    /// Returns the picture of a checked record; nil if its surface has not come, or without memory. The corresponding C function is
     /// `av_buffer_create`.
     func frame(_ record: PictureRecord, codec: String) -> VideoFrame? {
         guard let surface = known.withLock({ $0[record.buffer] }), surface.isWhole, surface.format.pixelFormat.rawValue == record.format,

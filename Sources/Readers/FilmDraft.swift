@@ -2,34 +2,34 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 
-/// The file that a film is written to.
+/// The file of a film in the making.
 ///
-/// It is written under a name of its own in the same folder (``draftPath(of:)``: hidden, and no name of a video, so that no playlist takes it up)
-/// and is given its name when all of it is on the disk. The draft of an earlier run that was cut off is written over. While it is written it
-/// is locked: a second process that wants the same file is told so.
+/// It is written under a name of its own in the same folder (``draftPath(of:)``). That name is hidden and no name of a video, so no
+/// playlist takes it up. The file gets its name once all of it is on the disk. A new run overwrites the draft of an earlier one that was
+/// cut off. A lock keeps a second process from writing the same file; it gets an error.
 final class FilmDraft {
     private let path: String, draft: String
     private let file: Descriptor
-    /// Whether what there is of it can be played before it is whole.
+    /// Whether an unfinished draft is playable.
     private let isFragmented: Bool
     private var isFinished = false
-    /// Whether there is anything of another run in it.
+    /// Whether the draft still has bytes of an earlier run.
     private var isForeign: Bool
-    /// Why it could not be written to the disk, until that has been told.
+    /// The error of the last sync, until the next call reports it.
     private var syncError: Int32 = 0
-    /// Bytes so far, the last of them perhaps not on the disk.
+    /// The number of bytes so far; the last ones may not be on the disk.
     private(set) var byteCount: Int64 = 0
 
-    /// No film is longer.
+    /// The upper limit of a film's length in bytes.
     private static let longest: Int64 = 1 << 50
 
-    /// What the file at `path` is called until it is finished.
+    /// Returns the path of the file at `path` until it is finished.
     static func draftPath(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return ".\(path).part" }
         return "\(path[...slash]).\(path[path.index(after: slash)...]).part"
     }
 
-    /// Opens the draft of the file at `path`. What an earlier run has left in it stays until ``begin()``.
+    /// Opens the draft of the file at `path`. Keeps the bytes of an earlier run until ``begin()``.
     init(_ path: String, isFragmented: Bool) throws(FilmError) {
         try FilmWriter.checkPlace(path)
         let draft = Self.draftPath(of: path)
@@ -40,21 +40,21 @@ final class FilmDraft {
     }
 
     deinit {
-        // What is there of a fragmented file can be played.
+        // The written part of a fragmented file is playable.
         if !isFinished, !isForeign, !isFragmented || byteCount == 0 { unlink(draft) }
     }
 
     /// Empties it.
     func begin() {
-        // Of what is no regular file the first bytes say so.
+        // If this is no regular file, the first write reports that.
         _ = ftruncate(file.raw, 0)
         isForeign = false
     }
 
-    /// A descriptor that reads it; nil with `errno`.
+    /// Returns a descriptor to read the draft; nil with `errno`.
     func reading() -> Descriptor? { Descriptor(opening: draft) }
 
-    /// Writes bytes at a place: 0, or an error number. Blocks for the disk.
+    /// Writes bytes at an offset; returns 0, or an errno. Blocks for the disk.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
         if syncError != 0 {
             defer { syncError = 0 }
@@ -72,10 +72,10 @@ final class FilmDraft {
         return 0
     }
 
-    /// Has what has been written written through to the disk. The corresponding C function is `fdatasync`.
+    /// Flushes the written bytes to the disk. The corresponding C function is `fdatasync`.
     func sync() { if fdatasync(file.raw) != 0 { syncError = errno } }
 
-    /// Has all of it written to the disk, and gives the file its name.
+    /// Flushes all of it to the disk, and gives the file its name.
     func finish() throws(FilmError) {
         if syncError != 0 { throw FilmError(path, errno: syncError) }
         guard fsync(file.raw) == 0, rename(draft, path) == 0 else { throw FilmError(path, errno: errno) }
@@ -84,7 +84,7 @@ final class FilmDraft {
         syncFolder(of: path)
     }
 
-    /// Gives up the file; nothing of it is left, nor comes back after a power cut.
+    /// Discards the file: nothing of it is left, or returns after a power cut.
     func discard() {
         if isFinished { return }
         unlink(draft)
@@ -94,13 +94,13 @@ final class FilmDraft {
 }
 
 extension FilmWriter {
-    /// Whether a film can have this name: not where something lies there that is no regular file. A film that is finished takes the place of what
-    /// had its name, a device's, too.
+    /// Checks whether a film can have this name: throws if something other than a regular file has it. A finished film would replace that,
+    /// even a device.
     package static func checkPlace(_ path: String) throws(FilmError) {
         if let status = stat(at: path), !status.isFile { throw FilmError(path, status.isFolder ? .isDirectory : .isNoFile) }
     }
 
-    /// What is wrong with a name for a film, and what to do; nil for nothing. Without an extension it is as good as another.
+    /// Returns the fault of a film's name, with a remedy; nil for none. A name without an extension is fine.
     package static func nameProblem(_ path: String) -> String? {
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         if path.isEmpty { return "name the file to write" }
@@ -111,7 +111,7 @@ extension FilmWriter {
         return "\(path): films are MP4: name it \(path.dropLast(name.distance(from: dot, to: name.endIndex))).mp4"
     }
 
-    /// Extensions of other things than MP4.
+    /// Extensions of formats other than MP4.
     private static let others: Set<String> = [
         "3g2", "3gp", "aac", "apng", "asf", "avi", "conf", "divx", "dv", "f4v", "flac", "flv", "gif", "jpeg", "jpg", "m2t", "m2ts", "m2v",
         "m3u",

@@ -6,32 +6,32 @@ import KioskReaderProtocol
 import KioskReaderServer
 import KioskVocabulary
 
-/// Writes a film: pictures with their times, and samples one after another, which a process of its own encodes.
+/// Writes a film: pictures with their times, and consecutive samples. A process of its own encodes them.
 ///
 ///     pictures ──▶ memory ──▶ FilmServer ──▶ bytes ──▶ FilmDraft
 ///     samples ───▶
 ///
-/// Both begin at zero, the beginning of the file. What goes in has to be about equally far at any moment: the muxer keeps what is ahead in
-/// memory. The file has its name only after ``finish()``; a value that goes before leaves nothing behind, but for a fragmented file what has
-/// been written of it (``draftPath(of:)``).
+/// Both begin at zero, the beginning of the file. Keep them about equally far at any moment: the muxer keeps the part that is ahead in
+/// memory. The file gets its name only in ``finish()``. A value discarded before leaves no file, except the written part of a fragmented
+/// one (``draftPath(of:)``).
 ///
-/// It blocks while the encoder is behind, and for the disk, and is not shared: one thread at a time owns it. What goes wrong is told by a later
-/// call than the one that has caused it. After an error nothing more can be written, and only after one of the pictures' encoder that has left its process
-/// alive can it be finished.
+/// It blocks while the encoder is behind, and for the disk. It is not shared: one thread at a time owns it. A later call than the one at
+/// fault reports an error. After an error nothing more can be written. ``finish()`` works only if the picture encoder failed and its
+/// process is alive.
 package struct FilmWriter: ~Copyable, Sendable {
     private let film: FilmProcess
 
-    /// What the file at `path` is called until it is finished, in the same folder. Of a fragmented file it can be played.
+    /// Returns the path of the file at `path` until it is finished, in the same folder. The draft of a fragmented file is playable.
     package static func draftPath(of path: String) -> String { FilmDraft.draftPath(of: path) }
 
-    /// Has the encoders opened, but for pictures that are copied from clips, and begins a file that will be called `path`; one of that name is replaced when it is finished.
+    /// Opens the encoders, unless it copies pictures from clips, and begins a file for `path`. ``finish()`` replaces a file of that name.
     ///
-    /// - Throws: ``FilmError`` where an encoder is missing, or the file cannot be written.
+    /// - Throws: ``FilmError`` if an encoder is missing, or the file cannot be written.
     package static func open(
         _ path: String, _ format: FilmFormat, copiesPictures: Bool = false, by readers: Readers = .shared
     ) throws(FilmError) -> FilmWriter {
         if copiesPictures { return FilmWriter(film: try FilmProcess(path, FilmJob(format, from: .clips), usesDevices: false, by: readers)) }
-        // Without a device, where software does it as well.
+        // Without a device, if software does it as well.
         let wish = format.video?.encoder.setting ?? .software
         do throws(FilmError) {
             return FilmWriter(film: try FilmProcess(path, FilmJob(format), usesDevices: wish == .hardware, by: readers))
@@ -41,16 +41,16 @@ package struct FilmWriter: ~Copyable, Sendable {
         }
     }
 
-    /// Puts a fragmented recording together anew as a plain MP4 at `target`, with its index first; its packets are copied. Of a recording
-    /// that was cut off that is what can be read of it. `source` stays; blocks for the disk.
+    /// Remuxes a fragmented recording into a plain MP4 at `target`, with its index first; copies its packets. If the recording was cut off,
+    /// takes its readable part. Keeps `source`; blocks for the disk.
     ///
-    /// - Throws: ``FilmError`` where nothing of `source` can be read, or `target` cannot be written.
+    /// - Throws: ``FilmError`` if nothing of `source` can be read, or `target` cannot be written.
     package static func remux(from source: String, to target: String, by readers: Readers = .shared) throws(FilmError) {
         let name = String(source.split(separator: "/", omittingEmptySubsequences: false).last ?? "")
         let job = FilmJob(FilmFormat(video: nil, audio: nil), from: .film(name))
         let film: FilmProcess
         do throws(FilmError) { film = try FilmProcess(target, job, reading: Folder.of(source), usesDevices: false, by: readers) } catch {
-            // It is the source that is named by what cannot be read.
+            // An unreadable file is the source: name that one.
             if case .unreadable = error.reason { throw FilmError(source, error.reason) }
             throw error
         }
@@ -62,25 +62,25 @@ package struct FilmWriter: ~Copyable, Sendable {
 
     /// FFmpeg's name of the encoder of the pictures.
     package var videoEncoder: String? { film.encoder }
-    /// What is to be known of its choice; nil for nothing.
+    /// A note on the choice of the encoder; nil for none.
     package var videoEncoderNote: String? { film.note }
-    /// Samples of each channel that have been written.
+    /// The number of samples written per channel.
     package var samplePosition: Int { film.samplePosition }
-    /// How large the file is so far, in bytes.
+    /// The size of the file so far, in bytes.
     package var byteCount: Int { film.byteCount }
 
-    /// Writes a picture that is shown from `time` on, until the next one, or for `duration` where it is the last. One of another size is scaled, one
-    /// of another pixel format converted.
+    /// Writes a picture. It is shown from `time` until the next one, or for `duration` if it is the last. Scales a picture of another size,
+    /// and converts another pixel format.
     ///
-    /// - Returns: false where `time` is not later than that of the picture before: it is left out.
+    /// - Returns: false if `time` is not later than that of the previous picture: the picture is dropped.
     @discardableResult package mutating func write(
         _ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime? = nil
     ) throws(FilmError) -> Bool {
         try film.write(frame, at: time, duration: duration)
     }
 
-    /// The same with 8-bit planes of 4:2:0 of the track's size: luma, blue and red difference, and the bytes from one row to the next of each.
-    /// They are copied.
+    /// The same with 8-bit planes of 4:2:0 of the track's size: luma, blue and red difference, and the stride of each in bytes. Copies the
+    /// planes.
     @discardableResult package mutating func write(
         planes: (UnsafePointer<UInt8>, UnsafePointer<UInt8>, UnsafePointer<UInt8>), strides: (Int, Int, Int), at time: MediaTime,
         duration: MediaTime? = nil
@@ -89,43 +89,42 @@ package struct FilmWriter: ~Copyable, Sendable {
         return try film.write(AV_PIX_FMT_YUV420P, planes, [strides.0, strides.1, strides.2], at: time, duration: duration)
     }
 
-    /// The same with pixels of the track's size, each blue, green, red and a byte that means nothing (DRM's XRGB8888), and the bytes from one
-    /// row to the next.
+    /// The same with pixels of the track's size, each blue, green, red and an unused byte (DRM's XRGB8888), and the stride in bytes.
     @discardableResult package mutating func write(
         pixels: UnsafeRawPointer, stride: Int, at time: MediaTime, duration: MediaTime? = nil
     ) throws(FilmError) -> Bool {
         try film.write(kAV_PIX_FMT_XRGB8888, [pixels], [stride], at: time, duration: duration)
     }
 
-    /// Looks at the next clip of a film whose pictures are copied, before the first samples: `start` to `end` of it is played (nil: to its end).
-    /// Reads it to its end.
+    /// Examines the next clip of a film with copied pictures, before the first samples. The film plays it from `start` to `end` (nil: to
+    /// its end). Reads the clip to its end.
     ///
-    /// - Returns: what stands in the way, one line each.
+    /// - Returns: the obstacles, one line each.
     package mutating func look(at source: String, start: MediaTime, end: MediaTime?) throws(FilmError) -> [String] {
         try film.look(at: source, start: start, end: end)
     }
 
-    /// Copies what belongs to before `time` of the film (nil: all), after some clips have begun; how many pictures have been copied in all.
+    /// Copies the pictures before `time` of the film (nil: all), after some clips have begun; returns the number of pictures copied in all.
     package mutating func copy(until time: MediaTime?, _ begun: [FilmStep.Playthrough]) throws(FilmError) -> Int64 {
         try film.copy(until: time, begun)
     }
 
-    /// Writes interleaved samples behind those before.
+    /// Appends interleaved samples.
     package mutating func write(samples: UnsafeBufferPointer<Float>) throws(FilmError) { try film.write(samples: samples) }
 
-    /// Writes `count` samples of each channel of silence.
+    /// Appends `count` samples of silence per channel.
     package mutating func writeSilence(_ count: Int) throws(FilmError) { try film.writeSilence(max(count, 0)) }
 
-    /// Has what is left encoded and the index written, and gives the file its name when all of it is on the disk. Where the encoder of the pictures has
-    /// failed (``FilmError/Reason/encoderFailed(_:)``) the film has those that had come out of it; where its process has died there is no more than the
-    /// draft.
+    /// Flushes the encoders, writes the index, and gives the file its name once all of it is on the disk. If the picture encoder has failed
+    /// (``FilmError/Reason/encoderFailed(_:)``), the film has the pictures that it delivered before. If its process has died, only the
+    /// draft is left.
     package mutating func finish() throws(FilmError) { try film.finish() }
 
-    /// Gives the file up: nothing of it is left, of a fragmented one neither.
+    /// Discards the file: deletes it, even a fragmented one.
     package mutating func discard() { film.discard() }
 }
 
-/// The process that makes a film, and the player's end of what there is to say about it.
+/// The process that makes a film, and the player's end of the conversation with it.
 private final class FilmProcess: @unchecked Sendable {
     // Sendable because one thread at a time uses it.
     private let path: String, job: FilmJob
@@ -136,28 +135,28 @@ private final class FilmProcess: @unchecked Sendable {
     private(set) var samplePosition = 0
     var byteCount: Int { Int(clamping: draft.byteCount) }
     private var lastTime: Int64?
-    /// A bit for each room that nobody needs.
+    /// A bit for each free room.
     private var free: UInt8 = (1 << FilmLayout.rooms) - 1
     private var hasBegun = false, isFinished = false
-    /// What has been answered.
+    /// The answers to `look` and `copy`.
     private var looked: [String]?, copied: Int64?
-    /// What went wrong first, and whether there is somebody nevertheless who can finish the film.
+    /// The first fault, and whether the process can finish the film nevertheless.
     private var failure: FilmError?, canFinish = true
 
-    /// How long it may make no progress: for a picture of a film that nobody waits for a slow processor takes long, and a device does not. A recording's
-    /// encoder that takes so long has failed it anyway.
+    /// How long the process may make no progress. A slow processor takes long for a picture, a device does not. A live recording has failed
+    /// anyway if its encoder takes that long.
     private let limit: MediaTime
     private static let liveLimit = MediaTime.seconds(2), deviceLimit = MediaTime.seconds(10), softwareLimit = MediaTime.seconds(60)
     private static let openingLimit = MediaTime.seconds(20)
-    /// How long a clip may take to be read, of the process' own time.
+    /// How long reading a clip may take, in the process's own time.
     private static let readingLimit = MediaTime.seconds(600)
 
-    /// Blocks until it can be given pictures.
+    /// Blocks until the process takes pictures.
     init(_ path: String, _ job: FilmJob, reading folder: String? = nil, usesDevices: Bool, by readers: Readers) throws(FilmError) {
         (self.path, self.job) = (path, job)
         let format = job.format
         limit = format.video?.isLive == true ? Self.liveLimit : usesDevices ? Self.deviceLimit : Self.softwareLimit
-        // What AAC takes.
+        // The limits of AAC.
         if let samples = format.audio?.samples, !(8000...96_000 ~= samples.sampleRate && 1...8 ~= samples.channelCount) {
             throw FilmError(path, .noEncoder(codec: "AAC", tried: ["aac: \(samples.sampleRate) Hz, \(samples.channelCount) channels"]))
         }
@@ -192,7 +191,7 @@ private final class FilmProcess: @unchecked Sendable {
             PictureRecord(frame), data.compactMap { $0.map { UnsafeRawPointer($0) } }, strides.map(Int.init), at: time, duration)
     }
 
-    /// A picture of the track's size, in one of two formats.
+    /// Writes a picture of the track's size, in one of two formats.
     func write(
         _ format: AVPixelFormat, _ planes: [UnsafeRawPointer], _ strides: [Int], at time: MediaTime, duration: MediaTime?
     ) throws(FilmError) -> Bool {
@@ -218,7 +217,7 @@ private final class FilmProcess: @unchecked Sendable {
         var place = job.layout.begin(ofRoom: room)
         let end = place + job.layout.roomBytes - PictureRules.slack
         for plane in 0..<extents.planeCount {
-            // Rows as vector code likes them.
+            // Aligned rows for vector code.
             let stride = (extents.rowBytes[plane] + 63) & ~63
             guard place + stride * extents.rows[plane] <= end else {
                 free |= 1 << UInt8(room)
@@ -242,7 +241,7 @@ private final class FilmProcess: @unchecked Sendable {
         return FilmError(path, .unsupportedPicture("\(record.width)×\(record.height) of pixel format \(format)"))
     }
 
-    /// A room that nobody needs, waited for.
+    /// Waits for a free room and takes it.
     private func takeRoom() throws(FilmError) -> Int {
         try wait(limit) { free != 0 }
         let room = free.trailingZeroBitCount
@@ -259,7 +258,7 @@ private final class FilmProcess: @unchecked Sendable {
         }
         looked = nil
         session.send(.film(.clip(start: start, end: end)), descriptor: file.descriptor.raw)
-        // It is read as a whole.
+        // The process reads all of it.
         try wait(Self.readingLimit) { looked != nil }
         return looked ?? []
     }
@@ -300,7 +299,7 @@ private final class FilmProcess: @unchecked Sendable {
     // MARK: The end
 
     func finish() throws(FilmError) {
-        // What the encoder has made before it failed.
+        // The pictures that the encoder delivered before it failed.
         guard canFinish else { throw failure ?? FilmError(path, .encoderFailed("it has ended")) }
         session.send(.film(.finish))
         failure = nil
@@ -313,17 +312,17 @@ private final class FilmProcess: @unchecked Sendable {
         draft.discard()
     }
 
-    // MARK: What it says
+    // MARK: Messages
 
     private func check() throws(FilmError) { if let failure { throw failure } }
 
-    /// Takes what has been said so far.
+    /// Takes the messages so far.
     private func hear() throws(FilmError) {
         while failure == nil, case .message(let message, _) = arrival(until: HostTime(nanoseconds: 0)) { take(message) }
         try check()
     }
 
-    /// Waits until something is so; no longer than `limit` without any progress.
+    /// Waits until `isSo`; no longer than `limit` without progress.
     private func wait(_ limit: MediaTime, until isSo: () -> Bool) throws(FilmError) {
         var progress = session.page.progress
         var time = FairTime(session.reader.clock, every: limit.scaled(by: 0.2), from: .now)

@@ -5,9 +5,9 @@ import KioskPlatform
 import KioskReaderProtocol
 import Synchronization
 
-/// Fonts of the machine, for readers, which may open no file. Subtitles name families and have characters; fontconfig knows which file has them.
+/// Fonts of the machine, for readers, which may open no file. Subtitles have family names and characters; fontconfig finds a file for them.
 enum FontFiles {
-    /// The file of a font; nil where there is none. Blocks while fontconfig looks at its cache or, where that is old, at every font there is. The
+    /// Opens the file of a font; nil if there is none. Blocks while fontconfig reads its cache or, if that is out of date, every font. The
     /// corresponding C function is `FcFontMatch`.
     static func open(_ wish: FontWish) -> OpenedFile? {
         let path = lock.withLock { _ -> String? in
@@ -25,8 +25,8 @@ enum FontFiles {
 
     private static let lock = Mutex(())
 
-    /// Finds the font that a reader has asked for by a number, on a thread of its own, and gives it the file. While ``mostAtOnce`` are being looked for there is
-    /// none.
+    /// Finds a font for request `number` of a reader, on a thread of its own, and sends the file. Refuses it during ``mostAtOnce`` other
+    /// searches.
     static func answer(_ wish: FontWish, _ number: UInt32, to reader: Reader) {
         @Sendable func tell(_ file: OpenedFile?) {
             let order: ReaderOrder = file == nil ? .refuse(number, .system(ENOENT)) : .grant(number)

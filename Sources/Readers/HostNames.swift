@@ -3,13 +3,13 @@ import KioskPlatform
 import KioskReaderProtocol
 import Synchronization
 
-// Hosts in `.local` say themselves which addresses they have, and a service of the machine asks them (Avahi; libnss-mdns is the C library's way to it). A
-// process that reads does not reach that service: it asks the player (ReaderRequest.name), which has the C library look the name up.
+// Hosts in `.local` announce their own addresses, and a service of the machine asks for them (Avahi; libnss-mdns connects the C library to
+// it). A reader process cannot reach that service. It asks the player (ReaderRequest.name), whose C library looks the name up.
 
 /// The addresses of hosts.
 package enum HostNames {
-    /// Those of a host, as numbers, in the order in which they are to be tried; none where nobody knows it. Blocks for some seconds at most. The
-    /// corresponding C functions are `getaddrinfo` and `getnameinfo`.
+    /// Returns the addresses of a host, as numbers, in the order in which to try them; none if the host is unknown. Blocks for some seconds
+    /// at most. The corresponding C functions are `getaddrinfo` and `getnameinfo`.
     package static func addresses(of name: String) -> [String] {
         var hints = addrinfo(), found: UnsafeMutablePointer<addrinfo>?
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
@@ -22,8 +22,8 @@ package enum HostNames {
         }
     }
 
-    /// Looks up a name that a reader has asked for by a number, on a thread of its own, and tells it. One that asks for anything else than a host in
-    /// `.local`, or while ``mostAtOnce`` are being looked up, is told that nobody knows it.
+    /// Looks up a name for request `number` of a reader, on a thread of its own, and sends the answer. The answer is empty for a host
+    /// outside of `.local`, and during ``mostAtOnce`` other lookups.
     static func answer(_ name: String, _ number: UInt32, to reader: Reader, by readers: Readers) {
         @Sendable func tell(_ addresses: [String]) {
             for datagram in (try? ReaderOrder.addresses(number, addresses).datagrams()) ?? [] { reader.send(datagram) }

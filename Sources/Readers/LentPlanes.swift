@@ -7,33 +7,33 @@ import KioskReaderServer
 import KioskVocabulary
 import Synchronization
 
-/// Memory of displays that a reader draws into (``PlanePool``): what it has been lent, and the pictures in that. It is the reader's as long as that has it or a
-/// picture of it is held; then it is its pool's again.
+/// The display memory lent to a reader (``PlanePool``), and the pictures in it. A buffer returns to its pool once the reader has given it
+/// up and no picture in it is held.
 final class LentPlanes: Sendable {
     private struct Entry {
         let pool: PlanePool, memory: PlaneMemory
-        /// At which picture the display took it back.
+        /// The number of the picture at which the display took it back.
         var end: Int?
     }
 
     private struct State {
-        /// By their numbers; nil where none has that any more.
+        /// By number; nil for a free number.
         var lent: [Entry?] = []
-        /// What the reader knows of.
+        /// The version of the offers that the reader knows.
         var changeCount: UInt32 = 0
-        /// How often somebody has asked for a picture.
+        /// How often a picture was requested.
         var pictures = 0
     }
 
     private let state = Mutex(State())
 
-    /// No reader has more: numbers of them are those of slots.
+    /// The most buffers of a reader: as many as slots.
     private static let most = ControlLayout.pictureCount
 
     deinit { for case let entry? in state.withLock({ $0.lent }) { entry.pool.giveBack(entry.memory) } }
 
-    /// What displays offer; nil where the reader knows that. To be asked before each picture: what a display has taken back is let go when all
-    /// pictures have been taken that the reader may have drawn before it knew.
+    /// Returns the displays' offers; nil if the reader knows them. Call it before each picture. Memory that a display has taken back is
+    /// released once all pictures are taken that the reader may have drawn before it knew.
     func news() -> [PlaneOffer]? {
         let count = PlanePool.changeCount
         let (offered, over) = state.withLock { state -> ([PlanePool]?, [Entry]) in
@@ -56,7 +56,7 @@ final class LentPlanes: Sendable {
         return offered.map { $0.prefix(PlaneOffer.most).map { PlaneOffer($0) } }
     }
 
-    /// Lends a buffer of what is offered so; nil where there is none.
+    /// Lends a buffer of an offered pool; nil if there is none.
     func lend(_ offer: PlaneOffer) -> (Int, SharedDescriptor)? {
         guard let pool = PlanePool.offered.first(where: { offer.isOffer(of: $0) }),
             state.withLock({ $0.lent.count { $0 != nil } < Self.most }),
@@ -74,8 +74,8 @@ final class LentPlanes: Sendable {
         }
     }
 
-    /// The picture of a record that has been checked; nil where it names no buffer for pictures like that. It gives its place back when nobody has it any
-    /// more.
+    /// Returns the picture of a checked record; nil if its buffer is unknown, or not for such pictures. It gives its slot back when its
+    /// last reference goes.
     func frame(_ record: PictureRecord, codec: String, _ held: HeldPictures) -> VideoFrame? {
         let lent = state.withLock { $0.lent.indices ~= record.buffer ? $0.lent[record.buffer] : nil }
         guard let (pool, memory) = lent.map({ ($0.pool, $0.memory) }),

@@ -4,27 +4,27 @@ import KioskReaderProtocol
 import KioskReaderServer
 import KioskVocabulary
 
-/// A reader that has opened its source, and decoded where it is to begin.
+/// A reader that has opened its source, and decoded up to its start position.
 struct OpenedReader {
     let session: ReaderSession
     let description: ReaderDescription
     let landing: Landing
-    /// What is wrong with the source.
+    /// The faults of the source.
     let problems: [String]
-    /// What it has said besides.
+    /// Its other messages.
     let notes: [(ReaderMessage, SharedDescriptor?)]
 
-    /// Such messages of one opening at most.
+    /// The most other messages of one opening.
     private static let mostNotes = 256
-    /// How long a reader that closes its source may take for that.
+    /// How long a reader may take to close its source.
     static let leaveLimit = MediaTime.seconds(2)
 
-    /// Has a reader open a source. Where that asks for libavfilter, or for the devices that may decode it, another reader does, which has them: the order says so
-    /// then. Blocks for as long as that takes, or until `interruption` ends it.
+    /// Has a reader open a source. If the reader asks for libavfilter, for libass, or for devices that may decode the source, another
+    /// reader that has them opens it; `order` then says so. Blocks until then, or until `interruption` ends it.
     ///
-    /// - Throws: ``MediaError`` with what is wrong with the source, or with its reader.
+    /// - Throws: ``MediaError`` with the fault of the source or of its reader.
     init(_ order: inout OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption) throws(MediaError) {
-        // Each of them once: ReaderTurns takes no second one.
+        // Each request comes at most once: ReaderTurns rejects a second one.
         while true {
             switch try Self.open(order, by: readers, handed, interruption) {
             case .opened(let opened):
@@ -49,14 +49,14 @@ struct OpenedReader {
 
     private enum Beginning {
         case opened(OpenedReader)
-        /// It is not for this reader, but for one that has something.
+        /// The source needs a reader with something that this one lacks.
         case asks(ReaderRequest)
     }
 
     private static func open(
         _ order: OpenOrder, by readers: Readers, _ handed: HandedFrames?, _ interruption: Interruption
     ) throws(MediaError) -> Beginning {
-        // Of all steps together, which each have their own.
+        // For all steps together; each has a limit of its own.
         let limit = order.stepLimit * 12
         interruption.allow(limit)
         let session = try ReaderSession(order, by: readers, handed: handed, interruption)
@@ -84,7 +84,7 @@ struct OpenedReader {
             case .message(.problem(let problem), _): heard.problems.append(problem)
             case .message(.failed(let reason), _): throw MediaError(order.source, reason)
             case .message(.request(_, let request), _):
-                // It closes its source and ends.
+                // The reader closes its source and ends.
                 session.waitForEnd(until: .now + leaveLimit)
                 return .asks(request)
             case .message(let message, let descriptor): if heard.notes.count < mostNotes { heard.notes.append((message, descriptor)) }
@@ -94,7 +94,7 @@ struct OpenedReader {
 }
 
 extension ReaderDeath {
-    /// One makes no progress: that is the disk's fault while it reads.
+    /// A reader without progress: while it reads, that is the disk's fault.
     init(noProgressWithin limit: MediaTime, at page: ControlPage) {
         self = page.activity == .reading ? .silent(seconds: limit.seconds) : .stalled(seconds: limit.seconds)
     }

@@ -6,37 +6,37 @@ import KioskPlatform
 import KioskReaderProtocol
 import Synchronization
 
-/// How a process that reads has ended.
+/// How a reader process has ended.
 package enum ReaderExit: Hashable, Sendable {
     /// It has called exit(3) with this status.
     case exited(Int32)
     /// A signal has ended it.
     case signalled(Int32)
-    /// The zygote has ended, and all of its processes with it.
+    /// The zygote has ended, and all its processes with it.
     case lost
 }
 
-/// The other end of a reader's socket, and how to end it: a process, or a thread of this one. What is sent and received are datagrams, which
-/// somebody else understands.
+/// The other end of a reader's socket, and the means to end the reader: a process, or a thread of this one. It sends and receives
+/// datagrams, and does not interpret them.
 package final class Reader: Sendable {
-    /// What has come.
+    /// The outcome of a receive call.
     package enum Event: Sendable {
         /// Nothing within the time.
         case nothing
         case datagram([UInt8], SharedDescriptor?)
-        /// There is nobody at the other end any more.
+        /// The other end is closed.
         case end
     }
 
     private let socket: SharedDescriptor
     private let process: ReaderProcess?
     private let thread: Readers.ThreadLife?
-    /// That of its processor time (``FairTime``); nil of a thread.
+    /// The clock of its processor time (``FairTime``); a thread may have none.
     let clock: clockid_t?
-    /// What a process writes to standard error.
+    /// The pipe with a process's standard error.
     private let complaints: SharedDescriptor?
 
-    /// A process that was forked, and waits for what it is given.
+    /// Wraps a forked process that waits for its descriptors.
     init(_ process: ReaderProcess) {
         (self.process, thread, socket, clock) = (process, nil, process.socket, FairTime.clock(ofProcess: process.pid))
         var ends: [Int32] = [-1, -1]
@@ -52,7 +52,7 @@ package final class Reader: Sendable {
         give(Int32(KIOSK_READER_LOG), its.raw)
     }
 
-    /// A thread that serves the other end of `socket`, and whose processor time is that of `clock`.
+    /// Wraps a thread that serves the other end of `socket`; `clock` is that of its processor time.
     init(_ clock: clockid_t?, thread socket: SharedDescriptor, _ life: Readers.ThreadLife) {
         (self.socket, process, thread, complaints, self.clock) = (socket, nil, life, nil, clock)
     }
@@ -66,22 +66,22 @@ package final class Reader: Sendable {
         shutdown(socket.raw, Int32(SHUT_RDWR))
     }
 
-    /// How a process has ended; nil where it has not by `deadline`, and for a thread.
+    /// Returns how a process has ended; nil if it has not by `deadline`, and for a thread.
     package func exit(until deadline: HostTime) -> ReaderExit? { process?.exit(until: deadline) }
 
-    /// Sends a datagram; nobody hears it once the other end is closed.
+    /// Sends a datagram, which is lost if the other end is closed.
     package func send(_ datagram: [UInt8], _ descriptor: Int32 = -1) {
         var sent: Int
         repeat { sent = kiosk_send(socket.raw, datagram, datagram.count, descriptor) } while sent < 0 && errno == EINTR
     }
 
-    /// Has it end what it does, and all that is ordered later. From any thread.
+    /// Cancels the current order and all later ones. From any thread.
     package func cancel() { for datagram in (try? ReaderOrder.cancel.datagrams()) ?? [] { send(datagram) } }
 
-    /// Gives a descriptor along, by the number that it is to have there. Before the first order.
+    /// Sends a descriptor with its number in the reader. Before the first order.
     package func give(_ number: Int32, _ descriptor: Int32) { send([UInt8(clamping: number)], descriptor) }
 
-    /// The next datagram, waited for until `deadline`.
+    /// Waits for the next datagram until `deadline`.
     package func receive(until deadline: HostTime) -> Event {
         let wait = max(0, (deadline - .now).nanoseconds)
         var polled = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
@@ -94,7 +94,7 @@ package final class Reader: Sendable {
         return count > 0 ? .datagram(Array(buffer[..<count]), descriptor) : .end
     }
 
-    /// The end of what it has written to standard error, on one line.
+    /// The first two lines of its standard error, on one line.
     package var lastWords: String {
         guard let complaints else { return "" }
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -105,7 +105,7 @@ package final class Reader: Sendable {
 }
 
 extension ControlPage {
-    /// What the sandbox of the other side tells.
+    /// The report of the reader's sandbox.
     var refusals: kiosk_sandbox_refusals {
         kiosk_sandbox_refusals(sandboxReport.assumingMemoryBound(to: kiosk_sandbox_report.self))
     }

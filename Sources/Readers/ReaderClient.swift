@@ -8,107 +8,108 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// A source that is being played: its pictures and its samples, each in order, from a chosen item time on, decoded by somebody else.
+/// A source in playback: its pictures and samples, each in order from a chosen item time on. A reader decodes them.
 ///
-/// The reader is woken for all that is wanted at once: when the player would wait for something, or says that it will want nothing for a while (``rest()``).
-/// It works ahead for what the player takes between two of these, some pictures as a rule.
+/// The client wakes the reader once for all its needs: before the player would wait for something, or in ``rest()``. Between two wake-ups
+/// the reader works ahead, as a rule some pictures.
 ///
-/// Whoever waits here waits for the player's bell, and looks four things up each time: the ring, the socket, whether it is still wanted, and how long
-/// it has been. A reader that dies, lies or makes no progress ends the source as a file does that ends too soon: what it has published is played,
-/// and ``prematureEnd`` says why there is no more.
+/// Every wait sleeps on the player's bell. It checks four things each time: the ring, the socket, the cancellation and the time limit. If a
+/// reader dies, lies or makes no progress, the source ends like a file that ends too soon. The player plays the published frames, and
+/// ``prematureEnd`` has the reason.
 ///
-/// One thread at a time uses it; ``interruption`` is cancelled from any.
+/// One thread at a time uses it; any thread may cancel ``interruption``.
 package final class ReaderClient: @unchecked Sendable {
-    // Sendable because one thread at a time uses it, and what others see of it is behind locks.
+    // Sendable because one thread at a time uses it, and locks guard the parts that other threads see.
 
-    /// What the source holds.
+    /// The contents of the source.
     package private(set) var description: AssetDescription
-    /// The streams that are played, by their kind.
+    /// The streams in playback, by their kind.
     package private(set) var selectedTracks: [TrackKind: Int]
-    /// Whether there is sound that can be played.
+    /// Whether the source has playable sound.
     package private(set) var hasSound: Bool
-    /// How long a frame lasts at the average rate; nil for stills and where the container tells none.
+    /// The duration of a frame at the average rate; nil for stills and if the container states none.
     package private(set) var nominalFrameDuration: MediaTime?
-    /// What is wrong with the source, as far as it has been read. Each is there once; what shows later comes last.
+    /// The faults of the source found so far, in the order of their discovery, each once.
     package private(set) var problems: [String] = []
-    /// Why the source ended before its time.
+    /// The reason why the source ended early.
     package private(set) var prematureEnd: String?
-    /// What could not be decoded so far.
+    /// The damage to decoding so far.
     package private(set) var damage = MediaDamage()
-    /// What decodes its pictures: `software`, or an interface and a device.
+    /// The decoder of its pictures: `software`, or an interface and a device.
     package private(set) var decoder = "software"
-    /// Whether the machine has shown to be too slow for a picture of each of its fields.
+    /// Whether the machine has proved too slow for one picture per field.
     package private(set) var isTooSlowForFields = false
     /// Whether its interlaced pictures need a reader with libavfilter (``OpenOrder/needsFilters``).
     package let needsFilters: Bool
     /// Whether its subtitles need a reader with libass (``SubtitleOrder/hasText``).
     package let needsText: Bool
-    /// Whether the reader has devices, and the shape of its pictures where none of them takes that.
+    /// Whether the reader has devices, and the shape of its pictures if no device takes that shape.
     package let usesDevices: Bool
     package private(set) var refusedShape: String?
-    /// Why there is no reader any more; nil while there is one.
+    /// Why the reader is gone; nil while there is one.
     package private(set) var death: ReaderDeath?
 
-    /// Ends its waiting, for good; from any thread.
+    /// Ends every wait, for good; from any thread.
     package let interruption: Interruption
 
     let session: ReaderSession
     private let page: ControlPage
-    /// Where pictures are that the reader hands over as they are.
+    /// The pictures that a reader on a thread of this process hands over as they are.
     private let handed: HandedFrames?
-    /// Where they are of another process, and where they are of its device.
+    /// The pictures of a reader process: in shared memory, and in surfaces of its device.
     private let shared: ArenaFrames?, surfaces: DeviceSurfaces?
     private var pictures: PlayerPictures
     private var sound: PlayerSound
     private var sleeper: Sleeper
-    /// What is read, which may be a file in the place of another source.
+    /// The path or URL that the reader reads; may be a file in place of another source.
     package let source: String
-    /// Messages that the reader claims to have sent when it was last looked.
+    /// The number of messages that the reader claimed at the last look.
     private var heard: UInt32 = 0
-    /// What the last order has come to.
+    /// The result of the last order.
     private var landing: Landing?
     private var news: [SubtitleNews] = []
-    /// Bytes of pictures among them.
+    /// Bytes of the pictures in `news`.
     private var newsBytes = 0
-    /// What nobody takes is left out beyond this: one that floods costs no more memory.
+    /// The limits of untaken news. The client drops the rest, so a flood costs no more memory.
     private static let mostNews = 256, mostNewsBytes = 96 << 20
     private var failure: MediaError.Reason?
-    /// Pictures that are decoded before they are asked for: as many as were last taken at a time, as the reader would wait for nothing else while the player
-    /// draws.
+    /// The number of pictures to decode ahead: as many as the player last took at a time. While the player draws, the reader would
+    /// otherwise idle.
     private var ahead = 1
-    /// No more bytes of pictures than this are decoded ahead beyond the first one: one of 1080p, two of 720p.
+    /// The most bytes of pictures to decode ahead beyond the first picture: one of 1080p, two of 720p.
     private static let aheadBytes = 4 << 20
     private static let mostAhead = 8
-    /// What the last one takes.
+    /// Bytes of the last picture.
     private var pictureBytes = 1
-    /// Pictures and frames of sound that have been taken since the last ``rest()``.
+    /// Pictures and frames of sound taken since the last ``rest()``.
     private var taken = 0, heardFrames = 0
-    /// Frames of sound that are decoded before they are asked for: as many as were last taken at a time, too. A live stream's do not come sooner.
+    /// Frames of sound to decode ahead: as many as the player last took at a time. A live stream's sound does not come sooner.
     private var soundAhead = leastSoundAhead
-    /// What the reader has to do, and does not know yet.
+    /// The subjects that the reader has to look at, and does not know yet.
     private var due: Bell.Subjects = []
-    /// Item time at which the pictures that were handed out end.
+    /// Item time at which the last picture handed out ends.
     private var shownTo: MediaTime
-    /// What this process and the reader's take for it; nil where threads cannot be saved, or it is this process alone.
+    /// The processor time that this process and the reader take for the source; nil if threads cannot be saved, or without a reader
+    /// process.
     private var load: DecodingLoad?
 
     /// How long the player sleeps at a time, whatever the reader does.
     private static let slice = MediaTime.milliseconds(100)
-    /// How long a reader may decode without reading on and without a picture.
+    /// How long a reader may decode without reading further and without a picture.
     package static let progressLimit = MediaTime.seconds(2)
     private let progressLimit: MediaTime
-    /// How long it may give nothing, and how long an order may take.
+    /// How long the reader may give nothing, and how long an order may take.
     private let silenceLimit: MediaTime, orderLimit: MediaTime
-    /// Of what is sent as it is made: told when the reader has closed it.
+    /// The record of a session with a live server; the client reports when the reader has closed the session.
     private let closing: ClosingSource?
     private static let leastSoundAhead = 2048, mostSoundAhead = 8192
 
     // MARK: Opening
 
-    /// Has a reader open a source and decode its beginning: where that asks for libavfilter, or for the devices that may decode it
-    /// (``DecoderWish/elsewhere``), another reader, which has them. Blocks for as long as that takes, or until `interruption` ends it.
+    /// Has a reader open a source and decode its beginning. If the source needs libavfilter, or devices that may decode it
+    /// (``DecoderWish/elsewhere``), another reader that has them takes over. Blocks until then, or until `interruption` ends it.
     ///
-    /// - Throws: ``MediaError`` with what is wrong with the source, or with its reader.
+    /// - Throws: ``MediaError`` with the fault of the source or of its reader.
     package init(
         _ order: OpenOrder, by readers: Readers, _ interruption: Interruption, progressWithin limit: MediaTime = ReaderClient.progressLimit
     ) throws(MediaError) {
@@ -116,7 +117,7 @@ package final class ReaderClient: @unchecked Sendable {
         var order = order
         let handed = readers.isolation == .thread ? HandedFrames() : nil
         (silenceLimit, orderLimit) = (order.silenceLimit, order.stepLimit * 3)
-        // A thread of this process waits for it itself.
+        // A reader on a thread of this process waits for it itself.
         var closing = handed == nil ? ClosingSource.of(order.source, interruption) : nil
         defer { closing?.hasClosed() }
         order.isLogged = FFmpegLog.isSeen
@@ -153,7 +154,7 @@ package final class ReaderClient: @unchecked Sendable {
     }
 
     deinit {
-        // Its decoder is free for the next item at once, as some devices have one only. It stays itself while its pictures are held.
+        // Frees the decoder for the next item at once, as some devices have only one. The reader itself stays while its pictures are held.
         if decoder != "software", usesDevices, death == nil {
             session.send(.close)
             page.readerBell.ring(.messages)
@@ -163,7 +164,7 @@ package final class ReaderClient: @unchecked Sendable {
         Self.leave(session, closing)
     }
 
-    /// A camera is told that its session is over before another one is begun; nobody waits for that but who opens it again.
+    /// Tells a camera that its session is over before another one begins. Only the next opening of the same camera waits for that.
     private static func leave(_ session: ReaderSession, _ closing: ClosingSource) {
         session.send(.close)
         Thread("leaving") {
@@ -172,7 +173,7 @@ package final class ReaderClient: @unchecked Sendable {
         }.detach()
     }
 
-    /// How long the next item waits for the decoder of the one before it.
+    /// How long the next item waits for the decoder of the previous one.
     private static let freeLimit = MediaTime.milliseconds(200)
 
     /// Item time of the first picture and sample.
@@ -180,7 +181,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     // MARK: Reading
 
-    /// The next picture in order, in item time; nil after the last, and when there is no reader any more. Blocks for reading and decoding.
+    /// Returns the next picture in order, in item time; nil after the last, and if the reader is gone. Blocks for reading and decoding.
     package func nextFrame() -> TimedFrame? {
         if handed == nil, let offers = session.planes.news() {
             session.send(.planes(offers))
@@ -199,7 +200,7 @@ package final class ReaderClient: @unchecked Sendable {
         nominalFrameDuration = record.nominalDuration ?? nominalFrameDuration
         isTooSlowForFields = record.flags.contains(.tooSlowForFields)
         taken += 1
-        // Hardware decoders have few.
+        // Hardware decoders have few surfaces.
         if record.flags.contains(.pooled) { (ahead, taken) = (0, 0) }
         shownTo = record.time + record.duration
         load?.gaveOut(record.time)
@@ -211,8 +212,8 @@ package final class ReaderClient: @unchecked Sendable {
         return TimedFrame(frame: frame, time: record.time, duration: record.duration)
     }
 
-    /// Fills `destination` (whole frames, interleaved) with the next samples; returns the frames filled, fewer only when the sound has ended. Blocks for
-    /// reading and decoding.
+    /// Fills `destination` (whole frames, interleaved) with the next samples. Returns the number of frames filled, fewer only after the end
+    /// of the sound. Blocks for reading and decoding.
     package func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         guard channelCount == page.layout.channelCount else { return 0 }
         let count = destination.count / channelCount
@@ -233,7 +234,7 @@ package final class ReaderClient: @unchecked Sendable {
         return done
     }
 
-    /// Nothing is wanted for a while: the reader works ahead.
+    /// Says that the player wants nothing for a while: the reader works ahead.
     package func rest() {
         if taken > 0, death == nil {
             ahead = min(taken, max(Self.aheadBytes / pictureBytes, 1), Self.mostAhead)
@@ -247,25 +248,25 @@ package final class ReaderClient: @unchecked Sendable {
         ringDue()
     }
 
-    /// Wakes the reader for what is due.
+    /// Wakes the reader for the subjects that are due.
     private func ringDue() {
         if due.isEmpty { return }
         page.readerBell.ring(due)
         due = []
     }
 
-    /// How much of the source is there without waiting for it; `time` is the item time up to which its pictures have been handed out.
+    /// Returns how much of the source is there without waiting; `time` is the item time up to which pictures have been handed out.
     package func loading(from time: MediaTime) -> Loading { Loading(until: time, known: { [page] in page.gauges?.loaded }) }
-    /// What has been received of a live stream and is still to be played; nil of anything else.
+    /// The received part of a live stream that is still to play; nil for other sources.
     package var reception: Reception? { page.gauges?.reception }
-    /// Item time at which the sound that has been read ends; nil where none has been.
+    /// Item time at which the sound read so far ends; nil if the reader has read none.
     package var soundEnd: MediaTime? { page.gauges?.soundEnd }
 
     // MARK: Orders
 
-    /// Goes on at item time `time`, clamped to the source; returns the item time of the next picture and sample.
+    /// Continues at item time `time`, clamped to the source; returns the item time of the next picture and sample.
     ///
-    /// - Throws: ``MediaError`` where the source cannot be moved about in, or was cancelled.
+    /// - Throws: ``MediaError`` if the source cannot seek, or was cancelled.
     package func seek(to time: MediaTime, precision: MediaReader.SeekPrecision) throws(MediaError) -> MediaTime {
         guard let landing = carryOut(.seek(time, precision)), let landed = landing.time else {
             throw MediaError(source, failure ?? (interruption.cancelled ? .cancelled : .failed(prematureEnd ?? "cannot seek")))
@@ -274,7 +275,7 @@ package final class ReaderClient: @unchecked Sendable {
         return landed
     }
 
-    /// Leaves out what a live stream is behind; returns the item time of the next picture and sample, nil where nothing is left out.
+    /// Drops the delay of a live stream; returns the item time of the next picture and sample, nil if nothing is dropped.
     package func catchUp() -> MediaTime? {
         guard let landing = carryOut(.catchUp), let landed = landing.time else { return nil }
         skip(to: landing)
@@ -286,18 +287,18 @@ package final class ReaderClient: @unchecked Sendable {
         carryOut(.select(choice, at: time))?.selection ?? .unchanged
     }
 
-    /// Draws other subtitles, or for another screen; what is seen of them at item time `time` is among the news then.
+    /// Draws other subtitles, or for another screen. The news then has those visible at item time `time`.
     package func draw(_ subtitles: SubtitleOrder, at time: MediaTime) {
         if session.subtitles != nil { _ = carryOut(.subtitles(subtitles, at: time)) }
     }
 
-    /// What has come of subtitles since the last call.
+    /// Returns the subtitle news since the last call.
     package func takeSubtitles() -> [SubtitleNews] {
         defer { (news, newsBytes) = ([], 0) }
         return news
     }
 
-    /// Sends an order, and waits for what it leads to; nil where it has failed.
+    /// Sends an order and waits for its result; nil if the order failed.
     private func carryOut(_ order: ReaderOrder) -> Landing? {
         guard death == nil else { return nil }
         (landing, failure) = (nil, nil)
@@ -318,7 +319,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Waits until `look` finds something; nil where there is no reader any more, or nothing is wanted of it.
+    /// Waits until `look` finds something; nil if the reader is gone, or after a cancellation.
     private func wait<Found>(
         for subjects: Bell.Subjects, within limit: MediaTime? = nil, _ look: () throws(ReaderLie) -> Found?
     ) -> Found? {
@@ -329,14 +330,14 @@ package final class ReaderClient: @unchecked Sendable {
                 if let found = try look() { return .some(found) }
                 ringDue()
                 listen()
-                // What it had published before it died is played.
+                // Plays the frames that it published before it died.
                 if let found = try look() { return .some(found) }
                 if death != nil || interruption.cancelled { return .some(nil) }
                 let now = HostTime.now
                 if page.progress != progress { (progress, moved, time) = (page.progress, now, nil) }
                 let limit = limit ?? (page.activity == .reading ? silenceLimit : progressLimit)
                 guard now - moved >= limit.scaled(by: 0.2) else { return nil }
-                // A clock of another process costs a call of the system, which no picture that comes in time is to pay.
+                // Reading another process's clock costs a system call. No picture that comes in time should pay for it.
                 if time == nil { time = FairTime(session.reader.clock, every: limit.scaled(by: 0.2), from: now) }
                 guard let total = time?.total(at: now), total >= limit.scaled(by: 0.8) else { return nil }
                 die(ReaderDeath(noProgressWithin: limit, at: page))
@@ -349,7 +350,7 @@ package final class ReaderClient: @unchecked Sendable {
         }
     }
 
-    /// Takes what the reader has said so far, where it claims to have said something.
+    /// Takes the reader's messages, if it claims to have sent new ones.
     private func hear() {
         let count = page.messageCount
         if count == heard { return }
@@ -357,7 +358,7 @@ package final class ReaderClient: @unchecked Sendable {
         listen()
     }
 
-    /// Takes what the reader has said so far.
+    /// Takes the reader's messages so far.
     private func listen() {
         while death == nil {
             switch session.receive(until: HostTime(nanoseconds: 0)) {
@@ -393,7 +394,7 @@ package final class ReaderClient: @unchecked Sendable {
         }
     }
 
-    /// Copies what is seen of subtitles.
+    /// Copies the visible subtitles.
     private func take(_ subtitle: ReaderSubtitle) {
         guard let memory = session.subtitles else { return }
         do throws(ReaderLie) {
@@ -412,7 +413,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     private static let mostProblems = 64
 
-    /// There is no reader any more, or there is to be none.
+    /// The reader is gone, or has to go.
     private func die(_ death: ReaderDeath) {
         guard self.death == nil else { return }
         self.death = death
@@ -421,7 +422,7 @@ package final class ReaderClient: @unchecked Sendable {
 
     // MARK: Pictures
 
-    /// The picture of a record; nil where it is not there.
+    /// Returns the picture of a record; nil if it is missing.
     private func frame(of record: PictureRecord) -> VideoFrame? {
         switch record.place {
         case .handed:
@@ -435,9 +436,9 @@ package final class ReaderClient: @unchecked Sendable {
     }
 }
 
-/// What a reader tells of subtitles.
+/// News of subtitles from a reader.
 package enum SubtitleNews: Sendable {
-    /// What is seen from the picture of an item time on, in pixels of a screen; nothing where the list is empty.
+    /// The subtitles visible from the picture at an item time on, in pixels of a screen; none if the list is empty.
     case seen([SubtitlePicture], on: PixelSize, from: MediaTime)
     case said(ReaderCue)
 }

@@ -5,27 +5,27 @@ import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol
 
-/// Why a reader is no more.
+/// The reason why a reader has ended.
 package enum ReaderDeath: Error, Hashable, Sendable, CustomStringConvertible {
-    /// A signal that the player has not sent, and the system call that the sandbox has ended it for.
+    /// A signal that the player has not sent, and the system call for which the sandbox ended it.
     case crashed(signal: Int32, call: String? = nil)
-    /// It has called exit(3).
+    /// It called exit(3).
     case exited(Int32)
-    /// What it said cannot be.
+    /// It sent something impossible.
     case lied(ReaderLie)
-    /// It made no progress for so long.
+    /// It made no progress for this time.
     case stalled(seconds: Double)
-    /// What it reads from gave nothing for so long.
+    /// Its source gave nothing for this time.
     case silent(seconds: Double)
-    /// It has closed its socket, and goes on.
+    /// It closed its socket, and still runs.
     case hungUp
     /// Its zygote has ended.
     case lost
 
-    /// What has become of it, for a line about its source.
+    /// The reason in words, for a line about its source.
     package var description: String { told(of: "decoder") }
 
-    /// The same of what is called otherwise.
+    /// The same for another name of the process.
     func told(of part: String) -> String {
         switch self {
         case .crashed(SIGSYS, let call): "its \(part) was ended: it called \(call ?? "the system"), which it may not"
@@ -45,7 +45,7 @@ package enum ReaderDeath: Error, Hashable, Sendable, CustomStringConvertible {
         kiosk_signal_name(signal).map { "SIG" + String(cString: $0) } ?? "signal \(signal)"
     }
 
-    /// By how a process has ended, and what its sandbox tells.
+    /// Creates the reason from the exit status of a process and the report of its sandbox.
     init(_ exit: ReaderExit?, _ refusals: kiosk_sandbox_refusals?) {
         switch exit {
         case .exited(let status): self = .exited(status)

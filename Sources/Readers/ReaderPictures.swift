@@ -3,23 +3,23 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-// Small pictures by a reader: the same as Thumbnail.make and PreviewReader make, of files that nobody here looks at.
+// Small pictures by a reader: the results of Thumbnail.make and PreviewReader, for files whose bytes this process never reads.
 
-/// How long a reader may take to open a file and make one small picture of it: each step has its own limit there, this is one for all.
+/// How long a reader may take to open a file and make one small picture. Each step has its own limit in the reader; this one is for all.
 private let openingLimit = openingTimeLimit * 3
 /// The same for a further picture of an open file.
 private let pictureLimit = MediaTime.seconds(10)
 
 extension Thumbnail {
-    /// Has a reader make the thumbnail of a file, only when nothing else wants the processor: what it waits for that is not counted. What is wrong
-    /// with the file is in the facts. nil where `interruption` was cancelled. Blocks for as long as that takes.
+    /// Has a reader make the thumbnail of a file, only when the processor is idle; waiting for the processor does not count. The facts
+    /// include the fault of a file. nil if `interruption` was cancelled. Blocks until then.
     package static func read(
         of source: String, fitting width: Int, _ height: Int, by readers: Readers = .shared, interruption: Interruption = Interruption()
     ) -> Thumbnail? {
         read(of: source, fitting: width, height, by: readers, within: openingLimit, interruption: interruption)
     }
 
-    /// The same, with another time limit for all of it.
+    /// The same with another time limit in all.
     static func read(
         of source: String, fitting width: Int, _ height: Int, by readers: Readers, within limit: MediaTime,
         interruption: Interruption = Interruption()
@@ -40,15 +40,15 @@ extension Thumbnail {
     }
 }
 
-/// A file of which a reader makes small pictures, as ``PreviewReader`` does. One thread at a time has it.
+/// A file from which a reader makes small pictures, like ``PreviewReader``. One thread at a time has it.
 package struct PreviewSession: ~Copyable, Sendable {
     private let session: ReaderSession
     private let most: PixelSize
 
-    /// Has a reader open a file for pictures that fit into `width` x `height` pixels; it gives way to everything else. Blocks for as long as that takes.
+    /// Has a reader open a file for pictures that fit into `width` x `height` pixels, at low priority. Blocks until then.
     ///
-    /// - Returns: nil where there are no previews.
-    /// - Throws: ``MediaError`` with what is wrong with the file.
+    /// - Returns: nil if there are no previews.
+    /// - Throws: ``MediaError`` with the fault of the file.
     package static func open(
         _ source: String, fitting width: Int, _ height: Int, by readers: Readers = .shared, interruption: Interruption = Interruption()
     ) throws(MediaError) -> PreviewSession? {
@@ -59,9 +59,9 @@ package struct PreviewSession: ~Copyable, Sendable {
         return PreviewSession(session: session, most: most)
     }
 
-    /// The key frame that is nearest to item time `time`; nil where none is found.
+    /// Returns the key frame nearest to item time `time`; nil if none is found.
     ///
-    /// - Throws: ``MediaError/Reason/cancelled``, or why there are no more.
+    /// - Throws: ``MediaError/Reason/cancelled``, or the reason why there are no more.
     package mutating func preview(at time: MediaTime) throws(MediaError) -> PreviewReader.Preview? {
         session.send(.preview(time))
         guard case (.preview(let found?), _) = try session.answer(within: pictureLimit) else { return nil }
@@ -70,10 +70,10 @@ package struct PreviewSession: ~Copyable, Sendable {
 }
 
 extension MediaTime {
-    /// Has a reader tell when each picture of a source is shown, from the first one on; nil where that cannot be told (``MediaReader/pictureTimes(isCancelled:)``).
-    /// Blocks for as long as that takes, which may be that of reading the whole file; `isCancelled` ends it.
+    /// Has a reader list the time of each picture of a source, in order; nil if the times are unknown
+    /// (``MediaReader/pictureTimes(isCancelled:)``). Blocks, perhaps for reading the whole file; `isCancelled` ends it.
     ///
-    /// - Throws: ``MediaError`` with what is wrong with the source.
+    /// - Throws: ``MediaError`` with the fault of the source.
     package static func pictures(
         of source: String, deinterlacing: MediaReader.Deinterlacing, by readers: Readers, isCancelled: () -> Bool
     ) throws(MediaError) -> [MediaTime]? {
@@ -89,9 +89,9 @@ extension MediaTime {
 }
 
 extension AssetCover {
-    /// Has a reader read the cover of a source, giving way to everything else; nil where it has none. Blocks for as long as that takes.
+    /// Has a reader read the cover of a source, at low priority; nil if it has none. Blocks until then.
     ///
-    /// - Throws: ``MediaError`` with what is wrong with the source.
+    /// - Throws: ``MediaError`` with the fault of the source.
     package static func read(
         of source: String, isKept: Bool, settings: StreamSettings, by readers: Readers, interruption: Interruption
     ) throws(MediaError) -> AssetCover? {
@@ -105,16 +105,16 @@ extension AssetCover {
 }
 
 extension OpenOrder {
-    /// For a source, which may name what one of its kind may.
+    /// Creates an order for a source, with the reach for a source of its kind.
     ///
     /// - Parameters:
-    ///   - settings: how it is fetched, and what else it may name.
-    ///   - isKept: whether it is a file with somebody else's bytes, which may be no list.
+    /// - settings: how to fetch it, and the other sources that it may name.
+    /// - isKept: whether it is a file with a server's bytes, which may not be a list.
     package init(_ role: Role, _ source: String, _ settings: StreamSettings = StreamSettings(), isKept: Bool = false) {
         let source = withoutFileScheme(source)
         self.init(role, source, reach: SourceReach(source, settings, isKept: isKept), pictureMemory: MemoryLimit.ofItem)
         (self.settings, self.isKept) = (settings, isKept)
-        // Nobody else is told what a server is told.
+        // Headers and certificate authorities are only for readers with the network.
         if !needsNetwork { (self.settings.headers, self.settings.certificateAuthorities) = ([], nil) }
     }
 }

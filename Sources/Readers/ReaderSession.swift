@@ -9,11 +9,11 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// A source that is being read for this process, and the player's end of the conversation about it. It sends orders, and takes messages only as
-/// ``ReaderTurns`` has them come. Whoever waits here waits no longer than a deadline, whatever the reader does: one that lies, or is silent for
-/// too long, is ended.
+/// A source that a reader reads for this process, and the player's end of the conversation about it. It sends orders, and accepts messages
+/// only as ``ReaderTurns`` allows. Every wait ends at a deadline, whatever the reader does. A reader that lies, or is silent for too long,
+/// is ended.
 ///
-/// One thread at a time has it. When it goes, so does the reader.
+/// One thread at a time has it. Its end is the reader's end.
 package final class ReaderSession: @unchecked Sendable {
     // Sendable because one thread at a time has it.
     let reader: Reader
@@ -21,28 +21,29 @@ package final class ReaderSession: @unchecked Sendable {
     private let readers: Readers
     private let interruption: Interruption
     package let page: ControlPage
-    /// What it has of the displays' memory.
+    /// The display memory lent to the reader.
     let planes = LentPlanes()
-    /// Where its results lie, and pictures that are played.
+    /// The memory for its results, and for pictures in playback.
     let results: SharedResults
-    /// Where its subtitles are; nil where none are wanted.
+    /// The memory for its subtitles; nil if none are wanted.
     let subtitles: SharedResults?
     private var messages = Assembly<ReaderMessage>()
     private var turns = ReaderTurns()
-    /// Fonts that have been asked for.
+    /// The number of fonts requested.
     private var fontCount = 0
     private static let mostFonts = 512
     private var lastSerial: UInt32 = 0
 
     private static let log = Logger(label: "readers")
-    /// How often a wait looks whether it is still wanted.
+    /// How often a wait checks whether it is cancelled.
     private static let look = MediaTime.milliseconds(50)
-    /// How long a dead process may take until its status is known.
+    /// How long the exit status of a dead process may take.
     private static let burial = MediaTime.seconds(2)
 
-    /// Has a reader open a source, and do with it what its role says. `written` is what has been written of a film, to be read. Blocks until the reader is there, some milliseconds as a rule.
+    /// Has a reader open a source for the purpose in its role. `written` is the file of a film, to read back. Blocks until the reader is
+    /// there, some milliseconds as a rule.
     ///
-    /// - Throws: ``MediaError/Reason/readerFailed(_:)`` where there can be no reader.
+    /// - Throws: ``MediaError/Reason/readerFailed(_:)`` if there can be no reader.
     package init(
         _ order: OpenOrder, priority: ReaderPriority = .normal, by readers: Readers, handed: HandedFrames? = nil, written: Int32? = nil,
         _ interruption: Interruption
@@ -80,22 +81,21 @@ package final class ReaderSession: @unchecked Sendable {
 
     // MARK: Orders and messages
 
-    /// Sends an order; what cannot be sent has no answer.
+    /// Sends an order. If it cannot be sent, no answer comes.
     package func send(_ order: ReaderOrder, descriptor: Int32 = -1) {
         lastSerial &+= 1
         turns.sent(order, serial: lastSerial)
         for datagram in (try? order.datagrams(serial: lastSerial)) ?? [] { reader.send(datagram, descriptor) }
     }
 
-    /// What has come of a reader.
+    /// The outcome of waiting for a reader.
     package enum Arrival: Sendable {
         case nothing
         case message(ReaderMessage, SharedDescriptor?)
         case death(ReaderDeath)
     }
 
-    /// The next message that is for whoever has this, waited for until `deadline`. What the reader asks for is answered meanwhile, and its lines go
-    /// to the log.
+    /// Waits until `deadline` for the next message for the caller. Meanwhile answers the reader's requests, and logs its lines.
     package func receive(until deadline: HostTime) -> Arrival {
         while true {
             switch reader.receive(until: deadline) {
@@ -125,10 +125,11 @@ package final class ReaderSession: @unchecked Sendable {
         }
     }
 
-    /// What answers the last order, and a descriptor where one comes with it; waited for no longer than `limit` of the reader's ``FairTime``, and
-    /// ``OpenOrder/patience`` times as long in all. With `anewWithProgress` each piece that it reads has as long.
+    /// Waits for the answer to the last order, and returns its descriptor if one comes with it. The limits are `limit` of the reader's
+    /// ``FairTime``, and ``OpenOrder/patience`` times as long in all. With `anewWithProgress`, both limits start again at each piece that
+    /// the reader reads.
     ///
-    /// - Throws: ``MediaError/Reason/cancelled``, what the reader has failed with, or ``MediaError/Reason/readerFailed(_:)`` with the words of
+    /// - Throws: ``MediaError/Reason/cancelled``, the reader's own failure, or ``MediaError/Reason/readerFailed(_:)`` with the text of
     ///   ``ReaderDeath``.
     package func answer(
         within limit: MediaTime, anewWithProgress: Bool = false, isCancelled: () -> Bool = { false }
@@ -155,7 +156,7 @@ package final class ReaderSession: @unchecked Sendable {
         }
     }
 
-    /// The message that is whole with this datagram.
+    /// Returns the message that this datagram completes.
     private func message(of datagram: [UInt8]) throws(ReaderLie) -> ReaderMessage? {
         let whole: (message: ReaderMessage, serial: UInt32)?
         do throws(WireError) { whole = try messages.add(datagram[...]) } catch { throw .message(error) }
@@ -164,27 +165,27 @@ package final class ReaderSession: @unchecked Sendable {
         return whole.message
     }
 
-    /// Waits until the reader has ended by itself; at `deadline` it is ended. What it has sent before is not taken.
+    /// Waits until the reader has ended by itself; ends it at `deadline`. Takes no message that it sent before.
     package func waitForEnd(until deadline: HostTime) {
         _ = reader.exit(until: deadline)
         reader.end()
     }
 
-    /// Ends the reader for good, for what it has done or left undone; the words for that.
+    /// Ends the reader for good, because of a fault or a silence; returns the text for that.
     package func end(for death: ReaderDeath, of part: String = "decoder") -> String {
         reader.end()
         let words = reader.lastWords
         return death.told(of: part) + (words.isEmpty ? "" : ": \(words)")
     }
 
-    /// The same as an error about its source.
+    /// The same as an error about the source.
     package func error(of death: ReaderDeath) -> MediaError {
         let words = end(for: death)
         if case .silent(let seconds) = death { return MediaError(order.source, .timedOut(seconds: seconds)) }
         return MediaError(order.source, .readerFailed(words))
     }
 
-    // MARK: What it asks for
+    // MARK: Requests of the reader
 
     private func answer(_ path: String, in folder: String?, _ number: UInt32) {
         guard let folder, folder == order.reach.folder || folder == order.subtitles?.folder else {
@@ -205,7 +206,7 @@ package final class ReaderSession: @unchecked Sendable {
 
     // MARK: Results
 
-    /// The picture of this size among the results.
+    /// Returns the picture of this size among the results.
     package func picture(_ size: PixelSize, fitting most: PixelSize) throws(MediaError) -> SmallPicture {
         do throws(ReaderLie) { return try SmallPicture(size, in: results.bytes, fitting: most) } catch {
             throw self.error(of: .lied(error))
@@ -214,9 +215,9 @@ package final class ReaderSession: @unchecked Sendable {
 }
 
 extension ReaderSession {
-    /// The cover of so many bytes that the reader says lies in its results.
+    /// Returns the cover of this size that the reader claims to have put into its results.
     ///
-    /// - Throws: ``MediaError/Reason/readerFailed(_:)`` where it cannot lie there.
+    /// - Throws: ``MediaError/Reason/readerFailed(_:)`` if the results cannot hold it.
     package func cover(codec: String, byteCount: Int) throws(MediaError) -> AssetCover {
         do throws(ReaderLie) { return try AssetCover(codec: codec, byteCount: byteCount, in: results.bytes) } catch {
             throw self.error(of: .lied(error))
@@ -225,23 +226,23 @@ extension ReaderSession {
 }
 
 extension ReaderSession {
-    /// The times of so many pictures among the results.
+    /// Returns the times of this number of pictures among the results.
     func times(_ count: Int) throws(MediaError) -> [MediaTime] {
         do throws(ReaderLie) { return try MediaTime.times(count, in: results.bytes) } catch { throw self.error(of: .lied(error)) }
     }
 }
 
-/// Memory in which a reader's results lie: the reader writes there whenever it likes, and this side only reads.
+/// Memory for a reader's results: the reader writes there at any time, and this side only reads.
 final class SharedResults: @unchecked Sendable {
-    // Sendable because it is only read, and what is read is believed by nobody.
+    // Sendable because this side only reads it, and trusts none of it.
     let file: Descriptor
     let bytes: UnsafeRawBufferPointer
-    /// Up to where this side has its pages.
+    /// The offset up to which this side has mapped its pages.
     private let found = Atomic(0)
 
-    /// Memory for so many bytes; nil with `errno`. The corresponding C functions are `memfd_create` and `mmap`.
+    /// Creates memory of this size; nil with `errno`. The corresponding C functions are `memfd_create` and `mmap`.
     init?(capacity: Int) {
-        // A mapping has to have something in it; the kernel makes whole pages of that.
+        // A mapping must not be empty; the kernel rounds this up to whole pages.
         let count = max(capacity, 4096)
         guard let file = Descriptor(adopting: kiosk_shared_file("kiosk-results", count)) else { return nil }
         guard let base = mmap(nil, count, PROT_READ, MAP_SHARED | MAP_NORESERVE, file.raw, 0), base != MAP_FAILED else { return nil }
@@ -251,8 +252,9 @@ final class SharedResults: @unchecked Sendable {
 
     deinit { munmap(UnsafeMutableRawPointer(mutating: bytes.baseAddress), bytes.count) }
 
-    /// Finds the pages of these bytes, where nobody has read so far behind the beginning: one call instead of a page fault for each. The reader takes memory
-    /// from the beginning on, so this is done for some pictures of each item. The corresponding C function is `madvise`, with `MADV_POPULATE_READ`.
+    /// Populates the pages of these bytes, if they lie beyond those populated so far: one call instead of a page fault for each. The reader
+    /// fills memory from the beginning, so this happens for some pictures of each item. The corresponding C function is `madvise`, with
+    /// `MADV_POPULATE_READ`.
     func find(_ range: Range<Int>) {
         let known = found.load(ordering: .relaxed)
         guard range.upperBound > known, let base = bytes.baseAddress else { return }

@@ -8,21 +8,21 @@ import KioskReaderServer
 import Logging
 import Synchronization
 
-/// Why there is no process that reads.
+/// The reason why there is no reader process.
 package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// There is no such program.
+    /// The program does not exist.
     case missing(path: String)
     /// The program is of another build than this one.
     case otherBuild(path: String)
-    /// It could not be started, or forked from: the system's words, or its own.
+    /// kiosk could not start it or fork from it: the system's error text, or the program's own.
     case failed(path: String, reason: String)
     /// It did not answer in time.
     case silent(path: String)
-    /// So many processes, or threads, that have been ended are still there: each is in a call that the system does not break off, of a file on a disk or a
-    /// share that does not answer.
+    /// The number of processes, or threads, that kiosk has ended and that are still there. Each hangs in an uninterruptible system call, on
+    /// a disk or a share that does not answer.
     case stuck(Int)
 
-    /// What was being done, why it could not be, and what to do.
+    /// The attempt, the cause of its failure and the remedy.
     package var description: String {
         switch self {
         case .missing(let path): "there is no \(path) to read media: install it"
@@ -38,18 +38,18 @@ package enum ReaderStartError: Error, Hashable, Sendable, CustomStringConvertibl
     }
 }
 
-/// The processes that read media: forked from a zygote, which is `kiosk-reader` with FFmpeg loaded (creader.h). It is started by the first
-/// that is wanted, and again when it has ended; what it says is read by a thread of this type's (`readers`), so nobody waits for a process that is
+/// The processes that read media, forked from a zygote: `kiosk-reader` with FFmpeg loaded (creader.h). The first request starts the zygote,
+/// and the next one restarts it after its end. One thread (`readers`) reads the zygote's answers, so no caller waits for a process that is
 /// gone.
 ///
-/// A process is nobody's child here, and the only thing that is known of it is what it sends, its end, and the processor time that it has taken.
+/// A reader is not a child of this process. Only its messages, its end and its processor time are known.
 package final class Readers: Sendable {
-    /// Those of this process, from the program that was built or installed with this one.
+    /// The readers of this process, from the program that was built or installed with this one.
     ///
-    /// Sanitizers have threads, so that nothing can be forked: there all are threads of this process.
+    /// Sanitizers have threads, so nothing can fork: all readers are threads of this process then.
     package static let shared = Readers(executable: own, isolation: kiosk_is_sanitized() ? .thread : .process)
 
-    /// Threads of this process: for debuggers, and for what has to be in one process with its display.
+    /// Readers on threads of this process: for debuggers, and for code that has to share a process with its display.
     package static let inProcess = Readers(executable: own, isolation: .thread)
 
     private struct Zygote {
@@ -65,23 +65,23 @@ package final class Readers: Sendable {
 
     private struct State {
         var hasThread = false
-        /// Whether somebody wants a zygote that is not there.
+        /// Whether a caller wants a zygote that is not there.
         var isWanted = false
         var zygote: Zygote?
-        /// How many zygotes have ended; how many of the last ones before they were ready, and why the last one has.
+        /// How many zygotes have ended; how many of the last ones ended before they were ready, and why the last one did.
         var ends = 0, failures = 0
         var startError: ReaderStartError?
-        /// When there is another one at the earliest.
+        /// The earliest time of the next start.
         var nextStart = HostTime(nanoseconds: 0)
         var lastNumber: UInt32 = 0
         var forks: [UInt32: Fork] = [:]
-        /// Those that somebody has, by number, and how they have ended.
+        /// The processes that have an owner, by number, and how each has ended.
         var processes: [UInt32: ReaderExit?] = [:]
-        /// The numbers of those that have not.
+        /// The numbers of the processes that have not ended.
         var numbers: [pid_t: UInt32] = [:]
-        /// Threads that nobody has, and have not ended: each is in a call that does not return.
+        /// Threads without an owner that have not ended: each is in a call that does not return.
         var threads: Set<UInt32> = []
-        /// How many nobody has, and have not ended.
+        /// The number of processes and threads without an owner that have not ended.
         var ending: Int { numbers.values.count { !processes.keys.contains($0) } + threads.count }
     }
 
@@ -89,23 +89,23 @@ package final class Readers: Sendable {
     package enum Isolation: Sendable {
         /// In a process of its own.
         case process
-        /// On a thread of this process, which its faults end, too.
+        /// On a thread of this process, which the reader's faults end, too.
         case thread
     }
 
-    /// Where the program is.
+    /// The path of the program.
     package let executable: String
     package let isolation: Isolation
-    /// Looks up a host in `.local` for a process that has the network; its addresses as numbers. Blocks; from any thread.
+    /// Looks up a host in `.local` for a process that has the network; returns its addresses as numbers. Blocks; from any thread.
     let lookUp: @Sendable (String) -> [String]
     private let state = Monitor(State())
-    /// What readers with devices have in common, once there is one; and which of its places are taken.
+    /// The page that readers with devices share, once there is one; and its places in use.
     private let devices = Mutex<(page: DevicePage, file: SharedDescriptor, taken: Set<Int>)?>(nil)
     private let mostEnding: Int, endLimit: MediaTime
-    /// Where they come from, of those that run when nothing else does.
+    /// The readers that these fork from, if these run only when the processor is idle.
     private let origin: Readers?
 
-    /// Those forked from the program at `executable`. None is while `mostEnding` that have been ended are there for longer than `endLimit`.
+    /// Readers forked from the program at `executable`. Starts none while `mostEnding` ended ones stay for longer than `endLimit`.
     package init(
         executable: String, isolation: Isolation = .process, mostEnding: Int = 8, endLimit: MediaTime = .seconds(10),
         lookUp: @escaping @Sendable (String) -> [String] = HostNames.addresses
@@ -118,15 +118,15 @@ package final class Readers: Sendable {
     private static let firstDelay = MediaTime.milliseconds(100), longestDelay = MediaTime.seconds(10)
     private static let log = Logger(label: "readers")
 
-    /// What a reader keeps of the environment. Names that end in `_` mean all that begin so.
+    /// The environment variables that a reader keeps. A name that ends in `_` is a prefix.
     private static let environment = [
         "LD_PRELOAD", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LIBVA_DRIVERS_PATH", "LIBVA_DRIVER_NAME",
         "FAULTY_", "KIOSK_TEST_", "TZ",
-        // What libavformat and the C library go by where they connect.
+        // libavformat and the C library use these to connect.
         "http_proxy", "no_proxy", "LOCALDOMAIN", "RES_OPTIONS",
     ]
 
-    /// `kiosk-reader` in the folder of the running program, or in `../lib/kiosk`, where it is installed.
+    /// `kiosk-reader` in the folder of the running program, or in `../lib/kiosk`, its installed place.
     private static var own: String {
         var text = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/self/exe", &text, text.count - 1)
@@ -137,7 +137,7 @@ package final class Readers: Sendable {
         return (folder.parts?.folder ?? "/").appending("lib/kiosk/kiosk-reader").string
     }
 
-    /// The same, but each of them runs when nothing else wants the processor.
+    /// The same readers, but each runs only when nothing else wants the processor.
     package var whenIdle: Readers { Readers(whenIdle: self) }
 
     private init(whenIdle origin: Readers) {
@@ -145,7 +145,7 @@ package final class Readers: Sendable {
         (mostEnding, endLimit) = (origin.mostEnding, origin.endLimit)
     }
 
-    /// Another reader, which waits for what it is given.
+    /// Returns another reader, which waits for its descriptors and its order.
     func reader(priority: ReaderPriority, _ handed: HandedFrames? = nil) throws(ReaderStartError) -> Reader {
         if let origin { return try origin.reader(priority: .runsWhenIdle, handed) }
         if isolation == .process { return Reader(try fork(priority: priority)) }
@@ -169,7 +169,7 @@ package final class Readers: Sendable {
         return Reader(clock.wait { $0 }, thread: own, life)
     }
 
-    /// A place in the page of readers with devices, and the file of that; nil where all are taken, or without memory.
+    /// Returns a place in the page of readers with devices, and the page's file; nil if all are taken, or without memory.
     func takeDevicePlace() -> (place: Int, file: SharedDescriptor)? {
         if let origin { return origin.takeDevicePlace() }
         return devices.withLock { devices in
@@ -182,7 +182,7 @@ package final class Readers: Sendable {
         }
     }
 
-    /// Its reader has ended.
+    /// Gives a place back after its reader has ended.
     func giveBackDevicePlace(_ place: Int) {
         if let origin { return origin.giveBackDevicePlace(place) }
         devices.withLock { devices in
@@ -193,9 +193,9 @@ package final class Readers: Sendable {
 
     /// Starts a process and ends it. Blocks for that.
     ///
-    /// - Returns: what this kernel lacks to keep its rights from it; empty where it lacks nothing. The corresponding C function is
+    /// - Returns: the kernel features that are missing to confine it; empty if none is. The corresponding C function is
     ///   `kiosk_sandbox_offer`.
-    /// - Throws: ``ReaderStartError`` where none can be started.
+    /// - Throws: ``ReaderStartError`` if no process can be started.
     package func trial() throws(ReaderStartError) -> String {
         _ = try reader(priority: .normal)
         var offer = kiosk_sandbox_offer()
@@ -209,7 +209,7 @@ package final class Readers: Sendable {
         return (SharedDescriptor(Descriptor(ends[0])), SharedDescriptor(Descriptor(ends[1])))
     }
 
-    /// Waits until not too many that nobody has any more hang in calls.
+    /// Waits until few enough readers without an owner hang in system calls.
     private func waitForRoom() throws(ReaderStartError) {
         let hasRoom = state.wait(until: .now + endLimit) { $0.ending < mostEnding ? true : nil }
         guard hasRoom == true else { throw .stuck(state.withLock { $0.ending }) }
@@ -217,7 +217,7 @@ package final class Readers: Sendable {
 
     // MARK: Threads
 
-    /// A thread that reads, and whether anybody has it.
+    /// A thread that reads, and whether it has an owner.
     final class ThreadLife: Sendable {
         private let readers: Readers, number: UInt32
         private let isOver = Mutex(false)
@@ -230,7 +230,7 @@ package final class Readers: Sendable {
             }
         }
 
-        /// Nobody has it any more.
+        /// The owner has let it go.
         func isLeft() {
             isOver.withLock { isOver in
                 if !isOver { readers.state.signal { _ = $0.threads.insert(number) } }
@@ -247,8 +247,8 @@ package final class Readers: Sendable {
 
     // MARK: Processes
 
-    /// Forks a process, which waits for its orders. Blocks until it is there, at most some 30 s; some milliseconds as a rule, and a tenth of a
-    /// second where the zygote has to be started.
+    /// Forks a process, which waits for its orders. Blocks until it is there, at most some 30 s. As a rule that takes some milliseconds,
+    /// and a tenth of a second if the zygote has to start.
     private func fork(priority: ReaderPriority) throws(ReaderStartError) -> ReaderProcess {
         let zygote = try startedZygote()
         try waitForRoom()
@@ -275,18 +275,18 @@ package final class Readers: Sendable {
         }
     }
 
-    /// How a process has ended; nil where it has not by `deadline`.
+    /// Returns how a process has ended; nil if it has not by `deadline`.
     fileprivate func exit(of number: UInt32, until deadline: HostTime) -> ReaderExit? {
         state.wait(until: deadline) { $0.processes[number] ?? .lost }
     }
 
-    /// Nobody asks for its end any more.
+    /// Drops the record of a process; no caller asks for its end any more.
     fileprivate func forget(_ number: UInt32) { state.withLock { _ = $0.processes.removeValue(forKey: number) } }
 
     // MARK: The zygote
 
-    /// Has the zygote started, so that the first process is there sooner; returns at once. What forks has the priority of the first thread that calls
-    /// this, or that forks: that must be an ordinary one.
+    /// Starts the zygote early, so the first process is there sooner; returns at once. The zygote takes the priority of the first thread
+    /// that calls this, or that forks: that must be an ordinary one.
     package func prepare() {
         if let origin { return origin.prepare() }
         state.signal { state in
@@ -297,7 +297,7 @@ package final class Readers: Sendable {
         }
     }
 
-    /// The socket of a zygote that is ready.
+    /// Returns the socket of a zygote that is ready.
     private func startedZygote() throws(ReaderStartError) -> SharedDescriptor {
         let before = state.withLock { state -> Result<Int, ReaderStartError> in
             if let error = state.startError, HostTime.now < state.nextStart { return .failure(error) }
@@ -312,7 +312,7 @@ package final class Readers: Sendable {
         return try (started ?? .failure(.silent(path: executable))).get()
     }
 
-    /// The body of `readers`: starts a zygote when one is wanted, and hears what it says.
+    /// The body of `readers`: starts a zygote on request, and reads its answers.
     private func run() {
         while true {
             let due = state.wait { $0.isWanted ? $0.nextStart : nil } ?? .now
@@ -352,7 +352,7 @@ package final class Readers: Sendable {
         return (SharedDescriptor(Descriptor(raw)), pid)
     }
 
-    /// Takes what the zygote says, until it has ended; why it is to end, where that is known.
+    /// Takes the zygote's answers until it ends; returns why it has to end, if that is known.
     private func listen(to socket: SharedDescriptor) -> ReaderStartError? {
         while true {
             var answer = kiosk_fork_answer()
@@ -366,7 +366,7 @@ package final class Readers: Sendable {
         }
     }
 
-    /// Notes what the zygote has said.
+    /// Records an answer of the zygote.
     private func take(_ answer: kiosk_fork_answer, _ pidfd: SharedDescriptor?) {
         state.signal { state in
             switch kiosk_fork_answer_kind(answer.kind) {
@@ -396,7 +396,7 @@ package enum ReaderPriority: UInt32, Sendable {
     case runsWhenIdle
 }
 
-/// A process that reads, and the socket by which it has its orders. It is killed when this goes.
+/// A process that reads, and the socket for its orders. Its `deinit` kills the process.
 final class ReaderProcess: Sendable {
     let pid: pid_t
     /// A SEQPACKET socket.
@@ -415,11 +415,11 @@ final class ReaderProcess: Sendable {
         readers.forget(number)
     }
 
-    /// Ends it. From any thread; what it has sent can still be received. The corresponding C function is `pidfd_send_signal`.
+    /// Kills it. From any thread; its messages can still be received. The corresponding C function is `pidfd_send_signal`.
     func kill() {
         if let pidfd { _ = kiosk_signal_process(pidfd.raw, SIGKILL) } else { shutdown(socket.raw, Int32(SHUT_RDWR)) }
     }
 
-    /// How it has ended; nil where it has not by `deadline`. From any thread.
+    /// Returns how it has ended; nil if it has not by `deadline`. From any thread.
     func exit(until deadline: HostTime) -> ReaderExit? { readers.exit(of: number, until: deadline) }
 }

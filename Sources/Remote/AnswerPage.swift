@@ -2,26 +2,26 @@ import Commands
 import KioskPlatform
 import KioskVocabulary
 
-/// What `kiosk ctl` prints of an answer, for people: lines of a name and a text, and beneath them a table of what the answer lists.
+/// The output of `kiosk ctl` for an answer, for people: lines with a name and a text, and a table of the answer's list below.
 ///
-/// ``page(of:)`` says what the requests that have one show; of any other the members are printed as they are.
+/// ``page(of:)`` defines the output for some requests; for others, the members are printed as they are.
 package struct AnswerPage {
     private struct Column {
         var heading: String
         var text: (JSONValue) -> String
 
         init(_ heading: String, _ text: @escaping (JSONValue) -> String) { (self.heading, self.text) = (heading, text) }
-        /// The member itself.
+        /// A column with a member.
         init(_ heading: String, _ member: String) { self.init(heading) { $0[member]?.told ?? "" } }
     }
 
     /// The lines.
     private var lines: (JSONValue) -> [(name: String, text: String)]
-    /// The member that is a list, and what is told of each of its elements.
+    /// The member with the list, and the columns of its table.
     private var list = ""
     private var columns: [Column] = []
 
-    /// Some lines, without the last line's end.
+    /// Returns the lines, without a final newline.
     package static func text(_ request: Request, _ answer: JSONValue) -> String {
         guard let page = page(of: request) else {
             return answer.members.filter { $0.name != "ok" && $0.name != "id" }.map { "\($0): \($1.shown.printable)" }.joined(
@@ -145,7 +145,7 @@ package struct AnswerPage {
 
     private static func milliseconds(_ seconds: JSONValue?) -> String { "\(Int(saturating: ((seconds?.number ?? 0) * 1000).rounded())) ms" }
 
-    /// The names, and behind them the texts beneath each other.
+    /// Returns the lines with the texts aligned in a column.
     private static func aligned(_ lines: [(name: String, text: String)]) -> String {
         let width = lines.map(\.name.columns).max() ?? 0
         return lines.map { name, text in name + String(repeating: " ", count: width - name.columns + 2) + text.printable }.joined(
@@ -154,6 +154,6 @@ package struct AnswerPage {
 }
 
 extension JSONValue {
-    /// For people: texts without quotes, and nothing where there is nothing.
+    /// The value for people: strings without quotes, and an empty text for null.
     fileprivate var told: String { self == .null ? "" : shown }
 }

@@ -3,14 +3,14 @@ import Commands
 import Glibc
 import KioskPlatform
 
-/// Asks a running player for something.
+/// A client of a running player's control socket.
 package enum ControlClient {
-    /// How long an answer is waited for.
+    /// How long to wait for an answer.
     private static let longestWait = MediaTime.seconds(10)
 
-    /// What a running player shows, as a PNG. Blocks, for ten seconds at most.
+    /// Returns a PNG of the player's screen. Blocks for at most ten seconds.
     ///
-    /// - Throws: ``ControlError``: nobody listens, or why the player does not give one.
+    /// - Throws: ``ControlError`` if nobody listens, or the player refuses.
     package static func screenshot(_ path: String) throws(ControlError) -> [UInt8] {
         let (answer, attachment) = try reply(path, to: JSONValue.object(["command": .string("screenshot")]).line)
         guard answer["ok"] == .bool(true) else {
@@ -20,9 +20,9 @@ package enum ControlClient {
         return attachment
     }
 
-    /// Sends a request and waits for its answer, for ten seconds at most. Blocks.
+    /// Sends a request and returns the answer. Blocks for at most ten seconds.
     ///
-    /// - Throws: ``ControlError``: nobody listens, or no answer comes.
+    /// - Throws: ``ControlError`` if nobody listens, or no answer comes.
     package static func answer(_ path: String, to line: String) throws(ControlError) -> JSONValue { try reply(path, to: line).answer }
 
     private static func reply(_ path: String, to line: String) throws(ControlError) -> (answer: JSONValue, attachment: [UInt8]?) {
@@ -33,14 +33,14 @@ package enum ControlClient {
         return (answer, attachment)
     }
 
-    /// Sends a request and hands every line that comes to `body`, the answer first, until that returns false or the player ends. Blocks.
+    /// Sends a request, and calls `body` with every received line, the answer first, until it returns false or the player ends. Blocks.
     ///
     /// - Throws: as ``answer(_:to:)``.
     package static func watch(_ path: String, _ line: String, _ body: (String) -> Bool) throws(ControlError) {
         _ = try talk(path, line, body)
     }
 
-    /// A list of ten thousand items has some megabytes.
+    /// The longest answer: a list of ten thousand items takes some megabytes.
     private static let longestAnswer = 64 << 20
 
     private static func connection(to path: String) throws(ControlError) -> Descriptor {
@@ -73,7 +73,7 @@ package enum ControlClient {
         }
     }
 
-    /// Sends a line and waits for the one that answers it, and for what comes with it.
+    /// Sends a line, and returns the answer and its attachment.
     static func ask(_ path: String, _ line: String) throws(ControlError) -> (line: String, attachment: [UInt8]?) {
         var answer = ""
         let attachment = try talk(path, line, until: .now + longestWait) { line in
@@ -84,7 +84,7 @@ package enum ControlClient {
         return (answer, try contents(of: attachment))
     }
 
-    /// Sends a line and hands every line that comes to `body`, until that returns false; what came with them.
+    /// Sends a line, and calls `body` with every received line until it returns false; returns the received descriptor.
     private static func talk(
         _ path: String, _ line: String, until deadline: HostTime? = nil, _ body: (String) -> Bool
     ) throws(ControlError) -> Descriptor? {
@@ -108,7 +108,7 @@ package enum ControlClient {
         }
     }
 
-    /// What a descriptor of a file in memory holds.
+    /// Returns the content of a file in memory.
     private static func contents(of file: borrowing Descriptor) throws(ControlError) -> [UInt8] {
         guard let status = file.status, status.isFile, 0...(256 << 20) ~= status.st_size else {
             throw ControlError("the descriptor of the answer is not a picture")

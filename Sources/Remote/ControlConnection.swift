@@ -3,21 +3,21 @@ import Commands
 import Glibc
 import KioskPlatform
 
-/// A client of the control socket: what it has sent and is not answered yet, and what it has been sent and has not taken yet.
+/// A client of the control socket: its unanswered requests, and its unsent answers.
 final class ControlConnection {
     private let socket: Descriptor
     var descriptor: Int32 { socket.raw }
-    /// What it is told of.
+    /// The topics that it observes.
     var topics: Set<ControlTopic> = []
-    /// Whether the conversation is over, and the client to be forgotten.
+    /// Whether the connection has ended and must be dropped.
     private(set) var isOver = false
 
     private var lines = LineBuffer()
-    /// Lines that have come and are not answered.
+    /// Unanswered lines.
     private var received: [String] = []
     private var effect: (id: JSONValue, check: @Sendable () -> Result<ControlAnswer, ControlRefusal>?)?
 
-    /// Bytes to be sent, and a descriptor that goes with the first of them.
+    /// Bytes to send, and a descriptor that goes with the first of them.
     private struct Piece {
         var bytes: [UInt8]
         var sent = 0
@@ -25,32 +25,33 @@ final class ControlConnection {
     }
     private var unsent: [Piece] = []
     private var unsentBytes = 0
-    /// When it was last heard of.
+    /// When the client last sent something.
     private(set) var heardAt = HostTime.now
-    /// When it last took something of what is to be sent.
+    /// When the client last took some of the unsent bytes.
     private var tookAt = HostTime.now
-    /// Nothing more is read; over when all is sent.
+    /// Whether to read nothing more, and to end once everything is sent.
     private var isEnding = false
 
     private static let mostUnsent = 4 << 20
 
     init(_ socket: consuming Descriptor) { self.socket = socket }
 
-    /// What poll(2) is to wait for. Nothing is read while something is to be done or sent: who does not read is not answered.
+    /// The events for poll(2). Nothing is read while a request is pending or an answer unsent: a client that does not read gets no more
+    /// answers.
     var awaited: Int16 {
         if !unsent.isEmpty { return Int16(POLLOUT) }
         return effect == nil && received.isEmpty && !isEnding ? Int16(POLLIN) : 0
     }
 
-    /// When something is to be done even if nothing happens.
+    /// When there is work even without an event.
     var deadline: HostTime? { unsent.isEmpty ? nil : tookAt + ControlSocket.longestWrite + .milliseconds(1) }
 
-    /// Whether nothing is waited for: no event, no answer.
+    /// Whether the client waits for nothing: no event, no answer.
     var isIdle: Bool { topics.isEmpty && effect == nil && received.isEmpty && unsent.isEmpty }
 
     var awaitsEffect: Bool { effect != nil }
 
-    // MARK: What comes
+    // MARK: Receiving
 
     func receive() {
         var buffer = [UInt8](repeating: 0, count: 4096)
@@ -61,7 +62,7 @@ final class ControlConnection {
         received += lines.append(buffer.prefix(count)).filter { line in line.contains { !$0.isWhitespace } }
     }
 
-    /// The next line to be answered; nil where there is none yet.
+    /// Returns the next line to answer; nil if there is none yet.
     func nextLine() -> String? {
         if effect != nil || isOver || !unsent.isEmpty { return nil }
         if !received.isEmpty { return received.removeFirst() }
@@ -72,13 +73,13 @@ final class ControlConnection {
         return nil
     }
 
-    /// The request with this id is answered when `check` says so.
+    /// Answers the request with this id once `check` returns a result.
     func wait(for check: @escaping @Sendable () -> Result<ControlAnswer, ControlRefusal>?, id: JSONValue) {
         effect = (id, check)
         checkEffect()
     }
 
-    /// Answers the request that waits for its effect, where that has come.
+    /// Answers the request that waits for its effect, if `check` has a result.
     func checkEffect() {
         guard let (id, check) = effect, let result = check() else { return }
         effect = nil
@@ -88,9 +89,9 @@ final class ControlConnection {
         }
     }
 
-    // MARK: What goes
+    // MARK: Sending
 
-    /// Sends an answer, with its bytes in memory of their own.
+    /// Sends an answer, with its bytes as a file in memory.
     func send(_ answer: ControlAnswer, id: JSONValue) {
         guard let bytes = answer.attachment else { return send(answer.line(id: id)) }
         guard let file = Descriptor(adopting: bytes.withUnsafeBytes { kiosk_memory_file("kiosk", $0.baseAddress, $0.count) }) else {
@@ -99,7 +100,7 @@ final class ControlConnection {
         send(answer.line(id: id), attaching: SharedDescriptor(file))
     }
 
-    /// Sends a line, now or as soon as the client takes it.
+    /// Sends a line, now or once the client takes it.
     func send(_ line: String) { send(line, attaching: nil) }
 
     private func send(_ line: String, attaching attachment: SharedDescriptor?) {
@@ -110,7 +111,7 @@ final class ControlConnection {
         flush()
     }
 
-    /// Sends what the client takes.
+    /// Sends as much as the client takes.
     func flush() {
         while !unsent.isEmpty, !isOver {
             let piece = unsent[0]
@@ -128,7 +129,7 @@ final class ControlConnection {
         }
     }
 
-    /// Ends the conversation with a client that does not take what it is sent, or that has had its last answer.
+    /// Ends the connection if the client does not read, or has received its last answer.
     func checkLimits() {
         if unsentBytes > Self.mostUnsent || (!unsent.isEmpty && HostTime.now - tookAt > ControlSocket.longestWrite) { isOver = true }
         if isEnding, unsent.isEmpty { isOver = true }

@@ -1,16 +1,16 @@
 import Commands
 import KioskPlatform
 
-/// What a program asks a running player for, in a line of JSON: `{"id":7,"command":"seek","to":12.5}`.
+/// A program's request to a running player, a line of JSON: `{"id":7,"command":"seek","to":12.5}`.
 package struct ControlRequest: Sendable {
-    /// What the answer is to be known by; null where there is none.
+    /// The id to repeat in the answer; null if there is none.
     package var id: JSONValue
     package var entry: CommandEntry
     package var request: Request
 
-    /// Reads a line.
+    /// Parses a line.
     ///
-    /// - Throws: the refusal that is the answer to it.
+    /// - Throws: the refusal to answer with.
     package init(line: String) throws(ControlRefusal) {
         guard let value = JSONValue(line), case .object(let members) = value else {
             throw ControlRefusal(
@@ -54,46 +54,46 @@ extension CommandEntry {
     }
 }
 
-/// Why a request is not carried out.
+/// The refusal of a request.
 package struct ControlRefusal: Error, Hashable, Sendable {
     package var id = JSONValue.null
-    /// For programs: one word with hyphens.
+    /// A code for programs: one word with hyphens.
     package var code: String
-    /// For people.
+    /// A message for people.
     package var message: String
 
     /// A refusal of the request with this id.
     package init(id: JSONValue = .null, code: String, message: String) { (self.id, self.code, self.message) = (id, code, message) }
 
-    /// The refusal of the request with this id.
+    /// Returns this refusal with a request's id.
     func answering(_ id: JSONValue) -> ControlRefusal { ControlRefusal(id: id, code: code, message: message) }
 
-    /// The answer.
+    /// The answer as a line.
     var line: String { ["id": id, "ok": false.json, "error": ["code": code.json, "message": message.json].json].json.line }
 }
 
-/// What comes of a request that is carried out: members of the answer, and bytes that go with it in memory of their own.
+/// The answer to a request: its members, and bytes that are sent as a file in memory.
 package struct ControlAnswer: Hashable, Sendable {
-    /// Beside `id` and `ok`.
+    /// The members besides `id` and `ok`.
     package var members: [String: JSONValue]
-    /// Read by who asked from the descriptor that comes with the answer.
+    /// Bytes that the client reads from the descriptor sent with the answer.
     package var attachment: [UInt8]?
 
     package init(_ members: [String: JSONValue], attachment: [UInt8]? = nil) { (self.members, self.attachment) = (members, attachment) }
 
-    /// The answer to the request with this id.
+    /// Returns the answer to the request with this id, as a line.
     func line(id: JSONValue) -> String {
         JSONValue.object(members.merging(["id": id, "ok": .bool(true)]) { $1 }).line
     }
 }
 
-/// What a request comes to: an answer, or an effect that is waited for.
+/// The reply to a request: an answer, or a check for a later one.
 package enum ControlReply: Sendable {
     case answer(ControlAnswer)
-    /// `check` is asked again and again on the socket's thread until it returns an answer or throws a refusal.
+    /// The socket's thread calls `check` again and again until it returns an answer or a refusal.
     case later(check: @Sendable () -> Result<ControlAnswer, ControlRefusal>?)
 
-    /// What `body` makes on a thread of its own; where it takes longer than `limit` it is given up, and `late` is the answer.
+    /// Makes a reply that runs `body` on a thread of its own. After `limit` it calls `giveUp`, and answers with `late`.
     package static func made(
         by thread: String, within limit: MediaTime? = nil, orElse late: ControlRefusal? = nil, giveUp: @escaping @Sendable () -> Void = {},
         _ body: @escaping @Sendable () throws(ControlRefusal) -> ControlAnswer
@@ -113,18 +113,18 @@ package enum ControlReply: Sendable {
     }
 }
 
-/// The lines in what comes from a client, piece by piece: a pure value.
+/// Splits a client's bytes into lines: a pure value.
 struct LineBuffer: Hashable, Sendable {
-    /// What a longer line of a client is refused by.
+    /// The longest line in bytes; a longer one is refused.
     static let longest = 64 << 10
     private let limit: Int
     private var bytes: [UInt8] = []
-    /// Whether a line was too long; nothing more comes of it.
+    /// Whether a line was too long; no more lines follow.
     private(set) var isOverlong = false
 
     init(longest: Int = Self.longest) { limit = longest }
 
-    /// Takes in some bytes; the lines that are complete with them. What is not UTF-8 has replacement characters.
+    /// Appends bytes; returns the lines that are now complete. Replacement characters stand for invalid UTF-8.
     mutating func append(_ piece: some Collection<UInt8>) -> [String] {
         var lines: [String] = []
         for byte in piece where !isOverlong {

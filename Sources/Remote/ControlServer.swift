@@ -4,11 +4,11 @@ import KioskPlatform
 import Logging
 import Synchronization
 
-/// What the thread of a control socket shares with others.
+/// The state that the thread of a control socket shares with other threads.
 final class ControlShared: Sendable {
     let wakeUp = WakeUp()
     private let state = Mutex((events: [(topic: ControlTopic, line: String)](), isObserved: false, isStopping: false))
-    /// Events that wait for the thread; more than it can ever be behind.
+    /// The most queued events; the thread is never that far behind.
     private static let mostEvents = 1000
 
     var isObserved: Bool { state.withLock { $0.isObserved } }
@@ -34,11 +34,11 @@ final class ControlShared: Sendable {
     }
 }
 
-/// What the thread of a control socket owns: the listener and the clients.
+/// The state that only the thread of a control socket uses: the listener and the clients.
 ///
-/// Nothing in it blocks but poll(2). A request that is answered after its effect is kept with its client and looked at every
-/// ``effectCheck``; meanwhile the client's next lines wait, in the socket where there are many. While a client observes, what changes without telling
-/// is looked at every ``look``.
+/// It blocks only in poll(2). A client keeps the request that waits for its effect, and the thread checks it every ``effectCheck``.
+/// Meanwhile the client's next lines wait, if necessary in the socket. While a client observes, the thread checks every ``look`` for
+/// changes without events.
 struct ControlServer: ~Copyable {
     private let listener: SharedDescriptor
     private let shared: ControlShared
@@ -48,7 +48,7 @@ struct ControlServer: ~Copyable {
     private var clients: [ControlConnection] = []
 
     private static let mostClients = 16
-    /// How often an effect is looked for. Shorter than a refresh period, so that an answer comes with the vblank that shows what was asked for.
+    /// The interval of checks for an effect: shorter than a refresh period, so that the answer comes with the vblank that shows the effect.
     private static let effectCheck = MediaTime.milliseconds(5)
     private static let look = MediaTime.seconds(1)
 
@@ -59,7 +59,7 @@ struct ControlServer: ~Copyable {
         (self.listener, self.shared, self.changes, self.handler) = (listener, shared, changes, handler)
     }
 
-    /// Waits for something to happen and does what follows.
+    /// Waits for an event and handles it.
     mutating func step() {
         var entries = [shared.wakeUp.pollDescriptor, pollfd(fd: listener.raw, events: Int16(POLLIN), revents: 0)]
         entries += clients.map { pollfd(fd: $0.descriptor, events: $0.awaited, revents: 0) }
@@ -83,7 +83,7 @@ struct ControlServer: ~Copyable {
     private mutating func accept() {
         guard let socket = Descriptor(accepting: listener.raw) else { return }
         let client = ControlConnection(socket)
-        // Who says nothing gives way to who may: the one that has been silent for longest.
+        // A new client replaces the idle client that has been silent for longest.
         if clients.count >= Self.mostClients {
             let idle = clients.indices.filter { clients[$0].isIdle }.min { clients[$0].heardAt < clients[$1].heardAt }
             if let idle { clients.remove(at: idle) }
@@ -92,7 +92,7 @@ struct ControlServer: ~Copyable {
         client.send(ControlRefusal(code: "too-many-clients", message: "\(Self.mostClients) programs are connected: try again later").line)
     }
 
-    /// Does for a client what can be done now; `happened` is what poll(2) says of it.
+    /// Serves a client as far as possible; `happened` has its events from poll(2).
     private func serve(_ client: ControlConnection, _ happened: Int16) {
         client.flush()
         if happened & Int16(POLLIN) != 0 {

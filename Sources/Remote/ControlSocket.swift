@@ -5,18 +5,17 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// The socket by which other programs ask a running player for something: a Unix stream socket, lines of JSON both ways.
+/// The socket for commands of other programs to a running player: a Unix stream socket, with lines of JSON in both directions.
 ///
-/// One thread accepts, reads and answers (``ControlServer``). The requests of one client are carried out in order; one that is answered after
-/// its effect holds up no other client. Nothing that clients do costs the player more than that: there are 16 of them at most, of which the
-/// longest silent one gives way to the next, unless it waits for something; a line of more
-/// than 64 KiB is the last one of its client, and a client that takes nothing of what it is sent for two seconds, or leaves more than 4 MB
-/// of it, is dropped. Who may open the file may ask: its mode is 0660.
+/// One thread accepts, reads and answers (``ControlServer``). It carries out the requests of one client in order. A request whose answer
+/// waits for its effect does not delay other clients. Limits keep the cost low: at most 16 clients, and the longest silent one gives way to
+/// the next, unless it waits for something. A client is dropped after a line of more than 64 KiB. It is also dropped if it reads nothing
+/// for two seconds, or leaves more than 4 MB unread. The file's permissions decide who may send commands: its mode is 0660.
 package final class ControlSocket: Sendable {
-    /// Carries out a request, on the socket's thread; it must not block.
+    /// Carries out a request on the socket's thread; must not block.
     package typealias Handler = @Sendable (ControlRequest) throws(ControlRefusal) -> ControlReply
-    /// Events of what changes without telling, since the last time. Called on the socket's thread, about once a second while somebody observes; it must
-    /// not block.
+    /// Returns events for polled changes since the last call. Called on the socket's thread about once a second while a client observes;
+    /// must not block.
     package typealias Changes = @Sendable () -> [(ControlTopic, [String: JSONValue])]
 
     private let path: String
@@ -25,10 +24,10 @@ package final class ControlSocket: Sendable {
 
     static let longestWrite = MediaTime.seconds(2)
 
-    /// Begins to listen at `path`, in a folder that is there or can be made in one that is. A file that another process has left there is
-    /// replaced, unless it is no socket or somebody listens on it.
+    /// Starts to listen at `path`, whose folder is there, or can be made in an existing one. Replaces a stale socket of another process;
+    /// not another kind of file, and not a socket in use.
     ///
-    /// - Throws: ``ControlError`` where that cannot be done.
+    /// - Throws: ``ControlError`` if that fails.
     package static func open(
         _ path: String, changes: @escaping Changes = { [] }, handler: @escaping Handler
     ) throws(ControlError) -> ControlSocket {
@@ -38,7 +37,7 @@ package final class ControlSocket: Sendable {
         try removeStale(path)
         guard let listener = Descriptor(socket: AF_UNIX, SOCK_STREAM) else { throw ControlError("make a socket", code: errno) }
         guard address.withPointer({ bind(listener.raw, $0, $1) }) == 0 else { throw ControlError("bind a socket to \(path)", code: errno) }
-        // Nobody can connect before it listens.
+        // Nobody can connect before listen(2).
         guard chmod(path, 0o660) == 0, listen(listener.raw, 8) == 0 else {
             let code = errno
             unlink(path)
@@ -47,7 +46,7 @@ package final class ControlSocket: Sendable {
         return ControlSocket(path, SharedDescriptor(listener), changes, handler)
     }
 
-    /// Removes a socket on which nobody listens.
+    /// Removes a socket without a listener.
     private static func removeStale(_ path: String) throws(ControlError) {
         guard let status = stat(at: path, followsLinks: false) else { return }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
@@ -70,13 +69,13 @@ package final class ControlSocket: Sendable {
         }
     }
 
-    /// Tells the clients that observe `topic`. From any thread; returns at once.
+    /// Sends an event to the clients that observe `topic`. From any thread; returns at once.
     package func publish(_ topic: ControlTopic, _ members: @autoclosure () -> [String: JSONValue]) {
         guard shared.isObserved else { return }
         shared.post(topic, members())
     }
 
-    /// Ends all conversations and removes the file. Waits for a request that is being carried out, two seconds at most.
+    /// Ends all connections and removes the file. Waits at most two seconds for a running request.
     package func close() {
         shared.stop()
         unlink(path)
@@ -85,8 +84,8 @@ package final class ControlSocket: Sendable {
 }
 
 extension ControlSocketChoice {
-    /// Where a player listens: the path that was chosen; else in the folder of the user's session, else in that of the service where it may
-    /// write there; nil where it does not listen.
+    /// The path for a player to listen at: the chosen path; else in the folder of the user's session, else in the service's, if writable.
+    /// nil if it does not listen.
     package var listeningPath: String? {
         switch self {
         case .off: nil
@@ -95,14 +94,14 @@ extension ControlSocketChoice {
         }
     }
 
-    /// Why there is no ``listeningPath``; nil where there is one, or none is wanted.
+    /// Why there is no ``listeningPath``; nil if there is one, or none is wanted.
     package var obstacle: String? {
         guard self == .automatic, Self.ofSession == nil, access(Self.serviceFolder, W_OK | X_OK) != 0 else { return nil }
         let reason = SystemError()
         return "XDG_RUNTIME_DIR is not set, and \(Self.serviceFolder) cannot be written to: \(reason); [control] socket can name a path"
     }
 
-    /// Where a player is looked for: the path that was chosen, else the first of the user's session and the service that is there.
+    /// The path for a client to connect to: the chosen path; else the session's or the service's, the first that exists.
     package var askingPath: String {
         switch self {
         case .path(let path): path

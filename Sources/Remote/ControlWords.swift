@@ -1,25 +1,25 @@
-// The words of `kiosk ctl`: `seek +10`, `playlist append a.mp4 --at now`. They become a request by the command's entry in the table; what they cannot
-// say right is refused before anything is sent.
+// The words of `kiosk ctl`: `seek +10`, `playlist append a.mp4 --at now`. The command's entry in the table turns them into a request. Wrong
+// words are refused before anything is sent.
 import Commands
 import Configuration
 
-/// Why words are not a command; what is wrong, and what there is.
+/// Why words are not a command, with the alternatives.
 package struct ControlWordsFault: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line.
     package let description: String
 }
 
 extension ControlRequest {
-    /// The request that the words of a command line are.
+    /// Returns the request for the words of a command line.
     ///
-    /// - Parameter path: makes an absolute path of a source, which the words may give relative to the present folder.
-    /// - Throws: what is wrong with them.
+    /// - Parameter path: makes an absolute path of a source, which the words may give relative to the current folder.
+    /// - Throws: the fault of the words.
     package static func line(words: [String], path: (String) -> String) throws(ControlWordsFault) -> String {
         guard let (command, rest) = CommandTable.find(words) else {
             guard let first = words.first else {
                 throw ControlWordsFault(description: "the command is missing: kiosk ctl help lists the commands")
             }
-            // Of a first word that several have, those.
+            // Lists the commands that share a first word.
             let family = CommandTable.ofPrograms.map(\.name).filter { $0.hasPrefix("\(first) ") }
             let given = family.isEmpty ? first : words.prefix(2).joined(separator: " ")
             let near =
@@ -78,7 +78,7 @@ extension ControlRequest {
 }
 
 extension CommandTable {
-    /// The command that words begin with, and the other words; the longest name counts.
+    /// Returns the command at the beginning of the words, and the other words; the longest name counts.
     package static func find(_ words: [String]) -> (command: CommandEntry, rest: [String])? {
         for count in stride(from: min(words.count, 2), to: 0, by: -1) {
             if let known = named(words.prefix(count).joined(separator: " ")) { return (known, Array(words.dropFirst(count))) }
@@ -86,7 +86,7 @@ extension CommandTable {
         return nil
     }
 
-    /// What may stand next on a command line behind `words`, for completion: commands, options, and words where there is a choice.
+    /// Returns the possible next words after `words`, for completion: commands, options and choices.
     package static func completions(after words: [String]) -> [String] {
         var found: [String] = []
         for command in ofPrograms {

@@ -1,26 +1,26 @@
 import Glibc
 import KioskPlatform
 
-/// Answers `GET /metrics` by HTTP/1.1, on one thread that gives way to all others and waits for all connections at once. A request has 8 KiB and
-/// two seconds; all else is answered 404, 405 or not at all. There are ``mostClients``; the next one takes the place of who has waited longest.
+/// Answers `GET /metrics` over HTTP/1.1, on one thread of the lowest priority that polls all connections. A request may have 8 KiB and two
+/// seconds; others get 404, 405 or no answer. There are at most ``mostClients``; a further one replaces the oldest.
 ///
-/// `Host:` has to be an address, `localhost` or the name of this machine. A page in a browser that has its own name lead here (DNS rebinding) is
-/// answered 421.
+/// `Host:` must be an address, `localhost` or the name of this machine. If a web page points its own name here (DNS rebinding), it gets
+/// 421.
 package final class MetricsServer: Sendable {
     private let listener: SharedDescriptor
     private let metrics: @Sendable () -> String
     private let isStopping = Monitor(false)
     private let thread: Thread
-    /// The port it listens on.
+    /// The port.
     package let port: UInt16
 
     private static let longestRequest = 8192
     private static let longestWait = MediaTime.seconds(2)
     private static let mostClients = 16
 
-    /// Begins to listen on an address of this machine, such as 127.0.0.1; port 0 is a free one.
+    /// Starts to listen on an address of this machine, such as 127.0.0.1; port 0 means any free port.
     ///
-    /// - Throws: ``ControlError`` where that cannot be done.
+    /// - Throws: ``ControlError`` if that fails.
     package static func open(
         _ host: String, _ port: UInt16, _ metrics: @escaping @Sendable () -> String
     ) throws(ControlError) -> MetricsServer {
@@ -53,18 +53,18 @@ package final class MetricsServer: Sendable {
         }
     }
 
-    /// Ends, within two seconds.
+    /// Stops, within three seconds.
     package func stop() {
         isStopping.withLock { $0 = true }
         shutdown(listener.raw, Int32(SHUT_RDWR))
         if !thread.join(until: .now + .seconds(3)) { thread.detach() }
     }
 
-    /// A connection: the head of its request as far as it has come, then what is left of the answer.
+    /// A connection: the received head of its request, then the unsent rest of the answer.
     private final class Client {
         private let socket: Descriptor
         var descriptor: Int32 { socket.raw }
-        /// When it is given up unless it goes on before.
+        /// When it is closed unless there is progress.
         var deadline = HostTime.now + MetricsServer.longestWait
         var head: [UInt8] = []
         var answer: ArraySlice<UInt8>?
@@ -73,7 +73,7 @@ package final class MetricsServer: Sendable {
         init(_ socket: consuming Descriptor) { self.socket = socket }
     }
 
-    /// Waits for something to happen and does what follows.
+    /// Waits for an event and handles it.
     private static func step(_ listener: Int32, _ clients: inout [Client], _ metrics: () -> String) {
         var entries = [pollfd(fd: listener, events: Int16(POLLIN), revents: 0)]
         entries += clients.map { pollfd(fd: $0.descriptor, events: Int16($0.answer == nil ? POLLIN : POLLOUT), revents: 0) }
@@ -90,7 +90,7 @@ package final class MetricsServer: Sendable {
         clients.append(Client(socket))
     }
 
-    /// Takes what has come; there is an answer when the head of the request is whole.
+    /// Receives bytes; prepares the answer once the head of the request is complete.
     private static func receive(_ client: Client, _ metrics: () -> String) {
         var buffer = [UInt8](repeating: 0, count: 2048)
         let count = recv(client.descriptor, &buffer, buffer.count, 0)
@@ -112,10 +112,10 @@ package final class MetricsServer: Sendable {
         client.isOver = count <= 0 || client.answer?.isEmpty ?? true
     }
 
-    /// Whether what a request says of its host may lead here: nothing, an address, or a name of this machine.
+    /// Returns whether the host of a request is allowed: none, an address, or a name of this machine.
     static func isOwn(host: Substring, name: String = hostName) -> Bool {
         var host = host.lowercased()
-        // The port; an IPv6 address has brackets.
+        // Removes the port; IPv6 addresses have brackets.
         if let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().allSatisfy({ $0.isASCII && $0.isNumber }),
             !host.hasPrefix("[") || host[..<colon].hasSuffix("]")
         {
@@ -133,7 +133,7 @@ package final class MetricsServer: Sendable {
         return gethostname(&name, name.count - 1) == 0 ? name.text : ""
     }
 
-    /// The whole answer to the head of a request.
+    /// Returns the complete answer to the head of a request.
     static func response(to head: String, _ metrics: () -> String) -> String {
         let lines = head.split(whereSeparator: \.isNewline)
         let parts = (lines.first ?? "").split(separator: " ", omittingEmptySubsequences: false)

@@ -5,15 +5,14 @@ import KioskPlayback
 import KioskVocabulary
 import Synchronization
 
-/// A line of JSON for each showing of an item: what, from when to when, for how long, how many frames reached the screen, and whether it was shown
-/// to its end.
+/// A log with a line of JSON for each showing of an item: the item, start, end, duration, frames shown, and whether it was complete.
 ///
-/// The player's event thread makes the lines and never waits: a thread of its own appends them to the file. What finds its queue of ``mostLines``
-/// full is lost, and so is what cannot be written; both are counted in the next line's `lost`. Dates are those of the system's clock, which
-/// may be set at any time: how long a showing was is measured by the monotonic clock, and `clockSet` says by how much the other one has been
-/// moved since the line before.
+/// The player's event thread makes the lines and never waits: a thread of its own appends them to the file. Lines are lost if its queue of
+/// ``mostLines`` is full, or if they cannot be written; the next line's `lost` counts both. Dates are the system clock's, which may be set
+/// at any time. So durations come from the monotonic clock, and `clockSet` says by how much the system clock has been set since the line
+/// before.
 package final class ProofOfPlay: Sendable {
-    /// A line, and how many were lost before it.
+    /// A line, and the number of lines lost before it.
     private typealias Line = (members: [String: JSONValue], lost: Int)
 
     private let file: RotatedFile
@@ -31,11 +30,11 @@ package final class ProofOfPlay: Sendable {
         var item: QueueItem.ID
         var date: Int64
         var since: HostTime
-        /// Which playthrough of the item it is.
+        /// The number of the item's playthrough.
         var playthrough: Int
     }
 
-    /// Begins to write to the file at `path`; `complain` is told once, in a line, when that cannot be done, and when it can be again.
+    /// Starts to write to the file at `path`. Calls `complain` with a line when writing fails, and when it works again.
     package init(_ path: String, _ player: PlaybackEngine, complain: @escaping @Sendable (String) -> Void) {
         (file, self.player, self.complain) = (RotatedFile(path), player, complain)
         let observer = player.addObserver { [self] in note($0) }
@@ -43,7 +42,7 @@ package final class ProofOfPlay: Sendable {
         thread.withLock { $0 = Thread("proof-of-play") { [self] in run() } }
     }
 
-    /// Writes the showing that is under way as not complete, and all that waits; two seconds at most.
+    /// Writes the current showing as incomplete, and all queued lines; takes at most two seconds.
     package func stop() {
         if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         end(isComplete: false)
@@ -65,7 +64,7 @@ package final class ProofOfPlay: Sendable {
     private func end(isComplete: Bool) {
         guard let showing = showing.withLock({ $0.take() }) else { return }
         let counts = player.snapshot.statistics.items[showing.item]
-        // The same item once more has begun already, where it follows itself.
+        // An item that follows itself has already begun its next playthrough.
         let frames = (counts?.playthroughs == showing.playthrough ? counts?.framesInPlaythrough : counts?.framesInLastPlaythrough) ?? 0
         let (date, now) = (ClockSteps.date, HostTime.now)
         var line: [String: JSONValue] = [
@@ -85,7 +84,7 @@ package final class ProofOfPlay: Sendable {
     private func run() {
         Thread.giveWay()
         var hasFailed = false
-        // Lines that could not be written.
+        // The number of lines that could not be written.
         var unwritten = 0
         while var lines = queue.wait({ queue -> [Line]? in
             if queue.lines.isEmpty, !queue.isStopping { return nil }
@@ -110,17 +109,17 @@ package final class ProofOfPlay: Sendable {
     static func date(_ seconds: Int) -> String { KioskPlatform.date("%Y-%m-%dT%H:%M:%SZ", seconds, isUTC: true) }
 }
 
-/// By how much the system's clock was set, seen from the monotonic one: a pure value.
+/// Detects changes of the system clock, against the monotonic clock: a pure value.
 struct ClockSteps {
-    /// What the one was ahead of the other last.
+    /// The last difference between the two clocks, in nanoseconds.
     private var offset: Int64
 
-    /// What is less is the time between two readings.
+    /// The least change; smaller ones are the time between the two readings.
     static let least = MediaTime.milliseconds(500)
 
     init(date: Int64 = Self.date, at now: HostTime = .now) { offset = date &- now.nanoseconds }
 
-    /// How far the clock has been moved since it was read last, forwards where that is more than zero; nil where it has not been.
+    /// Returns by how far the clock has been set since the last reading, positive if forwards; nil if it was not.
     mutating func step(to date: Int64, at now: HostTime) -> MediaTime? {
         let before = offset
         offset = date &- now.nanoseconds
@@ -132,15 +131,15 @@ struct ClockSteps {
     static var date: Int64 { nanoseconds(of: CLOCK_REALTIME) }
 }
 
-/// A file of lines that becomes `FILE.1` before it is longer than ``longest`` bytes; what was `FILE.1` is gone then. Where it cannot
-/// be renamed nothing more is written, so that it fills no disk. For one thread.
+/// A file of lines, which is renamed to `FILE.1` before it exceeds ``longest`` bytes; the former `FILE.1` is lost. If it cannot be renamed,
+/// no more is written, so that it cannot fill the disk. For one thread.
 struct RotatedFile {
     let path: String
     var longest = 16 << 20
 
     init(_ path: String) { self.path = path }
 
-    /// Appends `text` with write(2), blocking, all of it or nothing of it; why it cannot be done, else nil.
+    /// Appends all of `text` with write(2), blocking, or nothing; returns the error, or nil.
     func append(_ text: String) -> String? {
         let bytes = Array(text.utf8)
         if let status = stat(at: path), status.isFile, status.st_size > 0, Int(status.st_size) + bytes.count > longest,
@@ -154,7 +153,7 @@ struct RotatedFile {
         }
         if bytes.withUnsafeBytes({ file.write($0) }) { return nil }
         let error = SystemError()
-        // Half a line would spoil the next one.
+        // A partial line would corrupt the next one.
         ftruncate(file.raw, status.st_size)
         return "\(error)"
     }

@@ -6,41 +6,41 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// What a remote control needs of the program around the player. All closures return at once and come from any thread.
+/// The functions that a remote control needs of the program around the player. All closures return at once and can be called on any thread.
 package struct RemoteSurroundings: Sendable {
-    /// The display as it is now; nil where there is none.
+    /// Returns the current display mode; nil without a display.
     package var display: @Sendable () -> DisplayMode?
-    /// The rotation of what is on the screen, and what it will be after another.
+    /// Returns the rotation on the screen, and the rotation after a command.
     package var rotation: @Sendable () -> Rotation
     package var rotationAfter: @Sendable (Rotation?) -> Rotation
-    /// The sound device, or why there is none.
+    /// Returns the sound device, or why there is none.
     package var audio: @Sendable () -> String
-    /// How often the sound device ran dry since the player was started.
+    /// Returns the sound device's underruns since the player started.
     package var underruns: @Sendable () -> Int
-    /// Carries out what is not the player's as if a viewer had asked for it.
+    /// Carries out a command of another part than the player, as if a viewer had sent it.
     package var perform: @Sendable (Command) -> Void
-    /// Begins to take a picture of the screen; the reply's check says when it is encoded.
+    /// Starts a screenshot; the reply's check tells when it is encoded.
     package var screenshot: @Sendable () throws(ControlRefusal) -> ControlReply
-    /// The items that sources (absolute paths and URLs) stand for, as kiosk.conf shows them. May block, for some seconds.
+    /// Returns the items of sources (absolute paths and URLs), with the settings of kiosk.conf. May block for some seconds.
     package var items: @Sendable (_ sources: [String]) -> [PlaylistItem]
-    /// What is kept of what comes over the network; nil where nothing is.
+    /// The cache of network files; nil without one.
     package var cache: AssetCache?
-    /// Carries out a command of the shelf; the members of the answer.
+    /// Carries out a command of the shelf; returns the members of the answer.
     package var shelf: @Sendable (ShelfRequest) throws(ControlRefusal) -> [String: JSONValue] = { _ throws(ControlRefusal) in
         throw ControlRefusal(code: "no-shelf", message: "there is no shelf: name its folders in [shelf] folders of kiosk.conf")
     }
-    /// Asks for something of the recording, if anything, and how that is then: `opening` until it is known what has come of it. nil where nothing can be
-    /// recorded.
+    /// Carries out a recording command, if any, and returns the state after it: `opening` until its result is known. nil if recording is
+    /// not configured.
     package var record: @Sendable (RecordingOrder?) -> [String: JSONValue]? = { _ in nil }
-    /// Has an overlay say something, if one is named; the members of the answer.
+    /// Sets the text of an overlay, if one is named; returns the members of the answer.
     package var overlay: @Sendable (String?, String?, MediaTime?) throws(ControlRefusal) -> [String: JSONValue] = { _, _, _ in [:] }
-    /// Asks for something of a zone, if anything; the members of the answer.
+    /// Sends a command to a zone, if any; returns the members of the answer.
     package var zone: @Sendable (String?, ZoneOrder?) throws(ControlRefusal) -> [String: JSONValue] = { _, _ in [:] }
-    /// Asks for something of the display, if anything; what was asked for last, and whether it is off.
+    /// Sends a command to the display, if any; returns the last command, and whether the display is off.
     package var power: @Sendable (DisplayOrder?) -> (order: DisplayOrder, isDark: Bool) = { _ in (.auto, false) }
-    /// Whether programs may end this one.
+    /// Returns whether programs may end this one.
     package var mayQuit: @Sendable () -> Bool = { false }
-    /// Has kiosk.conf read again.
+    /// Reads kiosk.conf again.
     package var reload: @Sendable () -> Void
 
     package init(
@@ -58,37 +58,37 @@ package struct RemoteSurroundings: Sendable {
     }
 }
 
-/// Carries out what programs ask for by the control socket (``CommandTable``).
+/// Carries out the requests of programs on the control socket (``CommandTable``).
 ///
-/// A command whose effect is seen is answered when it is, and refused as `not-yet` where that takes longer than ``longestEffect``: it may still
-/// come then. What is about the playlist is in RemotePlaylist.swift, what the player tells in RemoteStatus.swift.
+/// The answer to a command with a visible effect comes when it is seen. After ``longestEffect`` the command is refused as `not-yet`, but it
+/// may still take effect. RemotePlaylist.swift has the playlist's requests, RemoteStatus.swift the player's state.
 package final class RemoteControl: Sendable {
     let player: PlaybackEngine
     let surroundings: RemoteSurroundings
     let started = HostTime.now
     let failure = Mutex<(message: String, time: HostTime)?>(nil)
     let failureCount = Mutex(0)
-    /// Since when the player has been in its state.
+    /// Since when the player has been in its current state.
     let stateSince = Mutex(HostTime.now)
-    /// What observers know of the devices.
+    /// The last state of the devices that observers have received.
     let devices = Mutex<(display: JSONValue, audio: String)?>(nil)
-    /// How often the service had been started again when this player was, where systemd keeps a folder for it.
+    /// How often systemd had restarted the service when this player started; nil without systemd's folder for it.
     let restarts = RestartCount.next()
     let hasOwnPlaylist = Mutex(false)
-    /// What a program has set for all items; nil where each has its own.
+    /// The gravity that a program has set for all items; nil if each has its own.
     let ownGravity = Mutex<VideoGravity?>(nil)
 
-    /// How long an effect is waited for.
+    /// How long to wait for an effect.
     static let longestEffect = MediaTime.seconds(5)
 
     package init(_ player: PlaybackEngine, _ surroundings: RemoteSurroundings) {
         (self.player, self.surroundings) = (player, surroundings)
     }
 
-    /// Whether a program has set the playlist, so that what kiosk.conf's stands for now is not to replace it.
+    /// Whether a program has set the playlist, which kiosk.conf's must then not replace.
     package var ownsPlaylist: Bool { hasOwnPlaylist.withLock { $0 } }
 
-    /// Items as they are to be played: by the gravity that a program has set, if one has.
+    /// Returns items with the gravity that a program has set, if any.
     package func adapted(_ items: [PlaylistItem]) -> [PlaylistItem] {
         guard let gravity = ownGravity.withLock({ $0 }) else { return items }
         var items = items
@@ -98,7 +98,7 @@ package final class RemoteControl: Sendable {
 
     /// Carries out a request; returns at once.
     ///
-    /// - Throws: why it is not carried out.
+    /// - Throws: the refusal.
     package func handle(_ request: ControlRequest) throws(ControlRefusal) -> ControlReply {
         if let refusal = request.entry.need.flatMap(refusal) { throw refusal }
         switch request.request {
@@ -128,7 +128,7 @@ package final class RemoteControl: Sendable {
             return .answer(ControlAnswer(["dark": .bool(power.isDark), "order": power.order.rawValue.json]))
         case .zone(let name, let order): return .answer(ControlAnswer(try surroundings.zone(name, order)))
         case .screenshot: return try surroundings.screenshot()
-        case .observe: return .answer(ControlAnswer([:]))  // the socket's own
+        case .observe: return .answer(ControlAnswer([:]))  // handled by the socket
         case .reload:
             hasOwnPlaylist.withLock { $0 = false }
             ownGravity.withLock { $0 = nil }
@@ -140,7 +140,7 @@ package final class RemoteControl: Sendable {
         }
     }
 
-    /// Why nobody is asked for what needs this; nil where it is there.
+    /// Returns the refusal if a precondition does not hold; nil if it does.
     private func refusal(without need: CommandNeed) -> ControlRefusal? {
         switch need {
         case .seekableItem:
@@ -164,7 +164,7 @@ package final class RemoteControl: Sendable {
         }
     }
 
-    /// Has the player carry something out. Answered with what the table says: the place when it is seen, or members of the status.
+    /// Lets the player carry a command out. The answer is as the table says: the place once it is seen, or members of the status.
     private func carryOut(_ command: PlayerCommand, _ entry: CommandEntry) throws(ControlRefusal) -> ControlReply {
         let effect = player.carryOut(command)
         if let problem = entry.problem {
@@ -187,7 +187,7 @@ package final class RemoteControl: Sendable {
         return reply(effect, expecting: item.id)
     }
 
-    /// The reply that comes when an effect is seen; with another item on the screen than was expected it is a refusal.
+    /// Returns a reply that waits for an effect; it is a refusal if another item than expected is then on the screen.
     private func reply(_ effect: PlayerEffect, expecting item: QueueItem.ID? = nil) -> ControlReply {
         reply { [player] in
             switch player.state(of: effect) {

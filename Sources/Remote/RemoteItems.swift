@@ -6,7 +6,7 @@ import KioskPlayback
 import KioskReaders
 import KioskVocabulary
 
-// What is known of an item, its tracks and its chapters, over the control socket.
+// Facts about an item, its tracks and its chapters, for the control socket.
 extension RemoteControl {
     /// The members of the answer to `status` about the item on the screen.
     func facts(_ now: PlayerSnapshot) -> [String: JSONValue] {
@@ -92,7 +92,7 @@ extension RemoteControl {
         ]
     }
 
-    /// Reads the cover of an item, on a thread of its own: its disk or its network may be slow.
+    /// Reads the cover of an item on a thread of its own: its disk or its network may be slow.
     func cover(_ name: ItemName?) throws(ControlRefusal) -> ControlReply {
         let (_, facts) = try opened(name)
         guard facts.metadata.cover != nil, let entry = player.item(try optionalItem(name))?.entry else {
@@ -131,16 +131,16 @@ extension RemoteControl {
         ]
     }
 
-    // MARK: Which item
+    // MARK: Choosing the item
 
-    /// The item that is named, else the one on the screen.
+    /// Returns the named item, else the one on the screen.
     private func optionalItem(_ name: ItemName?) throws(ControlRefusal) -> QueueItem.ID {
         if let name { return try item(name).id }
         if let item = player.snapshot.item { return item }
         throw ControlRefusal(code: "no-such-item", message: "nothing is on the screen; name an item")
     }
 
-    /// What is known of it, where it has been opened.
+    /// Returns the facts about an item; throws if it has not been opened.
     private func opened(_ name: ItemName?) throws(ControlRefusal) -> (item: JSONValue, facts: ItemFacts) {
         let id = try optionalItem(name)
         guard let facts = player.facts(of: id), let known = player.item(id) else {
@@ -161,7 +161,7 @@ extension RemoteControl {
 }
 
 extension AssetTrack {
-    /// Whether it is what a choice asks for.
+    /// Returns whether the track matches a choice.
     fileprivate func fits(_ choice: TrackChoice) -> Bool {
         switch choice {
         case .automatic, .off: true

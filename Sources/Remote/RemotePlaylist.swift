@@ -4,11 +4,11 @@ import KioskPlayback
 import KioskVocabulary
 import Synchronization
 
-// The playlist over the control socket. Once a program has changed it, it is the program's, until reload.
+// The playlist on the control socket. After a program's change, the playlist is the program's until reload.
 extension RemoteControl {
-    /// The item that a request names, and its place from 0.
+    /// Returns the item that a request names, and its place from 0.
     ///
-    /// - Throws: there is none.
+    /// - Throws: a refusal if there is none.
     func item(_ name: ItemName) throws(ControlRefusal) -> (id: QueueItem.ID, place: Int) {
         let items = player.items
         let place: Int?
@@ -37,21 +37,21 @@ extension RemoteControl {
         ]
     }
 
-    /// What a client is told of an item.
+    /// Returns the description of an item for clients.
     static func describe(_ id: QueueItem.ID, place: Int?, title: String, _ source: String) -> JSONValue {
         .object([
             "id": id.number.json, "place": place.json, "title": title.json, "source": source.withoutCredentials.json,
         ])
     }
 
-    /// What is told of an item that is on the list, or was.
+    /// Returns the description of an item that is or was on the list.
     static func describe(_ id: QueueItem.ID, of player: PlaybackEngine, title: String? = nil) -> JSONValue {
         let known = player.item(id)
         let name = title ?? known?.entry.title ?? known?.entry.plainName ?? ""
         return describe(id, place: known?.place.map { $0 + 1 }, title: name, known?.entry.source ?? "")
     }
 
-    /// Changes the playlist, or tells it. Sources are looked up on a thread of their own: a folder may be on a disk that does not answer.
+    /// Changes or lists the playlist. Expands sources on a thread of their own: a disk may not answer.
     func change(_ request: PlaylistRequest) throws(ControlRefusal) -> ControlReply {
         switch request {
         case .list: return .answer(ControlAnswer(list))
@@ -88,7 +88,7 @@ extension RemoteControl {
         }
     }
 
-    /// Plays these sources (absolute paths) from now on, from the first one, as `playlist set` does. Any thread; returns at once.
+    /// Plays these sources (absolute paths) from the first one on, like `playlist set`. Any thread; returns at once.
     package func play(_ sources: [String]) {
         Thread("sources") { [surroundings, player] in
             let items = self.adapted(surroundings.items(sources))
@@ -99,7 +99,7 @@ extension RemoteControl {
         }.detach()
     }
 
-    /// The playlist is kiosk.conf's again; who calls this gives it to the player.
+    /// Returns the playlist to kiosk.conf; the caller must then give it to the player.
     package func giveBackPlaylist() { hasOwnPlaylist.withLock { $0 = false } }
 
     private func counted() -> ControlAnswer { ControlAnswer(["count": player.items.count.json]) }

@@ -5,12 +5,12 @@ import KioskPlayback
 import KioskVocabulary
 import Synchronization
 
-/// The version of the program, as `kiosk --version` says it.
+/// The version of the program, as in `kiosk --version`.
 package let kioskVersion = "0.1.0"
 
-// What the player tells of itself over the control socket.
+// The player's state on the control socket.
 extension RemoteControl {
-    /// What is on the screen.
+    /// Returns the item on the screen, and the position.
     func place(_ snapshot: PlayerSnapshot) -> [String: JSONValue] {
         let item = snapshot.item.map {
             Self.describe($0, place: snapshot.itemNumber, title: snapshot.title ?? "", snapshot.source ?? "")
@@ -73,7 +73,7 @@ extension RemoteControl {
         ["framesShown": shown.json, "framesLate": late.json, "framesDropped": dropped.json, "seams": seams.json]
     }
 
-    /// Seconds, to the microsecond.
+    /// Returns seconds, rounded to the microsecond.
     static func seconds(_ time: MediaTime) -> JSONValue { .number((time.seconds * 1e6).rounded() / 1e6) }
 
     private static func spans(_ histogram: TimeHistogram) -> JSONValue {
@@ -83,7 +83,7 @@ extension RemoteControl {
 
     // MARK: Events
 
-    /// Remembers what goes wrong and since when the state stands from now on, and has the observers of the socket, whichever there is by then, told what happens.
+    /// Starts to remember failures and the time of the last change of state, and to publish events on the current socket.
     package func publish(on socket: @escaping @Sendable () -> ControlSocket?) {
         player.addObserver { event in
             switch event {
@@ -121,7 +121,7 @@ extension RemoteControl {
         }
     }
 
-    /// The display and the sound device where they are others than the last time. They do not tell, and a paused player has no time that passes.
+    /// The events for a changed display or sound device since the last call. They send no events, and a paused player has no periodic one.
     package var deviceChanges: [(ControlTopic, [String: JSONValue])] {
         let (display, audio) = (self.display, surroundings.audio())
         let former = devices.withLock { devices in

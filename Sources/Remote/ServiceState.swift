@@ -1,29 +1,29 @@
 import KioskPlatform
 import KioskPlayback
 
-/// What systemd is told of the player, and when (sd_notify(3)). A pure value: what is seen of the player in, assignments out.
+/// The player's notifications to systemd (sd_notify(3)), and their times. A pure value: it takes observations of the player, and returns
+/// assignments.
 ///
-/// The service is ready with the first flip. Where none comes within ``longestStart``, because there is no display or nothing that can be played, it
-/// is ready all the same: booting is not to wait for a display.
+/// The service is ready with the first flip, or after ``longestStart``: without a display or a playable item, booting must not wait.
 ///
-/// The watchdog is fed while everything answers (``PlayerLiveness``): nothing has been at the same piece of work for longer than its limit, and no
-/// picture has been due for that long. How long a picture stands says nothing: a still, a slide show, a pause may stand for hours.
+/// The watchdog is fed while all parts respond (``PlayerLiveness``): no part has been at the same piece of work for longer than its limit,
+/// and no picture has been due for that long. The duration of a picture is irrelevant: a still, a slide show or a pause may last for hours.
 struct ServiceState: Sendable {
-    /// What is seen of the player at one moment.
+    /// An observation of the player.
     struct Sight: Hashable, Sendable {
         var framesShown: Int
-        /// What is on, for people.
+        /// The current activity, for people.
         var text: String
         var liveness = PlayerLiveness()
     }
 
-    /// When it is ready at the latest.
+    /// When it counts as ready at the latest.
     static let longestStart = MediaTime.seconds(10)
-    /// Between two looks no more time counts than this: a process that was stopped, or a machine, did nothing in between.
+    /// The most time that counts between two observations: a stopped process, or a suspended machine, did nothing in between.
     static let longestStep = MediaTime.seconds(1)
 
-    /// For how long each part may be at the same piece of work. Beyond what each bounds itself: a flip one second, a read ten. To decode a
-    /// picture, or to set a mode, can take seconds on a slow box.
+    /// Returns how long a part may be at the same piece of work. It exceeds the parts' own limits: a second for a flip, ten for a read. On
+    /// a slow machine, decoding a picture or setting a mode can take seconds.
     static func limit(of part: PlayerLiveness.Part) -> MediaTime {
         switch part {
         case .feeder, .display: .seconds(20)
@@ -35,12 +35,12 @@ struct ServiceState: Sendable {
     private var lastLook: HostTime
     private var isReady = false
     private var text = ""
-    /// The last beat of each part, and for how long it has been at that piece of work.
+    /// The last beat of each part, and the time since then that it has been at work.
     private var parts: [PlayerLiveness.Part: (beat: Heartbeat.Beat, stood: MediaTime)] = [:]
 
     init(at time: HostTime) { (started, lastLook) = (time, time) }
 
-    /// What is to be told after a look at the player, in the words of sd_notify(3).
+    /// Takes an observation; returns the notifications in the format of sd_notify(3).
     mutating func look(_ sight: Sight, at now: HostTime) -> [String] {
         var lines: [String] = []
         if !isReady, sight.framesShown > 0 || now - started >= Self.longestStart {
@@ -56,7 +56,7 @@ struct ServiceState: Sendable {
         return lines
     }
 
-    /// What does not answer, in the order of their names.
+    /// The parts that do not respond, sorted by name.
     var hanging: [PlayerLiveness.Part] {
         parts.filter { $0.value.stood > Self.limit(of: $0.key) }.keys.sorted { $0.rawValue < $1.rawValue }
     }

@@ -1,13 +1,13 @@
 import Glibc
 import KioskPlatform
 
-/// A path as the address of a Unix socket.
+/// The address of a Unix socket.
 struct SocketAddress {
     private var address = sockaddr_un()
     private var length = socklen_t(MemoryLayout<sockaddr_un>.size)
 
-    /// nil where the path is longer than an address can be (107 bytes). A name that is `abstract` begins with a zero byte instead of its `@`, and is as
-    /// long as it is.
+    /// Makes an address; nil if the path is empty or longer than 107 bytes. An `isAbstract` name has a zero byte instead of its `@`, and no
+    /// terminating zero.
     init?(_ path: String, isAbstract: Bool = false) {
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(path.utf8)
@@ -29,11 +29,11 @@ struct SocketAddress {
 }
 
 extension Descriptor {
-    /// The next connection to a listener, non-blocking and close-on-exec; nil where there is none. The corresponding C function is `accept`.
+    /// Accepts the next connection, non-blocking and close-on-exec; nil if there is none. The corresponding C function is `accept`.
     init?(accepting listener: Int32) {
         let raw = accept(listener, nil, nil)
         if raw < 0 {
-            // Without descriptors the client stays in the queue, and poll(2) would say so at once; at its end a listener says so, too.
+            // Without free descriptors the client stays queued, and poll(2) would return at once; it does so for a closed listener, too.
             if [EMFILE, ENFILE, EINVAL].contains(errno) { usleep(100_000) }
             return nil
         }
@@ -43,12 +43,12 @@ extension Descriptor {
     }
 }
 
-/// What went wrong with a control socket, and what to do.
+/// The failure of a control socket, with advice.
 package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One line.
     package let description: String
 
     init(_ description: String) { self.description = description }
-    /// What was being done to what, and the C error number.
+    /// Makes an error of an action and the C error number.
     package init(_ action: String, code: Int32) { description = "\(action): \(SystemError(code))" }
 }

@@ -1,4 +1,4 @@
-/// A day of the week, as ISO 8601 counts them.
+/// A day of the week, in the order of ISO 8601.
 package enum Weekday: Int, Hashable, Sendable, CaseIterable, Comparable {
     case monday, tuesday, wednesday, thursday, friday, saturday, sunday
 
@@ -22,13 +22,13 @@ package struct CalendarDate: Hashable, Sendable, Comparable, LosslessStringConve
 
     package init(day: Int) { self.day = day }
 
-    /// The day of these numbers; nil where the calendar has none.
+    /// Makes a date; nil if the calendar has no such day.
     package init?(year: Int, month: Int, day: Int) {
         guard 1...9999 ~= year, 1...12 ~= month, 1...Self.length(ofMonth: month, year: year) ~= day else { return nil }
         self.init(validYear: year, month: month, day: day)
     }
 
-    /// The day of numbers that a calendar has. The count of days is that of eras of 400 years that begin in March, so that a leap day is the last of its year.
+    /// Makes a date of valid numbers. The count of days uses eras of 400 years from March, so that a leap day is the last of its year.
     init(validYear year: Int, month: Int, day: Int) {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
@@ -77,14 +77,14 @@ package struct CalendarDate: Hashable, Sendable, Comparable, LosslessStringConve
     }
 }
 
-/// What a clock on a wall shows: a day, and seconds since its midnight, 0 ..< 86 400. Where clocks are put back it shows an hour twice.
+/// A local time: a day, and seconds since its midnight, 0 ..< 86 400. When clocks are set back, an hour occurs twice.
 package struct LocalTime: Hashable, Sendable, Comparable {
     package var date: CalendarDate
     package var second: Int
 
     package init(_ date: CalendarDate, second: Int) { (self.date, self.second) = (date, second) }
 
-    /// Seconds since the midnight with which 1970 began, by that clock.
+    /// Makes a time of seconds since the beginning of 1970, local time.
     init(seconds: Int64) {
         let day = (seconds >= 0 ? seconds : seconds - 86_399) / 86_400
         self.init(CalendarDate(day: Int(day)), second: Int(seconds - day * 86_400))
@@ -94,7 +94,7 @@ package struct LocalTime: Hashable, Sendable, Comparable {
 
     package static func < (left: Self, right: Self) -> Bool { (left.date, left.second) < (right.date, right.second) }
 
-    /// `09:05`, and `09:05:30` where there are seconds.
+    /// `09:05`, or `09:05:30` if the seconds are not 0.
     package var clock: String {
         func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }
         let text = two(second / 3600) + ":" + two(second / 60 % 60)

@@ -1,6 +1,6 @@
 import KioskPlatform
 
-/// How often something is played in between. Its text is `10m`, `2h` or `5 items`.
+/// How often a program plays in between. Its text is `10m`, `2h` or `5 items`.
 package enum Recurrence: Hashable, Sendable, LosslessStringConvertible {
     /// 1…1440.
     case minutes(Int)
@@ -29,20 +29,20 @@ package enum Recurrence: Hashable, Sendable, LosslessStringConvertible {
     }
 }
 
-/// When what is played in between: counts of items and times, in, what is to be played now, out. A pure value.
+/// The turns of the programs that play in between. A pure value: it takes times and started items, and returns the items to play now.
 ///
-/// Each program has a turn whenever its minutes have gone by since its last turn came, or so many items have begun; its first turn is as long after it has
-/// come on. With each turn it plays the next of its items. What is played in between counts for nobody.
+/// A program has a turn whenever its minutes have passed since its last turn, or so many items have begun. Its first turn is equally long
+/// after it comes on. Each turn plays its next item. Items that play in between do not count.
 ///
-/// One that interrupts an item is alone: others that interrupt wait until that goes on. Its minutes count from its end, so that the playlist gets on, whatever it
-/// asks for.
+/// Only one program interrupts an item at a time: others that interrupt wait until the interrupted item continues. The minutes of such a
+/// program count from its end, so the playlist always advances.
 package struct InterludeState: Hashable, Sendable {
-    /// A program that is played in between, and is on.
+    /// A program that is on and plays in between.
     package struct Program: Hashable, Sendable {
         package var recurrence: Recurrence
-        /// Whether it interrupts.
+        /// Whether it interrupts the current item.
         package var isAtOnce: Bool
-        /// How many items it has now.
+        /// Its current number of items.
         package var count: Int
 
         package init(_ recurrence: Recurrence, isAtOnce: Bool = false, count: Int) {
@@ -50,7 +50,7 @@ package struct InterludeState: Hashable, Sendable {
         }
     }
 
-    /// What is to be played: an item of a program.
+    /// A turn: an item of a program to play now.
     package struct Turn: Hashable, Sendable {
         package var program: Int, item: Int
     }
@@ -61,7 +61,7 @@ package struct InterludeState: Hashable, Sendable {
         var next = 0
     }
 
-    /// A program that interrupts: whether it has been seen, and how many items of the playlist have begun before that.
+    /// A running interruption: whether its item has been seen, and how many items of the playlist have begun before that.
     private struct Interruption: Hashable {
         var program: Int
         var isSeen = false
@@ -74,14 +74,14 @@ package struct InterludeState: Hashable, Sendable {
 
     package init() {}
 
-    /// These programs there are from now on, by number. Those that were on count on.
+    /// Sets the programs, by number. Those that were on before keep their counts.
     package mutating func set(_ programs: [Int: Program], at now: HostTime) {
         progress = progress.filter { programs[$0.key]?.recurrence == self.programs[$0.key]?.recurrence }
         self.programs = programs
         for number in programs.keys where progress[number] == nil { progress[number] = Progress(since: now) }
     }
 
-    /// An item is on the screen. `isListed`: it is one of the playlist; `isNew`: it begins, and is not only sought in.
+    /// Notes an item on the screen. `isListed`: it is on the playlist; `isNew`: it begins, and is not the result of a seek.
     package mutating func itemStarted(isListed: Bool, isNew: Bool, at now: HostTime) {
         guard isListed else {
             interruption?.isSeen = true
@@ -89,22 +89,22 @@ package struct InterludeState: Hashable, Sendable {
         }
         if let present = interruption {
             if present.isSeen {
-                // What was interrupted goes on.
+                // The interrupted item continues.
                 interruption = nil
                 progress[present.program]?.since = now
                 progress[present.program]?.items = 0
                 return
             }
-            // The first may have been on its way to the screen, or what interrupts has failed.
+            // The first such item may have been on its way to the screen; after a second one, the interrupting item has failed.
             interruption = present.others == 0 ? Interruption(program: present.program, others: 1) : nil
         }
         if isNew { for number in progress.keys { progress[number]!.items += 1 } }
     }
 
-    /// Whether a program can have a turn now.
+    /// Returns whether a program can have a turn now.
     private func isAble(_ program: Program) -> Bool { program.count > 0 && !(program.isAtOnce && interruption != nil) }
 
-    /// When a turn comes at the latest if no item begins; nil where none does.
+    /// When the next turn comes if no item begins; nil if there is none.
     package var deadline: HostTime? {
         programs.compactMap { number, program in
             guard case .minutes(let minutes) = program.recurrence, isAble(program) else { return nil }
@@ -112,7 +112,7 @@ package struct InterludeState: Hashable, Sendable {
         }.min()
     }
 
-    /// Whose turn it is, in the order of the programs; it counts as played.
+    /// Returns the turns due now, in the order of the programs; they count as played.
     package mutating func turns(at now: HostTime) -> [Turn] {
         var turns: [Turn] = []
         for number in programs.keys.sorted() {

@@ -1,20 +1,21 @@
-/// When what is played, and when what is done: a pure function of rules, a clock and whether that is right.
+/// When each entry plays: a pure function of rules, a clock, and whether that clock is right.
 ///
-/// Entries are on or off. Of those that are on, the ones of the highest rank are played, all of them, in their order; it is not known here whether an entry has
-/// anything to play. What says nothing of time is on always. A clock that was never set decides nothing: then what says something of time is off.
+/// Entries are on or off. Of the entries that are on, all those of the highest rank play, in their order. The schedule does not know
+/// whether an entry has anything to play. An entry without rules is always on. A clock that was never set decides nothing: entries with
+/// rules are then off.
 ///
-/// The display is dark while a *night* is on that no program of a higher rank displaces. Nights displace nothing themselves: what is played meanwhile, or would
-/// be, is what is played without them.
+/// The display is dark while a *night* is on, unless a program of a higher rank is on. Nights do not displace entries: they leave the set
+/// of entries that play unchanged.
 package struct Schedule: Hashable, Sendable {
     /// An entry of the playlist, or of a program.
     package struct Entry: Hashable, Sendable {
-        /// All of these hold at a time: its own, and that of its program.
+        /// The rules of the entry and of its program; all must hold.
         package var rules: [TimeRule]
-        /// The program's, and its own among the entries of that.
+        /// The rank of its program, and its own rank in that program.
         package var rank: Rank
-        /// The number of its program; nil of what is on the playlist itself.
+        /// The number of its program; nil for an entry of the playlist itself.
         package var program: Int?
-        /// Whether it is played between the others, and takes nobody's place.
+        /// Whether it plays between other items, and displaces none.
         package var isInBetween = false
 
         package init(_ rules: [TimeRule], rank: Rank = Rank(), program: Int? = nil, isInBetween: Bool = false) {
@@ -40,22 +41,22 @@ package struct Schedule: Hashable, Sendable {
         (self.entries, self.nights, self.clock) = (entries, nights, clock)
     }
 
-    /// Whether time has anything to say.
+    /// Whether the result is independent of time.
     package var isConstant: Bool { entries.allSatisfy(\.isAlways) && nights.allSatisfy(\.isAlways) }
 
-    /// Whether all entries are played, in their order, at any time.
+    /// Whether all entries play, in their order, at all times.
     package var takesAll: Bool {
         isConstant && Set(entries.map(\.rank)).count < 2 && !entries.contains(where: \.isInBetween)
     }
 
-    /// Whether the display is dark at an instant, when these entries are on.
+    /// Returns whether the display is dark at an instant, with these entries on.
     package func isDark(at instant: Int64, isRight: Bool = true, on: Set<Int>) -> Bool {
         let ranks = nights.filter { night in night.rules.allSatisfy { isRight && clock.isOn($0, at: instant) } }.map(\.rank.program)
         guard let rank = ranks.max() else { return false }
         return on.allSatisfy { entries[$0].isInBetween || entries[$0].rank.program <= rank }
     }
 
-    /// What is on and whether the display is dark.
+    /// The entries that are on, and whether the display is dark.
     package struct Moment: Hashable, Sendable {
         package var on: Set<Int>
         package var isDark: Bool
@@ -66,9 +67,9 @@ package struct Schedule: Hashable, Sendable {
         return Moment(on: on, isDark: isDark(at: instant, isRight: isRight, on: on))
     }
 
-    /// The entries that are on at an instant, in seconds since 1970; what waits for a clock is not, where that is not right.
+    /// Returns the entries that are on at an instant, in seconds since 1970. If the clock is not right, entries with rules are off.
     package func on(at instant: Int64, isRight: Bool = true) -> Set<Int> {
-        // Many have the same rules.
+        // Many entries have the same rules.
         var known: [TimeRule: Bool] = [:]
         func isOn(_ rule: TimeRule) -> Bool {
             if let known = known[rule] { return known }
@@ -79,22 +80,21 @@ package struct Schedule: Hashable, Sendable {
         return Set(entries.indices.filter { entries[$0].rules.allSatisfy(isOn) })
     }
 
-    /// Of entries that are on, those that are played: of the highest rank of those that have something.
+    /// Returns the entries that play, of those that are on: of those with items, the ones of the highest rank.
     package func played(of on: Set<Int>, having hasItems: (Int) -> Bool = { _ in true }) -> [Int] {
         let able = on.sorted().filter { !entries[$0].isInBetween && hasItems($0) }
         guard let program = able.map({ entries[$0].rank.program }).max() else { return [] }
         let chosen = able.filter { entries[$0].rank.program == program }
-        // Each program has an order of its own.
+        // Each program has its own order of ranks.
         var highest: [Int?: Int] = [:]
         for entry in chosen { highest[entries[entry].program] = max(highest[entries[entry].program] ?? .min, entries[entry].rank.entry) }
         return chosen.filter { entries[$0].rank.entry == highest[entries[$0].program] }
     }
 
-    /// Of entries that are on, those that are played between the others.
+    /// Returns the entries that play in between, of those that are on.
     package func inBetween(of on: Set<Int>) -> [Int] { on.sorted().filter { entries[$0].isInBetween } }
 
-    /// The next instant at which other entries are on than at `instant`, or the display is dark and was not, or the other way round; nil where that is not
-    /// before `limit`.
+    /// Returns the next instant at which the set of entries that are on, or the dark display, changes; nil if there is none before `limit`.
     package func nextChange(after instant: Int64, before limit: Int64? = nil) -> Int64? {
         let rules = Set((entries + nights).flatMap(\.rules))
         if rules.isEmpty { return nil }
@@ -108,8 +108,8 @@ package struct Schedule: Hashable, Sendable {
         return nil
     }
 
-    /// The next instant at which other entries are played, if all of them have something, or the display is dark or is not; nil where that is not before
-    /// `limit`.
+    /// Returns the next instant at which the set of entries that play, if all have items, or the dark display, changes; nil if there is
+    /// none before `limit`.
     package func nextChange(ofWhatIsPlayedAfter instant: Int64, before limit: Int64) -> Int64? {
         func shown(_ instant: Int64) -> [Int]? {
             let moment = moment(at: instant)
@@ -124,12 +124,12 @@ package struct Schedule: Hashable, Sendable {
         return nil
     }
 
-    /// Whether an entry is on at any time within the ``horizon``.
+    /// Returns whether an entry is on at any time within the ``horizon``.
     package func everOn(_ entry: Int, from instant: Int64) -> Bool {
         let alone = Schedule([entries[entry]], clock: clock)
         return !alone.on(at: instant).isEmpty || alone.nextChange(after: instant) != nil
     }
 
-    /// What begins later than in so many seconds is looked for when that is nearer: a year and a month.
+    /// How many seconds ahead to search: a year and a month. Later changes are found in time.
     package static let horizon: Int64 = 396 * 86_400
 }

@@ -1,17 +1,17 @@
 import KioskPlatform
 
-/// What follows from a schedule as time goes by: a pure value, which is told what the clock shows and says what has changed.
+/// The state of a schedule over time: a pure value that takes the clock's time and returns the changes.
 ///
-/// The clock may be wrong at first, and be put on or back at any time. What is on is what is on by the clock as it is. What is done at a time of day is done
-/// when the clock comes to that time by going; over what it leaps nothing is done, but that the last thing that lasts (a volume) holds afterwards, as it does at
-/// the start.
+/// The clock may be wrong at first, and may be set at any time. The entries that are on always follow the clock as it is. A timer fires
+/// when the clock reaches its time by running. If the clock jumps over timers, they do not fire. Of timers with a lasting setting, such as
+/// a volume, the last one is then applied, as at the start.
 package struct ScheduleState: Sendable {
-    /// Something that is done at a time of day.
+    /// A command at a time of day.
     package struct Timer: Hashable, Sendable {
         package var moment: TimeOfDay
-        /// On which days.
+        /// The days of the timer.
         package var rule: TimeRule
-        /// What it sets, where that lasts until something else sets it; nil where it does not.
+        /// The property that it sets for good; nil if it sets none.
         package var property: String?
 
         package init(_ moment: TimeOfDay, _ rule: TimeRule, sets property: String? = nil) {
@@ -19,44 +19,44 @@ package struct ScheduleState: Sendable {
         }
     }
 
-    /// What has happened.
+    /// A change.
     package enum Event: Hashable, Sendable {
-        /// These entries are on now.
+        /// The set of entries that are on has changed.
         case on(Set<Int>)
-        /// The display is to be off, or on.
+        /// The display must go off, or on.
         case dark(Bool)
-        /// It is time for this one.
+        /// A timer fires now.
         case timer(Int)
-        /// Its time was earlier, and what it sets lasts.
+        /// An earlier timer, whose setting still holds.
         case lasting(Int)
-        /// The clock has not been set: what says something of time waits.
+        /// The clock is not set: entries with rules wait for it.
         case waitsForClock
     }
 
     package let schedule: Schedule
     package let timers: [Timer]
-    /// What is on; nil before the clock was looked at.
+    /// The entries that are on; nil before the first look at the clock.
     package private(set) var on: Set<Int>?
     package private(set) var isDark = false
-    /// Until when timers have been looked at; nil while the clock was never right.
+    /// Until when timers have been handled; nil if the clock was never right.
     private var doneUntil: Int64?
     private var isWaiting = false
 
-    /// A clock that goes is looked at before so many seconds are over: what is more is a leap.
+    /// The longest time in seconds between looks at a running clock; a longer step is a jump.
     static let longestStep: Int64 = 90
-    /// How far back a timer is looked for whose setting lasts.
+    /// How many days back to search for timers with lasting settings.
     private static let memory = 8
 
-    /// One that follows `former`, if there was one: what that has done at a time of day is not done again.
+    /// Makes a state after `former`, if any; timers that have fired do not fire again.
     package init(_ schedule: Schedule, timers: [Timer] = [], after former: ScheduleState? = nil) {
         (self.schedule, self.timers, isDark) = (schedule, timers, former?.isDark ?? false)
         if let former, former.timers == timers, former.schedule.clock == schedule.clock { doneUntil = former.doneUntil }
     }
 
-    /// Whether time has nothing to say.
+    /// Whether nothing depends on time.
     package var isConstant: Bool { schedule.isConstant && timers.isEmpty }
 
-    /// The clock shows this now.
+    /// Takes the clock's current time; returns the changes.
     package mutating func look(at clock: WallClock) -> [Event] {
         var events: [Event] = []
         if !clock.isRight, !isConstant, !isWaiting { events.append(.waitsForClock) }
@@ -80,14 +80,14 @@ package struct ScheduleState: Sendable {
         return events
     }
 
-    /// When there is something to do, if the clock goes on as it does, in seconds since 1970; nil for nothing within a day.
+    /// Returns when the next event is due on a running clock, in seconds since 1970; nil if there is none within a day.
     package func due(after instant: Int64) -> Int64? {
         let end = instant + 86_400
         let change = schedule.nextChange(after: instant, before: end)
         return [change, instants(after: instant, until: end).first?.instant].compactMap { $0 }.min()
     }
 
-    /// The timers of a time, in the order in which they come.
+    /// Returns the timers in a span of time, in the order of their instants.
     package func instants(after start: Int64, until end: Int64) -> [(instant: Int64, timer: Int)] {
         let (first, last) = (schedule.clock.zone.local(at: start).date, schedule.clock.zone.local(at: end).date)
         return timers.indices.flatMap { number -> [(instant: Int64, timer: Int)] in
@@ -100,7 +100,7 @@ package struct ScheduleState: Sendable {
         }.sorted { ($0.instant, $0.timer) < ($1.instant, $1.timer) }
     }
 
-    /// The last timer of each property.
+    /// Returns the last timer of each property.
     private func lasting(at instant: Int64) -> [Int] {
         if timers.allSatisfy({ $0.property == nil }) { return [] }
         var last: [String: (instant: Int64, timer: Int)] = [:]

@@ -1,4 +1,4 @@
-/// Days of the week. Its text is theirs: `mon-fri, sun`.
+/// A set of weekdays. Its text is, for example, `mon-fri, sun`.
 package struct DaySet: Hashable, Sendable, LosslessStringConvertible {
     private var days: Set<Weekday>
 
@@ -6,7 +6,7 @@ package struct DaySet: Hashable, Sendable, LosslessStringConvertible {
 
     private init(days: Set<Weekday>) { self.days = days }
 
-    /// Days and spans of days, with commas between them. A span may go over the end of the week: `fri-mon`.
+    /// Parses days and spans of days, with commas between them. A span may cross the end of the week: `fri-mon`.
     package init?(_ text: String) {
         days = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -32,7 +32,7 @@ package struct DaySet: Hashable, Sendable, LosslessStringConvertible {
     }
 }
 
-/// A time of day: what the clock shows, or how far from sunrise or sunset. Its text is `09:30`, `24:00`, `sunset` or `sunrise+1h30m`.
+/// A time of day, by the clock or relative to sunrise or sunset. Its text is `09:30`, `24:00`, `sunset` or `sunrise+1h30m`.
 package struct TimeOfDay: Hashable, Sendable, LosslessStringConvertible {
     package enum Anchor: String, Hashable, Sendable {
         case midnight, sunrise, sunset
@@ -56,7 +56,7 @@ package struct TimeOfDay: Hashable, Sendable, LosslessStringConvertible {
         (self.anchor, minutes) = (anchor, match.2 == "-" ? -amount : amount)
     }
 
-    /// When it is where the sun rises at six and sets at eighteen: for which of two comes first.
+    /// The minute of the day if the sun rises at 06:00 and sets at 18:00, to compare two times.
     fileprivate var usual: Int { (anchor == .midnight ? 0 : anchor == .sunrise ? 360 : 1080) + minutes }
 
     package var description: String {
@@ -68,11 +68,11 @@ package struct TimeOfDay: Hashable, Sendable, LosslessStringConvertible {
     }
 }
 
-/// Spans of a day. Their text is `09:00-18:00, 20:00-02:00`; one whose end comes before its beginning goes on after midnight.
+/// Spans of a day. Their text is `09:00-18:00, 20:00-02:00`; a span whose end precedes its start continues after midnight.
 package struct DayHours: Hashable, Sendable, LosslessStringConvertible {
     struct Span: Hashable {
         var start: TimeOfDay, end: TimeOfDay
-        /// Whether it ends the day after.
+        /// Whether it ends on the next day.
         var isOvernight: Bool { end.usual <= start.usual }
     }
 
@@ -81,7 +81,7 @@ package struct DayHours: Hashable, Sendable, LosslessStringConvertible {
     package init?(_ text: String) {
         var spans: [Span] = []
         for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            // The minus of `sunset-30m` is followed by a number with a unit, that of a span by a time.
+            // After the minus of `sunset-30m` comes a number with a unit, after that of a span a time.
             guard let match = trimmed(part).wholeMatch(of: /(.+?)\s*-\s*([0-9]{1,2}:[0-9]{2}|sun.*)/),
                 let start = TimeOfDay(String(match.1)),
                 let end = TimeOfDay(String(match.2)), start != end, start.minutes < 1440 || start.anchor != .midnight
@@ -97,7 +97,7 @@ package struct DayHours: Hashable, Sendable, LosslessStringConvertible {
     package var description: String { spans.map { "\($0.start)-\($0.end)" }.joined(separator: ", ") }
 }
 
-/// The first or the last day of a time: `2026-12-01`, or `12-01` of each year.
+/// The first or the last day of a period: `2026-12-01`, or `12-01` for every year.
 package enum DateBound: Hashable, Sendable, LosslessStringConvertible {
     case date(CalendarDate)
     case yearly(month: Int, day: Int)
@@ -115,7 +115,7 @@ package enum DateBound: Hashable, Sendable, LosslessStringConvertible {
 
     package var isYearly: Bool { if case .yearly = self { true } else { false } }
 
-    /// Whether it is not after a day.
+    /// Returns whether the bound is on or before a day.
     fileprivate func isUp(to date: CalendarDate) -> Bool {
         switch self {
         case .date(let bound): bound <= date
@@ -123,7 +123,7 @@ package enum DateBound: Hashable, Sendable, LosslessStringConvertible {
         }
     }
 
-    /// Whether it is not before a day.
+    /// Returns whether the bound is on or after a day.
     fileprivate func isDown(to date: CalendarDate) -> Bool {
         switch self {
         case .date(let bound): bound >= date
@@ -139,32 +139,32 @@ package enum DateBound: Hashable, Sendable, LosslessStringConvertible {
     }
 }
 
-/// When something is to be: on some days, within some hours of each, from one day until another. What goes on after midnight belongs to the day on which it
-/// has begun. It is the clock on the wall that decides: an hour that it leaves out is not there, and one that it shows twice is there twice.
+/// A rule of time: weekdays, hours of each day, and a first and last day. Hours after midnight belong to the day on which they begin. Local
+/// time counts: an hour that the clocks skip does not occur, and a repeated hour occurs twice.
 package struct TimeRule: Hashable, Sendable {
     package var days: DaySet?
     package var hours: DayHours?
     package var from: DateBound?
-    /// That day, too.
+    /// The last day, inclusive.
     package var until: DateBound?
 
     package init() {}
 
-    /// Whether it says nothing of time.
+    /// Whether the rule is empty, and always holds.
     package var isAlways: Bool { self == TimeRule() }
 
-    /// Whether `until` comes before `from`: of dates of each year it may.
+    /// Whether `until` precedes `from`; yearly dates may do that.
     package var isBackwards: Bool {
         guard case .date(let first)? = from, case .date(let last)? = until else { return false }
         return last < first
     }
 
-    /// Whether one of `from` and `until` is of each year and the other of one.
+    /// Whether one of `from` and `until` is yearly, and the other is not.
     package var isMixed: Bool { from != nil && until != nil && from?.isYearly != until?.isYearly }
 
     package var followsSun: Bool { hours?.followsSun ?? false }
 
-    /// Whether it begins on a day.
+    /// Returns whether the rule's hours can begin on a day.
     func includes(_ date: CalendarDate) -> Bool {
         guard days?.contains(date) ?? true else { return false }
         let (hasBegun, goesOn) = (from?.isUp(to: date) ?? true, until?.isDown(to: date) ?? true)
@@ -175,7 +175,7 @@ package struct TimeRule: Hashable, Sendable {
         return hasBegun && goesOn
     }
 
-    /// What it says, in the words of kiosk.conf.
+    /// The rule in the words of kiosk.conf.
     package var description: String {
         [days?.description, hours?.description, from.map { "from \($0)" }, until.map { "until \($0)" }].compactMap { $0 }.joined(
             separator: ", ")

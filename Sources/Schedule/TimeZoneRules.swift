@@ -1,18 +1,19 @@
 import KioskPlatform
 
-/// By how much the clocks of a place are ahead of UTC, and when they are put on and back: a file of the time zone database, in the format that RFC 9636 calls
-/// TZif. The C library has one zone for a process, which cannot be changed while threads run; here are as many as are wanted, and the instants of a local time.
+/// A time zone: the offset of a place's clocks from UTC, and its transitions. The source is a file of the time zone database, in the format
+/// TZif of RFC 9636. The C library has one zone per process, which cannot change while threads run. This type allows any number of zones,
+/// and finds the instants of a local time.
 ///
-/// The file has a list of transitions, and for what comes after the last of them a rule as POSIX writes it in the variable TZ.
+/// The file has a list of transitions, and a POSIX rule, as in the variable TZ, for the time after the last one.
 package struct TimeZoneRules: Hashable, Sendable {
-    /// What it is called; empty where that is not known.
+    /// The name of the zone; empty if unknown.
     package let name: String
-    /// When the offset changes, in seconds since 1970, in order; and what it is from then on, in seconds.
+    /// The instants at which the offset changes, in seconds since 1970, in order; and the offsets from then on, in seconds.
     private let transitions: [Int64]
     private let offsets: [Int]
     /// The offset before the first transition.
     private let first: Int
-    /// What holds after the last transition; nil where its offset holds for ever.
+    /// The rule after the last transition; nil if its offset holds for ever.
     private let rule: RecurringRule?
 
     private init(name: String, transitions: [Int64], offsets: [Int], first: Int, rule: RecurringRule?) {
@@ -26,7 +27,7 @@ package struct TimeZoneRules: Hashable, Sendable {
 
     // MARK: Reading
 
-    /// The zone that the database calls `name`, such as `Europe/Berlin`; nil where there is none.
+    /// Loads the database's zone `name`, such as `Europe/Berlin`; nil if there is none.
     package init?(named name: String, database: String = database) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         let isName = parts.allSatisfy { part in
@@ -40,7 +41,7 @@ package struct TimeZoneRules: Hashable, Sendable {
         self.init(bytes, name: name)
     }
 
-    /// The zone of this machine, as the variable TZ says or else /etc/localtime; UTC where neither says one that can be read.
+    /// The zone of this machine, by the variable TZ or else /etc/localtime; UTC if neither is readable.
     package static var local: TimeZoneRules { local(variable: environment("TZ"), file: "/etc/localtime") }
 
     static func local(variable: String?, file: String) -> TimeZoneRules {
@@ -53,13 +54,13 @@ package struct TimeZoneRules: Hashable, Sendable {
         return SmallFile.bytes(file, atMost: longestFile).flatMap { TimeZoneRules($0, name: "") } ?? utc
     }
 
-    /// What the bytes of a file say; nil where they are none.
+    /// Parses the bytes of a file; nil if they are invalid.
     init?(_ bytes: [UInt8], name: String) {
         var input = Bytes(bytes)
         guard var header = Header(&input) else { return nil }
         var wide = 4
         if header.version >= UInt8(ascii: "2") {
-            // The first block is for programs that know no more than 32 bits.
+            // The first block is for programs limited to 32 bits.
             guard input.skip(header.blockSize(4)), let second = Header(&input) else { return nil }
             (header, wide) = (second, 8)
         }
@@ -103,12 +104,12 @@ package struct TimeZoneRules: Hashable, Sendable {
             (universals, standards, leaps, times, kinds, characters) = (counts[0], counts[1], counts[2], counts[3], counts[4], counts[5])
         }
 
-        /// Bytes behind the kinds, where times have so many bytes.
+        /// Returns the bytes after the kinds; `wide` is the size of a time in bytes.
         func restSize(_ wide: Int) -> Int { characters + leaps * (wide + 4) + standards + universals }
         func blockSize(_ wide: Int) -> Int { times * (wide + 1) + kinds * 6 + restSize(wide) }
     }
 
-    /// Bytes that are read from their beginning on; numbers are big-endian.
+    /// A reader of bytes; numbers are big-endian.
     private struct Bytes {
         private let bytes: [UInt8]
         private var place = 0
@@ -123,14 +124,14 @@ package struct TimeZoneRules: Hashable, Sendable {
 
         mutating func skip(_ count: Int) -> Bool { take(count) != nil }
 
-        /// One of a byte without a sign, of others with one.
+        /// Reads a number: unsigned if it has one byte, signed otherwise.
         mutating func number(_ count: Int) -> Int64? {
             guard let bytes = take(count), let highest = bytes.first else { return nil }
             let start: Int64 = count > 1 && highest >= 0x80 ? -1 : 0
             return bytes.reduce(start) { $0 << 8 | Int64($1) }
         }
 
-        /// What stands between two ends of lines.
+        /// The text between two line ends.
         var line: String {
             guard place < bytes.count, bytes[place] == UInt8(ascii: "\n") else { return "" }
             return String(decoding: bytes[(place + 1)...].prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
@@ -139,7 +140,7 @@ package struct TimeZoneRules: Hashable, Sendable {
 
     // MARK: Asking
 
-    /// By how many seconds the clocks are ahead of UTC at an instant, in seconds since 1970.
+    /// Returns the offset from UTC at an instant, in seconds; the instant is in seconds since 1970.
     package func offset(at instant: Int64) -> Int {
         guard let last = transitions.last else { return rule?.offset(at: instant) ?? first }
         if instant >= last, let rule { return rule.offset(at: instant) }
@@ -147,10 +148,10 @@ package struct TimeZoneRules: Hashable, Sendable {
         return index == 0 ? first : offsets[index - 1]
     }
 
-    /// What the clocks show then.
+    /// Returns the local time at an instant.
     package func local(at instant: Int64) -> LocalTime { LocalTime(seconds: instant + Int64(offset(at: instant))) }
 
-    /// The next instant after `instant` at which the clocks are put on or back; nil where they never are.
+    /// Returns the next instant after `instant` at which the offset changes; nil if it never does.
     package func nextTransition(after instant: Int64) -> Int64? {
         var index = firstTransition(after: instant)
         while index < transitions.count {
@@ -160,15 +161,15 @@ package struct TimeZoneRules: Hashable, Sendable {
         return rule?.nextTransition(after: max(instant, transitions.last ?? instant))
     }
 
-    /// The instants at which the clocks show `local`: none where they are put on over it, two where they are put back over it.
+    /// Returns the instants at which the clocks show `local`: none if they skip it, two if they repeat it.
     package func instants(of local: LocalTime) -> [Int64] {
         let seconds = local.seconds
-        // Offsets are less than a day and a half, and clocks are put on or back at most once in such a time.
+        // Offsets are less than a day and a half, and change at most once in that time.
         let candidates = [seconds - 129_600, seconds, seconds + 129_600].map { seconds - Int64(offset(at: $0)) }
         return Set(candidates).sorted().filter { self.local(at: $0) == local }
     }
 
-    /// The first instant at which the clocks show `local` or, where they are put on over it, more than that.
+    /// Returns the first instant at which the clocks show `local`, or a later time if they skip it.
     package func firstInstant(notBefore local: LocalTime) -> Int64 {
         if let instant = instants(of: local).first { return instant }
         let before = local.seconds - Int64(offset(at: local.seconds - 129_600))
@@ -189,7 +190,7 @@ package struct TimeZoneRules: Hashable, Sendable {
     }
 }
 
-/// The rule of the variable TZ, as POSIX has it and RFC 9636 extends it: `CET-1CEST,M3.5.0,M10.5.0/3`.
+/// A rule as in the variable TZ, by POSIX with the extensions of RFC 9636: `CET-1CEST,M3.5.0,M10.5.0/3`.
 struct RecurringRule: Hashable, Sendable {
     /// Seconds ahead of UTC.
     let standard: Int
@@ -200,12 +201,12 @@ struct RecurringRule: Hashable, Sendable {
         var start: Change, end: Change
     }
 
-    /// A day of each year, and seconds since its midnight, by the clocks before the change.
+    /// A day of each year, and the second of that day, by the clocks before the change.
     private struct Change: Hashable {
         enum Day: Hashable {
-            /// The `week`th (5: the last) such day of a month; 0 is Sunday.
+            /// The `week`th weekday of a month (5 for the last); 0 is Sunday.
             case month(Int, week: Int, weekday: Int)
-            /// 1…365, where the 29th of February is not counted.
+            /// 1…365, without the 29th of February.
             case dayWithoutLeap(Int)
             /// 0…365.
             case day(Int)
@@ -214,7 +215,7 @@ struct RecurringRule: Hashable, Sendable {
         var day: Day
         var second: Int
 
-        /// When that is in a year, with clocks so far ahead of UTC.
+        /// Returns the instant of the change in a year; `offset` is that of the clocks before it.
         func instant(in year: Int, ahead offset: Int) -> Int64 {
             let date: CalendarDate
             switch day {
@@ -251,7 +252,7 @@ struct RecurringRule: Hashable, Sendable {
         daylight = Daylight(offset: offset, start: start, end: end)
     }
 
-    /// A name of letters, or of anything between angle brackets.
+    /// Skips a name of letters, or any text in angle brackets.
     private static func skipName(_ rest: inout Substring) -> Bool {
         if rest.first == "<" {
             guard let end = rest.firstIndex(of: ">") else { return false }
@@ -270,7 +271,7 @@ struct RecurringRule: Hashable, Sendable {
         return Int(digits)
     }
 
-    /// `[+-]h[:mm[:ss]]` in seconds.
+    /// Parses `[+-]h[:mm[:ss]]` into seconds.
     private static func time(_ rest: inout Substring, atMost hours: Int) -> Int? {
         var sign = 1
         if let character = rest.first, character == "-" || character == "+" {
@@ -287,7 +288,7 @@ struct RecurringRule: Hashable, Sendable {
         return sign * seconds
     }
 
-    /// `,M3.5.0/2`, `,J60` or `,59`.
+    /// Parses `,M3.5.0/2`, `,J60` or `,59`.
     private static func change(_ rest: inout Substring) -> Change? {
         guard rest.first == "," else { return nil }
         rest = rest.dropFirst()
@@ -330,7 +331,7 @@ struct RecurringRule: Hashable, Sendable {
         let all = (year - 1...year + 1).flatMap { year in
             [daylight.start.instant(in: year, ahead: standard), daylight.end.instant(in: year, ahead: daylight.offset)]
         }
-        // One that is all year long changes nothing at its ends.
+        // Daylight saving time all year long changes nothing at its ends.
         return all.sorted().first { $0 > instant && offset(at: $0) != offset(at: $0 - 1) }
     }
 }

@@ -6,18 +6,19 @@ import KioskPlatform
 import KioskVocabulary
 import Remote
 
-/// What `kiosk doctor --report` writes: all that a stranger needs to judge a box, in one file, without what says whose box it is (``Redaction``).
+/// The output of `kiosk doctor --report`: one file with all that a stranger needs to judge a machine, without the owner's identity
+/// (``Redaction``).
 ///
-/// Each part is what a command prints that its owner could type, too: kiosk itself, and dmesg.
+/// Each part is the output of a command that the owner could also run: kiosk itself, and dmesg.
 struct BoxReport {
-    /// Videos for the decoders; none: the display is not taken.
+    /// Videos for the test of the decoders; if empty, the test does not run, and the display stays free.
     let clips: [String]
-    /// What is given along to commands: the file that is read.
+    /// Options for the commands: the configuration file.
     let options: [String]
     private let redaction: Redaction
 
     private static let kiosk = SmallFile.link("/proc/self/exe") ?? "kiosk"
-    /// How long the player is watched.
+    /// How long to observe the player.
     private static let watch = MediaTime.seconds(60)
 
     init(clips: [String], config: String?, sources: [PlaylistItem]) {
@@ -26,8 +27,8 @@ struct BoxReport {
         redaction = Redaction(names: Self.names + (sources.flatMap { [$0.source, $0.title ?? ""] } + clips).flatMap(Self.forms))
     }
 
-    /// The whole text. Blocks for as long as the commands do: some seconds, a minute where there is a player, some minutes with clips. `tell` is told what is
-    /// done next.
+    /// Returns the whole text. Blocks as long as the commands: some seconds, a minute with a running player, some minutes with clips. Calls
+    /// `tell` with the next step.
     func text(_ tell: (String) -> Void) -> String {
         var parts: [(String, String)] = []
         tell("looks at the box")
@@ -60,7 +61,7 @@ struct BoxReport {
 
     // MARK: The player
 
-    /// Numbers of a player that runs, now and a minute later.
+    /// Returns figures of a running player, now and a minute later.
     private func player(_ tell: (String) -> Void) -> String {
         guard let first = status() else { return "No player answers." }
         tell("watches the player for a minute")
@@ -75,7 +76,7 @@ struct BoxReport {
         return Self.shown.compactMap { key in status[key].map { "  \(key): \($0.line)" } }.joined(separator: "\n")
     }
 
-    /// None of them says what is played.
+    /// Members that do not name what plays.
     private static let shown = [
         "state", "uptime", "framesShown", "framesLate", "framesDropped", "seams", "count", "display", "audio", "presentationSize", "rate",
         "rotation",
@@ -84,7 +85,7 @@ struct BoxReport {
 
     // MARK: The kernel
 
-    /// Its last lines about displays, decoders, sound, input, power and memory.
+    /// Returns the last lines about displays, decoders, sound, input, power and memory.
     static func kernel(_ log: String) -> String {
         let lines = log.split(separator: "\n").filter { line in
             let text = line.lowercased()
@@ -103,7 +104,7 @@ struct BoxReport {
 
     // MARK: Names
 
-    /// Those of the box and of the people who have an account there.
+    /// The names of the machine and of its users.
     private static var names: [String] {
         var name = [CChar](repeating: 0, count: 256)
         gethostname(&name, name.count - 1)
@@ -116,7 +117,7 @@ struct BoxReport {
         return [host, String(host.prefix { $0 != "." })] + people
     }
 
-    /// A path or a title, and the file's name in it.
+    /// Returns a path or a title, and the file's name in it.
     private static func forms(_ text: String) -> [String] {
         let name = text.split(separator: "/").last.map(String.init) ?? ""
         return [text, name, name.lastIndex(of: ".").map { String(name[..<$0]) } ?? ""]

@@ -7,44 +7,44 @@ import KioskPlayback
 import KioskVocabulary
 import Synchronization
 
-/// What viewers do and what answers them: input devices, controls, an accelerometer.
+/// The viewers' input and its results: input devices, controls, an accelerometer.
 ///
-/// ``Controls`` take everything that happens on the devices, also where they draw nothing (`[input] controls = "none"`).
+/// ``Controls`` receive all events of the devices, even if they draw nothing (`[input] controls = "none"`).
 ///
-/// Another configuration while it runs replaces all of it (``Viewers``): contacts are cancelled, the devices are let go and opened again, which
-/// takes some milliseconds, and what was drawn goes. The picture and the sound know nothing of it.
+/// A new configuration replaces all of it (``Viewers``). Contacts are cancelled, the devices are reopened within some milliseconds, and
+/// drawn controls disappear. Picture and sound continue unaffected.
 final class Interaction: Sendable {
-    /// What there is by one configuration.
+    /// The objects of one configuration.
     fileprivate struct Viewers {
         var input: InputReader
         var handler: InputHandler
         var controls: Controls
-        /// The same where they draw.
+        /// The controls, if they draw.
         var drawn: Controls?
         var accelerometer: Accelerometer?
     }
 
     private struct State {
         var viewers: Viewers
-        /// What the display has told last.
+        /// The last rotation that the display has reported.
         var rotation = Rotation.none
         var isActive = true
         var hasStopped = false
     }
 
-    /// What answers viewers.
+    /// The objects that react to viewers.
     struct Surroundings: Sendable {
         var player: PlaybackEngine
         var display: DisplayOutput
         var shelf: ShelfWiring
-        /// What takes events before anything here, and is not to be disturbed while somebody uses it.
+        /// Receives events first, and must not be disturbed while it is in use.
         var recording: RecordWiring
-        /// What takes events while the display is off.
+        /// Receives events while the display is off.
         var power: PowerWiring
         var zones: ZoneWiring
-        /// Ends the program, where the configuration lets viewers do that.
+        /// Ends the program, if viewers may.
         var quit: @Sendable () -> Void
-        /// Ends the program, and starts it anew.
+        /// Restarts the program.
         var restart: @Sendable () -> Void
     }
 
@@ -84,7 +84,7 @@ final class Interaction: Sendable {
         viewers.accelerometer?.start { rotation, time in viewers.controls.perform(.rotate(rotation), at: time) }
     }
 
-    /// Goes by another configuration from now on. Blocks until nothing more is asked for by the one before. Not from two threads at once.
+    /// Applies another configuration. Blocks until the former one sends no more commands. Do not call from two threads at once.
     func setConfiguration(_ configuration: Configuration, _ keyMap: KeyMap) {
         let old = state.withLock { $0.viewers }
         stop(old)
@@ -95,7 +95,7 @@ final class Interaction: Sendable {
         let isWanted = state.withLock { state in
             if state.hasStopped { return false }
             state.viewers = new
-            // With the lock held: what the display tells comes after that.
+            // With the lock held: reports of the display come later.
             new.input.setRotation(state.rotation)
             new.input.setActive(state.isActive)
             return true
@@ -103,13 +103,13 @@ final class Interaction: Sendable {
         if isWanted { start(new) }
     }
 
-    /// Carries out a command as if a viewer had asked for it.
+    /// Carries out a command as if a viewer had sent it.
     func perform(_ command: Command, at time: HostTime) { state.withLock { $0.viewers }.controls.perform(command, at: time) }
 
-    /// Shows how much of something that takes a while is done, 0…100, where there are controls; nil ends that.
+    /// Shows the progress of a long task, 0…100, if there are controls; nil hides it.
     func show(progress percent: Int?) { state.withLock { $0.viewers }.controls.show(progress: percent) }
 
-    /// Ends listening and drawing. Blocks until nothing more is asked for.
+    /// Ends input and drawing. Blocks until no more commands can come.
     func stop() {
         stop(
             state.withLock { state in
@@ -126,7 +126,7 @@ final class Interaction: Sendable {
 }
 
 extension Interaction.Viewers {
-    /// `isTouched`: whether somebody has touched something and may still be there.
+    /// `isTouched`: whether a viewer has touched something, and may still be there.
     init(_ configuration: Configuration, _ keyMap: KeyMap, isTouched: Bool, _ around: Interaction.Surroundings) {
         let (display, shelf, recording, power, zones) = (around.display, around.shelf, around.recording, around.power, around.zones)
         input = InputReader(InputReader.Options(configuration)) { [display] in
@@ -151,9 +151,9 @@ extension Interaction.Viewers {
             shelf.giveBackPlaylist()
             controls.beIdle(idle, at: time)
         }
-        // Whoever touches what is recorded touches something, and whoever stands before the camera is not to be taken for nobody.
+        // Touches of the recording count as activity. A person before the camera may touch nothing, but is present.
         let all = controls.handler.without { event in
-            // A key that is bound to something of the recording does that, and no button.
+            // A key with a recording command keeps its meaning.
             if case .key(let key) = event, case .program(.record)? = keyMap.command(for: key.key) { return false }
             return recording.takes(event)
         }
@@ -171,7 +171,7 @@ extension Interaction.Viewers {
 extension DisplayOutput: ControlsScreen {}
 
 extension ControlsSettings {
-    /// What the configuration says about the controls.
+    /// Makes the controls' settings of the configuration.
     init(_ configuration: Configuration) {
         self.init()
         mode = configuration.input.controls

@@ -5,20 +5,20 @@ import KioskVocabulary
 import Logging
 import Schedule
 
-/// Programs that are played in between (`every`): whose turn it is is ``InterludeState``'s to say, and the player plays it.
+/// Plays programs between other items (`every`): ``InterludeState`` decides the turns.
 ///
-/// Thread `interludes` waits for minutes to go by; it is there while there is such a program.
+/// Thread `interludes` waits for the minutes of these programs. It runs while there are any.
 final class InterludeWiring: Sendable {
     private struct State {
         var programs: [Configuration.Program]
         var items: [Int: [PlaylistItem]] = [:]
         var turns = InterludeState()
-        /// What waits for a boundary, by program, and what it is.
+        /// The items that wait for a boundary, by program.
         var due: [Int: (id: QueueItem.ID, item: PlaylistItem)] = [:]
-        /// The item that has been on the screen last.
+        /// The last item on the screen.
         var last: QueueItem.ID?
         var isRunning = false, isStopped = false
-        /// Grows with each change.
+        /// Increases with each change.
         var changes = 0
 
         mutating func update(at now: HostTime) {
@@ -31,7 +31,7 @@ final class InterludeWiring: Sendable {
             turns.set(wanted, at: now)
         }
 
-        /// Takes out what waits and is not wanted any more.
+        /// Removes waiting items that are no longer wanted, and returns them.
         mutating func takeUnwanted() -> [QueueItem.ID] {
             let unwanted = due.filter { number, due in
                 !programs.indices.contains(number) || programs[number].recurrence == nil || items[number]?.contains(due.item) != true
@@ -64,7 +64,7 @@ final class InterludeWiring: Sendable {
         for item in unwanted { player.cancelInterlude(item) }
     }
 
-    /// What the programs have to play that are on.
+    /// Sets the items of the active programs.
     func setItems(_ items: [Int: [PlaylistItem]]) {
         let (begins, unwanted) = state.signal { state in
             state.items = items
@@ -78,7 +78,7 @@ final class InterludeWiring: Sendable {
     }
 
     private func started(_ item: QueueItem.ID, isSeam: Bool) {
-        // What is played in between has no place on the list.
+        // Items in between have no place on the list.
         let isListed = player.item(item)?.place != nil
         state.signal { state in
             state.turns.itemStarted(isListed: isListed, isNew: isSeam || item != state.last, at: .now)
@@ -88,7 +88,7 @@ final class InterludeWiring: Sendable {
         if isListed { take() }
     }
 
-    /// Has those played whose turn it is.
+    /// Plays the items whose turn it is.
     private func take() {
         let turns = state.withLock { state in
             state.turns.turns(at: .now).map {
@@ -96,7 +96,7 @@ final class InterludeWiring: Sendable {
             }
         }
         for (number, program, item, due) in turns {
-            // An item of an hour, or a pause: not all of the turns that have gone by come after it.
+            // After an item of an hour, or a pause, only one of the missed turns is played.
             if let due, player.isDue(due) { continue }
             log.debug("every \(program.recurrence!): “\(program.name)”: \(item.name)")
             let id = player.playInterlude(item, at: program.changesAtOnce ? .now : .atNextBoundary)

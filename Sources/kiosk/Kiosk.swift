@@ -52,8 +52,8 @@ import Remote
         }
     }
 
-    /// The help of `kiosk` itself, with the arguments and options of playing, which is its default; nil for any other text. ArgumentParser lists those under
-    /// `kiosk play --help` only.
+    /// Returns the help of `kiosk`, including the arguments and options of `play`, its default subcommand; nil for any other text.
+    /// ArgumentParser lists those only under `kiosk play --help`.
     private static func wholeHelp(_ text: String) -> String? {
         let playing = helpMessage(for: Play.self)
         guard text.contains("kiosk <subcommand> [<options>]"), let options = text.firstRange(of: "OPTIONS:\n"),
@@ -65,18 +65,18 @@ import Remote
         return "\(text[..<options.lowerBound])\(section)\n\n\(subcommands)"
     }
 
-    /// Ends with a mistake on the command line as programs read it, where `--json` is on it. Returns for what is no such mistake.
+    /// Ends with a mistake on the command line in JSON, if the command line has `--json`. Returns for other errors.
     private static func refuse(_ error: any Error) {
         let arguments = CommandLine.arguments.dropFirst()
         guard arguments.prefix(while: { $0 != "--" }).contains("--json"), exitCode(for: error) == .validationFailure else { return }
         let text = message(for: error)
-        // What was said already has none.
+        // An error without a message has been printed already.
         if text.isEmpty { return }
         _ = Unanswered(code: "invalid-words", unknownOption(text, arguments) ?? text, status: 64).told(asJSON: true)
         Glibc.exit(64)
     }
 
-    /// What is wrong with a first word that was meant to be a subcommand: it would be played, and waited for as a file that is to come.
+    /// Returns the error for a first word that resembles a subcommand: kiosk would otherwise wait for a file of that name.
     private static func mistakenSubcommand(_ arguments: ArraySlice<String>) -> ValidationError? {
         let names = configuration.subcommands.filter { $0.configuration.shouldDisplay }.map { $0._commandName } + ["help"]
         guard let first = arguments.first else { return nil }
@@ -91,7 +91,7 @@ import Remote
         return ValidationError("there is no file “\(first)” and no such subcommand; did you mean “kiosk \(near)”?")
     }
 
-    /// The message about an option that there is not, with our own idea of what was meant; nil for other messages.
+    /// Returns the message about an unknown option, with kiosk's own suggestion; nil for other messages.
     private static func unknownOption(_ message: String, _ arguments: ArraySlice<String>) -> String? {
         guard let match = message.firstMatch(of: /Unknown option '(--[a-z-]+)'(?:\. Did you mean '.*'\?)?/) else { return nil }
         let command = configuration.subcommands.first { $0._commandName == arguments.first } ?? Play.self
@@ -102,8 +102,8 @@ import Remote
         return text
     }
 
-    /// Ends with what is wrong with a command line, which showed only when the command ran, and with the usage of that command: ArgumentParser would
-    /// write the one of `kiosk`.
+    /// Ends with a mistake on the command line that a command found while running, and with that command's usage. ArgumentParser would
+    /// print the usage of `kiosk`.
     private static func exit(_ error: ValidationError, of command: some ParsableCommand) -> Never {
         let type = type(of: command)
         let text = type.fullMessage(for: error)
@@ -113,7 +113,7 @@ import Remote
     }
 }
 
-/// `kiosk wants-sticks`: what kiosk-usb@.service asks before it mounts one. Reads kiosk.conf as the player does, and prints nothing.
+/// `kiosk wants-sticks`: kiosk-usb@.service runs it before it mounts a stick. Reads kiosk.conf as the player does, and prints nothing.
 struct WantsSticks: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "wants-sticks",
@@ -127,7 +127,7 @@ struct WantsSticks: ParsableCommand {
     }
 }
 
-/// `kiosk schema`: what kiosk.conf may have, for editors.
+/// `kiosk schema`: the schema of kiosk.conf, for editors.
 struct SchemaCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schema",

@@ -14,15 +14,15 @@ import KioskVocabulary
 import Logging
 import Remote
 
-/// What stands over the picture: the board that draws it, the files that it shows, and what programs ask for.
+/// The overlays: the board that draws them, their files, and the requests of programs.
 final class OverlayWiring: Sendable {
     private struct State {
-        /// By the file, and whether it is shown as a picture.
+        /// The watches of files; the key also says whether the file is shown as a picture.
         var watches: [Watched: PlaylistExpansion] = [:]
-        /// By their addresses.
+        /// The news feeds, by address.
         var feeds: [String: FeedWatch] = [:]
         var configuration: Configuration
-        /// How feeds are asked for.
+        /// The network settings for feeds.
         var network = StreamSettings()
     }
 
@@ -34,11 +34,11 @@ final class OverlayWiring: Sendable {
     private let state: Monitor<State>
     private let log = Logger(label: "overlay")
 
-    /// No more of a file is read.
+    /// The most bytes of a text file to read.
     private static let longestText = 64 << 10
-    /// No more lines of it are shown.
+    /// The most lines to show.
     private static let mostLines = 500
-    /// A picture is kept no larger than this.
+    /// The largest width and height of a kept picture.
     private static let largestPicture = 2048
 
     init(_ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput) {
@@ -61,7 +61,7 @@ final class OverlayWiring: Sendable {
         follow(configuration)
     }
 
-    /// Carries out what a program asks for; the overlays as they are then.
+    /// Carries out a program's request; returns the state of the overlays after it.
     func handle(_ name: String?, _ text: String?, for time: MediaTime?) throws(ControlRefusal) -> [String: JSONValue] {
         if let name, !board.say(text, on: name, for: time) {
             throw ControlRefusal(code: "too-many", message: "there are too many overlays that kiosk.conf does not name")
@@ -77,7 +77,7 @@ final class OverlayWiring: Sendable {
         ]
     }
 
-    /// Looks after the files of the overlays.
+    /// Watches the overlays' files.
     private func watch(_ configuration: Configuration) {
         let wanted = Set(
             configuration.overlays.compactMap { overlay in overlay.file.map { Watched(file: $0, isPicture: overlay.kind == .image) } })
@@ -108,7 +108,7 @@ final class OverlayWiring: Sendable {
         }
     }
 
-    /// Looks after the news feeds of the overlays.
+    /// Follows the overlays' news feeds.
     private func follow(_ configuration: Configuration) {
         let wanted = Set(configuration.overlays.compactMap(\.feed))
         state.withLock { state in
@@ -131,7 +131,7 @@ final class OverlayWiring: Sendable {
         }
     }
 
-    /// The lines of a file in UTF-8, without what cannot be shown; nil where it cannot be read.
+    /// Returns the lines of a UTF-8 file, without control characters; nil if it is unreadable.
     static func text(_ file: String, _ log: Logger) -> String? {
         guard let bytes = SmallFile.bytes(file, atMost: longestText) else {
             log.warning("\(file) cannot be read: \(SystemError())")
@@ -145,11 +145,11 @@ final class OverlayWiring: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    /// A picture as a reader decodes it; nil where there is none, which is logged.
+    /// Returns a picture that a reader has decoded; logs a failure and returns nil.
     private static func picture(_ file: String, _ readers: Readers, _ log: Logger) -> SmallPicture? {
         do throws(MediaError) {
             var order = OpenOrder(.play, file)
-            // A drawing is read by librsvg, where libavcodec has it: in a process that has nothing to lose.
+            // librsvg reads drawings, if libavcodec has it, in the reader's process, which has no rights.
             (order.settings.furtherFormats, order.settings.furtherCodecs) = (["svg_pipe"], ["svg"])
             let client = try ReaderClient(order, by: readers, Interruption())
             if let frame = client.nextFrame()?.intoFrame(),

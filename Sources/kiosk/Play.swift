@@ -17,7 +17,7 @@ import Logging
 import Remote
 import Schedule
 
-/// `kiosk [SOURCE…]`: plays until it is told to stop.
+/// `kiosk [SOURCE…]`: plays until a signal or a command ends it.
 struct Play: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Play the playlist, or the sources named here. kiosk does this without a subcommand, too.",
@@ -81,10 +81,10 @@ struct Play: ParsableCommand {
         let configuration = try settings.load(overrides, sources: sources)
         let keyMap = try settings.keyMap(configuration)
         StartTrace.reached(.configured)
-        // Before any thread exists, so that all of them inherit it: the signals are for the main thread alone.
+        // Before there are threads, so that all of them inherit the mask: only the main thread may receive the signals.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         startLog(Logger.Level(configuration.log.level))
-        // Its libraries are loaded while the display and the sound card are opened.
+        // Loads the readers' libraries while the display and the sound card open.
         configuration.readers.prepare()
         let log = Logger(label: "kiosk")
 
@@ -93,7 +93,7 @@ struct Play: ParsableCommand {
         }
         let snapshotFolder = snapshots ?? (preview ? Self.makeSnapshotFolder(log) : nil)
 
-        // The same file again, whatever there is in other places by then.
+        // The same file again, even if another one has appeared elsewhere.
         var again = settings
         again.config = configuration.path
         let reread: @Sendable () throws -> (Configuration, KeyMap) = { [again, overrides, sources] in
@@ -110,7 +110,7 @@ struct Play: ParsableCommand {
         return nil
     }
 
-    /// Plays until a signal comes.
+    /// Plays until a signal arrives.
     private func play(
         _ configuration: Configuration, _ keyMap: KeyMap, _ snapshotFolder: String?, _ signals: SignalWait,
         _ reread: @escaping @Sendable () throws -> (Configuration, KeyMap)
@@ -130,14 +130,14 @@ struct Play: ParsableCommand {
                 "tls-verify = false: anyone on the line can read and replace the data for \(unverified.joined(separator: ", "))")
         }
         let cache = AssetCache(configuration, log)
-        // Zones that are heard have the card, too.
+        // Audible zones share the sound card.
         let sound = SharedSound(audio)
         let player = PlaybackEngine(
             items: [], options: PlaybackEngine.Options(configuration), video: display, audio: sound.connect(), files: cache,
             readers: configuration.readers)
-        // What keys and taps play is on no list, and must not fail the visitor who asks for it.
+        // Sources of keys and taps are on no list, but must not fail the visitor who triggers them.
         let asked = configuration.commandSources + [configuration.playback.fallback].compactMap { $0 }
-        // And what is off at present is to be there when its time comes.
+        // Scheduled items that are off now must be cached when their time comes.
         let scheduled = ([configuration] + configuration.zones.map { configuration.configuration(of: $0) }).flatMap { configuration in
             (configuration.schedule.takesAll ? [] : configuration.entries.filter(\.source.isFixed)).map {
                 $0.resolved(source: $0.source.location, in: configuration)
@@ -148,7 +148,7 @@ struct Play: ParsableCommand {
         cache?.start { [player] in player.items.map(\.entry) + zones.items + others }
         if let rate { player.rate = rate }
         let reporter = Reporter(player: player, display: display, snapshotFolder: snapshotFolder)
-        // What the configuration's playlist stands for at present, for when a playlist that was set by a program gives way to it.
+        // The current items of kiosk.conf's playlist, for when a program's playlist gives way to them.
         let listed = Monitor<[PlaylistItem]>([])
         let shelf = ShelfWiring(configuration) { [player] in player.setItems(listed.withLock { $0 }, at: .now) }
         let recording = RecordWiring(configuration, player: player, display: display)
@@ -203,7 +203,7 @@ struct Play: ParsableCommand {
                 }
                 if remote.control.ownsPlaylist { return }
                 reporter.listChanges(to: items)
-                // Whoever plugs a stick in, or pulls it out, waits for what follows.
+                // A person who plugs a stick in, or pulls it out, is waiting for the change.
                 player.setItems(
                     remote.control.adapted(items), at: atOnce || isOfStick(items) || isOfStick(before) ? .now : .atNextBoundary)
             }
@@ -234,13 +234,13 @@ struct Play: ParsableCommand {
             overlays.setConfiguration(new)
             zones.setConfiguration(new)
         }
-        // A folder that takes longer than this is waited for with the background on the screen.
+        // If a folder takes longer than this, the screen shows the background meanwhile.
         expansion.waitForItems(within: .seconds(1))
         StartTrace.reached(.listed)
         player.start()
         zones.start { interaction.perform($0, at: .now) }
 
-        // The status line is for a person who looks at a terminal and not at a display.
+        // The status line is for a person at a terminal without a display.
         let showsStatus = display.isOffscreen && isatty(STDERR_FILENO) != 0
         while true {
             let signal = signals.wait(for: showsStatus ? .milliseconds(200) : Thread.anyWaits ? Thread.retryInterval : nil)
@@ -252,8 +252,8 @@ struct Play: ParsableCommand {
         Self.endAtOnce(onAnotherOf: signals)
         var ending = Ending()
         let deadline = ending.deadline
-        // The screen and the virtual terminal first. A display that somebody is still using must not be closed: then the guard of the terminal puts
-        // that right when the process is gone.
+        // The screen and the virtual terminal come first. A display in use must not be closed: the terminal's guard restores it after the
+        // process has ended.
         let hasStopped = Monitor(false)
         ending.begin("the display") { [player, display] in
             let hasEnded = player.stopShowing(by: deadline)
@@ -276,12 +276,12 @@ struct Play: ParsableCommand {
         stickCopy.stop()
         cache?.stop()
         expansion.stop()
-        // Also a thumbnail that was begun meanwhile.
+        // This includes a thumbnail that was just started.
         Thread.endIdling()
         let left = ending.wait()
         for line in reporter.itemSummaries + zones.summaries { log.info("\(line)") }
         log.info("ended: \(reporter.summary)")
-        // What hangs would be in the way of an orderly exit(3).
+        // A blocked thread would hang an orderly exit(3).
         if !left.isEmpty || !hasStopped.withLock({ $0 }) {
             let names = left.isEmpty ? "a file, a network or a sound card" : left.joined(separator: ", ")
             log.warning("ended without waiting any longer for \(names), which did not answer")
@@ -291,7 +291,7 @@ struct Play: ParsableCommand {
         if isToRestart.withLock({ $0 }) { Self.restart(signals) }
     }
 
-    /// Starts the program anew. A service's is started by systemd, when it has ended.
+    /// Restarts the program. systemd restarts a service, after its end.
     private static func restart(_ signals: SignalWait) {
         if environment("NOTIFY_SOCKET") != nil { return }
         StandardErrorLog.flush()
@@ -300,9 +300,9 @@ struct Play: ParsableCommand {
         Logger(label: "kiosk").error("kiosk cannot restart: \(SystemError())")
     }
 
-    /// Has another Ctrl-C or SIGTERM end the process at once, whatever the end waits for; the guard of the virtual terminal then gives
-    /// that back. A second SIGHUP does not: where a terminal is closed it comes from the kernel and from the shell. Nor does a signal
-    /// that follows at once, as timeout(1) signals the process and then its group.
+    /// Ends the process at once on another Ctrl-C or SIGTERM, whatever the end waits for; the virtual terminal's guard then restores it. A
+    /// second SIGHUP does not count: when a terminal closes, both the kernel and the shell send one. Nor does a signal that follows at
+    /// once, as timeout(1) signals the process and then its group.
     private static func endAtOnce(onAnotherOf signals: SignalWait) {
         let first = HostTime.now
         Thread("end-at-once") {
@@ -317,12 +317,12 @@ struct Play: ParsableCommand {
 }
 
 extension Logger.Level {
-    /// What the configuration says about the log.
+    /// Converts the configuration's log level.
     init(_ level: LogLevel) { self = Logger.Level(rawValue: level.rawValue) ?? .info }
 }
 
 extension DisplaySettings {
-    /// What the configuration says about the display.
+    /// Makes the display's settings of the configuration.
     init(_ configuration: Configuration) {
         let display = configuration.display
         self.init(
@@ -332,7 +332,7 @@ extension DisplaySettings {
 }
 
 extension PlaybackEngine.Options {
-    /// What the configuration says about playing.
+    /// Makes the player's options of the configuration.
     init(_ configuration: Configuration) {
         self.init()
         loop = configuration.playback.loop
@@ -357,14 +357,14 @@ extension PlaybackEngine.Options {
 }
 
 extension Configuration {
-    /// What reads: processes, but where these are not wanted.
+    /// The readers: separate processes, unless the configuration turns them off.
     var readers: Readers { playback.isolation == .off ? .inProcess : .shared }
 }
 
 extension AssetCache: AssetFiles {}
 
 extension AssetCache {
-    /// The cache that the configuration asks for; nil where it asks for none.
+    /// Makes the cache of the configuration; nil if it wants none, or there is no folder.
     convenience init?(_ configuration: Configuration, _ log: Logger) {
         guard let limit = configuration.playback.cache else { return nil }
         guard let folder = configuration.playback.cacheFolder ?? Self.defaultFolder else {
@@ -380,26 +380,26 @@ extension AssetCache {
     }
 }
 
-/// The end of the program: what has to be done, all of it at once, and the time for it.
+/// The end of the program: its steps, which run in parallel, and their time limit.
 ///
-/// systemd kills a service that takes longer than its TimeoutStopSec=, five seconds. So everything together has ``budget``: a disk, a network or a
-/// driver that hangs takes no time from the others, and is left behind when that is over.
+/// systemd kills a service that exceeds its TimeoutStopSec=, five seconds. So all steps together have ``budget``. A blocked disk, network
+/// or driver takes no time from the others, and is left behind at the end.
 struct Ending: ~Copyable {
-    /// How long all of it may take.
+    /// The time limit for all steps.
     static let budget = MediaTime.seconds(4)
 
-    /// When that is over.
+    /// When the time limit ends.
     let deadline: HostTime
     private var steps: [(name: String, thread: Thread)] = []
 
     init(at time: HostTime = .now) { deadline = time + Self.budget }
 
-    /// Begins a step on a thread of its own; here, where the system has none left.
+    /// Starts a step on a thread of its own, or runs it here if the system has no thread left.
     mutating func begin(_ name: String, _ body: @escaping @Sendable () -> Void) {
         let thread = Thread("end", body)
         if thread.cancel() { body() } else { steps.append((name, thread)) }
     }
 
-    /// Waits for all steps; the names of those that had not ended by ``deadline``.
+    /// Waits for all steps; returns the names of those that have not ended by ``deadline``.
     func wait() -> [String] { steps.filter { !$0.thread.join(until: deadline) }.map(\.name) }
 }

@@ -6,22 +6,22 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// Switches the display off and on, as ``DisplayPower`` says. What is played stands meanwhile; nothing is decoded.
+/// Switches the display off and on, as ``DisplayPower`` decides. Playback stands still meanwhile, without decoding.
 ///
-/// What is touched while it is off means nothing but that, to the end of the contact or the key: nobody could see what he touched.
+/// A touch or a key while the display is off has no other effect until its release: nobody could see its target.
 final class PowerWiring: Sendable {
     private struct State {
         var power = DisplayPower()
-        /// What was applied last.
+        /// The last applied state.
         var isDark = false
-        /// What the television was told last; nil before the start.
+        /// The last state sent to the television; nil before the start.
         var toldOn: Bool?
         var hasBegun = false
-        /// What was touched first while it was off, and is not let go yet.
+        /// Contacts and keys that began while the display was off, until their release.
         var taken: Set<Touched> = []
-        /// When that was: a touch can be a contact and a key in one report.
+        /// When they began: one report can hold a contact and a key for the same touch.
         var takenAt: HostTime?
-        /// Whether there is a thread that waits for ``DisplayPower/nextChange``.
+        /// Whether a thread waits for ``DisplayPower/nextChange``.
         var isTimed = false
         var isStopping = false
         var usesSignal = true, usesCEC = false
@@ -54,7 +54,7 @@ final class PowerWiring: Sendable {
         self.state = Monitor(state)
     }
 
-    /// It is known whether the display is to be off. A television that is still in standby, as after a power cut, is switched on.
+    /// Begins to control the television, once the state of the display is known. Wakes a television in standby, as after a power cut.
     func begin() {
         state.signal { state in
             state.hasBegun = true
@@ -64,11 +64,11 @@ final class PowerWiring: Sendable {
 
     func setConfiguration(_ configuration: Configuration) { change { $0.take(configuration.display) } }
 
-    /// The schedule has it off, or on.
+    /// Sets whether the schedule has the display off.
     func setNight(_ isNight: Bool) {
         change { state in
             state.power.isNight = isNight
-            // Whoever has asked for something has asked until then.
+            // A user's command holds until the schedule next switches.
             state.power.ask(.auto)
         }
     }
@@ -78,7 +78,7 @@ final class PowerWiring: Sendable {
     var order: DisplayOrder { state.withLock { $0.power.order } }
     var isDark: Bool { state.withLock { $0.isDark } }
 
-    /// Takes an event that nobody can have meant for what is on the screen, as nothing is. `isOrder`: it asks for something of the display itself.
+    /// Takes an event that cannot be meant for the screen, because that is dark. `isOrder`: it commands the display itself.
     func takes(_ event: InputEvent, isOrder: Bool) -> Bool {
         let (touched, isEnd): (Touched, Bool) =
             switch event {
@@ -98,12 +98,12 @@ final class PowerWiring: Sendable {
         }
     }
 
-    /// Changes what is wanted, and does what follows, in one step.
+    /// Changes the state and applies the result atomically.
     @discardableResult private func change<Result>(_ change: (inout State) -> Result) -> Result where Result: Sendable {
         let (result, startsTimer) = state.signal { state -> (Result, Bool) in
             let before = state
             let result = change(&state)
-            // Every event of an input device comes by here.
+            // Every event of an input device passes here, so avoid needless work.
             if state.power != before.power || state.usesSignal != before.usesSignal || state.usesCEC != before.usesCEC { apply(&state) }
             let starts = state.power.nextChange != nil && !state.isTimed && !state.isStopping
             if starts { state.isTimed = true }
@@ -123,14 +123,14 @@ final class PowerWiring: Sendable {
             zones.setDark(isDark)
         }
         tellTelevision(&state)
-        // A change of the configuration, too.
+        // This also applies a change of the configuration.
         display.setDark(isDark && state.usesSignal)
     }
 
     private func tellTelevision(_ state: inout State) {
         let isOn = !state.isDark
         guard state.usesCEC, state.hasBegun, state.toldOn != isOn else { return }
-        // At a start, which may be one after a crash, one that is on is left at the input that a viewer has chosen.
+        // At a start, possibly after a crash, a television that is on keeps the input that the viewer has chosen.
         television.set(isOn: isOn, ifAsleep: state.toldOn == nil)
         state.toldOn = isOn
     }
@@ -150,7 +150,7 @@ final class PowerWiring: Sendable {
         }.detach()
     }
 
-    /// Switches nothing any more; waits for nothing.
+    /// Stops switching; does not wait.
     func stop() {
         state.signal { $0.isStopping = true }
         television.stop()

@@ -3,7 +3,7 @@ import Commands
 import Glibc
 import KioskPlatform
 
-/// What commands take that write a file.
+/// The options of commands that write a file.
 struct ProgressOptions: ParsableArguments {
     @Flag(help: "Replace a file of that name.")
     var force = false
@@ -15,10 +15,10 @@ struct ProgressOptions: ParsableArguments {
     var json = false
 }
 
-/// Where a command that takes a while says how far it is, and what has come of it.
+/// Reports the progress and the result of a long command.
 struct ProgressLine {
     enum Style {
-        /// One line on standard error that is written over.
+        /// One line on standard error that is overwritten.
         case terminal
         /// Lines on standard error.
         case lines
@@ -34,20 +34,20 @@ struct ProgressLine {
         style = options.json ? .json : options.quiet ? .none : isatty(STDERR_FILENO) == 1 ? .terminal : .lines
     }
 
-    /// How far it is.
+    /// Shows the progress.
     mutating func show(_ text: () -> String, json members: () -> [String: JSONValue]) {
         switch style {
         case .none: break
         case .lines: write(text() + "\n")
         case .terminal:
             isOpen = true
-            // Back to the beginning, and nothing behind the text.
+            // Returns to the line's beginning, and erases the rest behind the text.
             write("\r\(text())\u{1B}[K")
         case .json: printJSON(members())
         }
     }
 
-    /// What is to be known.
+    /// Prints a note.
     func say(_ text: String) {
         switch style {
         case .json: printJSON(["note": text.json])
@@ -56,7 +56,7 @@ struct ProgressLine {
         }
     }
 
-    /// It has ended.
+    /// Prints the result.
     mutating func end(_ text: String?, notes: [String], failure: String? = nil, json members: () -> [String: JSONValue]) {
         close()
         if style == .json { return printJSON(members()) }
@@ -65,26 +65,26 @@ struct ProgressLine {
         if let text, style != .none { print(text) }
     }
 
-    /// Nothing comes of it; `shown` is what people are told.
+    /// Prints a failure; `shown` is the text for people.
     mutating func fail(_ reason: String, _ shown: String) {
         close()
         if style == .json { printJSON(["error": reason.json]) }
         printError(shown)
     }
 
-    /// What is printed next begins on a line of its own.
+    /// Ends the status line, so that further output begins on a new one.
     private mutating func close() {
         if isOpen { write("\n") }
         isOpen = false
     }
 
-    /// Writes to standard error at once, as it is.
+    /// Writes to standard error at once, unchanged.
     private func write(_ text: String) {
         var text = text
         text.withUTF8 { _ = Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
-    /// Prints an object of JSON on a line of standard output, at once.
+    /// Prints a JSON object on a line of standard output, at once.
     private func printJSON(_ members: [String: JSONValue]) {
         Swift.print(JSONValue.object(members).line)
         fflush(nil)

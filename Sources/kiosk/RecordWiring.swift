@@ -10,14 +10,14 @@ import Logging
 import Remote
 import Synchronization
 
-/// The recording of a player, by the present configuration.
+/// The recording of a player, by the current configuration.
 final class RecordWiring: Sendable {
     private let player: PlaybackEngine
     private let display: DisplayOutput
     private let state: Mutex<(screen: RecordingScreen?, settings: Configuration.Record, theme: Theme)>
     private let observer = Observer()
 
-    /// Who is told of what has become of it.
+    /// Holds the function that publishes events about the recording.
     private final class Observer: Sendable {
         let publish = Mutex<@Sendable ([String: JSONValue]) -> Void>({ _ in })
     }
@@ -41,10 +41,10 @@ final class RecordWiring: Sendable {
 
     private var screen: RecordingScreen? { state.withLock { $0.screen } }
 
-    /// How programs are told that it is in another state, has kept a film or has failed.
+    /// Sets the function that publishes changes of state, kept films and failures to programs.
     func attach(publish: @escaping @Sendable ([String: JSONValue]) -> Void) { observer.publish.withLock { $0 = publish } }
 
-    /// Goes by another configuration from now on; what is being recorded is kept.
+    /// Applies another configuration; a running recording is kept.
     func setConfiguration(_ configuration: Configuration) {
         let old = state.withLock { state -> RecordingScreen?? in
             if state.settings == configuration.record, state.theme == configuration.theme { return .none }
@@ -56,19 +56,19 @@ final class RecordWiring: Sendable {
         state.withLock { $0 = (new, configuration.record, configuration.theme) }
     }
 
-    /// Whether an event of a device is for what lies over everything here.
+    /// Takes an event of a device for the recording, which lies above the rest.
     func takes(_ event: InputEvent) -> Bool { screen?.takes(event) ?? false }
 
-    /// Whether somebody records, or looks at what has been recorded.
+    /// Whether somebody is recording, or reviewing a recording.
     var isInUse: Bool { screen?.isInUse ?? false }
 
-    /// A viewer asks for something. Any thread; returns at once.
+    /// Carries out a viewer's command. Any thread; returns at once.
     func order(_ order: RecordingOrder) {
         if let screen { return screen.order(order) }
         Logger(label: "kiosk").warning("“record \(order.rawValue)”: cannot record: set [record] folder in kiosk.conf")
     }
 
-    /// A program asks for something, if anything; what programs are told then, nil where nothing can be recorded.
+    /// Carries out a program's command, if any, and returns the state; nil if recording is not configured.
     func record(_ order: RecordingOrder?) -> [String: JSONValue]? {
         screen.map { screen in
             if let order { screen.order(order) }
@@ -83,6 +83,6 @@ final class RecordWiring: Sendable {
         ]
     }
 
-    /// Ends it; what is being recorded is kept.
+    /// Ends the recording, and keeps it.
     func close() { state.withLock { $0.screen.take() }?.close() }
 }

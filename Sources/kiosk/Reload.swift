@@ -6,30 +6,31 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// Reads kiosk.conf again when it has been saved, and when it is asked to (SIGHUP), and has the player take over what has changed.
+/// Reads kiosk.conf again when it has been saved, or on request (SIGHUP), and applies the changes to the player.
 ///
-/// The file is watched as content is (``PlaylistExpansion``): through links, on shares, where its folder has gone or no watch is left, and it
-/// counts when it is complete. Reading has a thread of its own: it may hang with its disk. A file with a mistake is complained about, and what was
-/// read last goes on. A file that names nothing to play any more is read once more before that is taken over: somebody may be writing it.
+/// It watches the file like content (``PlaylistExpansion``): through links, on shares, without its folder, and without a kernel watch. The
+/// file counts once it is complete. A thread of its own reads it, because its disk may hang. If the file has an error, kiosk logs it and
+/// keeps the old settings. If the file no longer names anything to play, kiosk reads it once more before it applies the file: somebody may
+/// be writing it.
 final class Reload: Sendable {
     private let state = Monitor((isWanted: false, isStopping: false))
     private let watch: PlaylistExpansion?
     private let log = Logger(label: "kiosk")
 
-    /// So long a file that names nothing to play is not believed.
+    /// How long to doubt a file that names nothing to play.
     private static let doubt = MediaTime.seconds(2)
 
     private let path: String?
     private let load: @Sendable () throws -> (Configuration, KeyMap)
 
-    /// Of the file at `path`, where there is one. `load` reads it again, and throws what is wrong with it (``ConfigurationError``).
+    /// Makes a reloader for the file at `path`, if there is one. `load` reads it, and throws its errors (``ConfigurationError``).
     init(_ path: String?, load: @escaping @Sendable () throws -> (Configuration, KeyMap)) {
         (self.path, self.load) = (path, load)
         watch = path.map { PlaylistExpansion(file: $0) }
     }
 
-    /// Starts watching the file, of which `configuration` has been read. `apply` takes over what is read, in place of the configuration before
-    /// it. It is called on the thread `reload`, as `load` is.
+    /// Starts to watch the file; `configuration` is its current content. `apply` replaces the old configuration by the new one. Thread
+    /// `reload` calls both `apply` and `load`.
     func start(
         _ configuration: Configuration, apply: @escaping @Sendable (_ old: Configuration, _ new: Configuration, KeyMap) -> Void
     ) {
@@ -43,12 +44,12 @@ final class Reload: Sendable {
                     defer { before = file }
                     return before
                 }
-                // The first look, too: it may have been saved since it was read.
+                // This includes the first look: the file may have been saved since it was read.
                 if before == file { return }
                 if file.version == nil { log.warning("\(path) is gone: kiosk keeps the old settings") }
                 if file.version != nil { state.signal { $0.isWanted = true } }
             case .problem(let problem): log.warning("\(problem)")
-            case .note, .inBetween: break  // said of content
+            case .note, .inBetween: break  // these concern content
             }
         }
         Thread("reload") { [state, log, load] in
@@ -88,14 +89,14 @@ final class Reload: Sendable {
     /// Reads the file again soon.
     func request() { state.signal { $0.isWanted = true } }
 
-    /// Reads it no more; waits for nothing.
+    /// Stops; does not wait.
     func stop() {
         state.signal { $0.isStopping = true }
         watch?.stop()
     }
 
-    /// Whether SIGHUP asks to read the file again, as services are asked, and does not say that a terminal was closed: where the process has
-    /// none, or leads its session, which a shell's commands never do.
+    /// Whether SIGHUP requests a reload, as for services, and not the end of a terminal. That is so if the process has no terminal, or
+    /// leads its session, which a shell's commands never do.
     static let isAskedBySIGHUP: Bool = {
         if getsid(0) == getpid() { return true }
         return Descriptor(opening: "/dev/tty", O_RDONLY | O_NOCTTY) == nil

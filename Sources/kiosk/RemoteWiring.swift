@@ -12,9 +12,9 @@ import Logging
 import Remote
 import Synchronization
 
-/// The control socket of a player, metrics, proof of play, and what they need of the program.
+/// The control socket, the metrics and the proof of play of a player, with their connections to the program.
 final class RemoteWiring: Sendable {
-    /// What is open by the present configuration.
+    /// The services of the current configuration.
     private struct State {
         var configuration: Configuration
         var metrics: (any Evidence)?
@@ -22,7 +22,7 @@ final class RemoteWiring: Sendable {
         var isClosed = false
     }
 
-    /// Carries out what programs ask for.
+    /// Carries out the requests of programs.
     let control: RemoteControl
     private let player: PlaybackEngine
     private let service: ServiceNotifier?
@@ -30,8 +30,7 @@ final class RemoteWiring: Sendable {
     private let socket = Mutex<ControlSocket?>(nil)
     private let state: Mutex<State>
 
-    /// Begins to listen where the configuration says so; where that cannot be done a line of the log says why.
-    /// `reload` reads the file again, and plays its playlist.
+    /// Starts the services of the configuration; logs the failures. `reload` reads the file again and plays its playlist.
     init(
         _ configuration: Configuration, player: PlaybackEngine, display: DisplayOutput, audio: any PCMOutput, interaction: Interaction,
         shelf: ShelfWiring, cache: AssetCache?, recording: RecordWiring, power: PowerWiring, overlays: OverlayWiring, zones: ZoneWiring,
@@ -64,8 +63,7 @@ final class RemoteWiring: Sendable {
         recording.attach { [weak self] members in self?.socket.withLock { $0 }?.publish(.record, members) }
     }
 
-    /// Goes by another configuration from now on: what is to be elsewhere is closed and opened again. Clients of a socket that has moved are
-    /// hung up on.
+    /// Applies another configuration: restarts the services that have moved. Disconnects the clients of a moved socket.
     func setConfiguration(_ configuration: Configuration) {
         present.withLock { $0 = configuration }
         state.withLock { state in
@@ -76,7 +74,7 @@ final class RemoteWiring: Sendable {
         }
     }
 
-    /// Opens what is to be elsewhere than `former` said, after closing that.
+    /// Starts the services that differ from `former`, after it has closed the old ones.
     private func open(_ state: inout State, _ configuration: Configuration, instead former: Configuration?) {
         if configuration.control.socket != former?.control.socket {
             socket.withLock { $0.take() }?.close()
@@ -134,7 +132,7 @@ final class RemoteWiring: Sendable {
         }
     }
 
-    /// What sources stand for, as the playlist of the configuration would show them.
+    /// Returns the items of sources, with the settings of the configuration's playlist.
     private static func items(_ sources: [String], _ configuration: Configuration) -> [PlaylistItem] {
         var configuration = configuration
         configuration.playlist = sources.map { PlaylistEntry(source: PlaylistSource($0, relativeTo: "/")) }
@@ -143,7 +141,7 @@ final class RemoteWiring: Sendable {
     }
 }
 
-/// What is on the display, for who asked. It is copied at once, and made a PNG of by a thread that gives way to all others.
+/// Takes a screenshot: copies the screen at once, and encodes the PNG on a thread of the lowest priority.
 private func screenshot(of display: DisplayOutput) throws(ControlRefusal) -> ControlReply {
     let capture: Capture
     do throws(SnapshotError) { capture = try display.capture() } catch { throw ControlRefusal(error) }
@@ -156,7 +154,7 @@ private func screenshot(of display: DisplayOutput) throws(ControlRefusal) -> Con
     }
 }
 
-/// What tells of the player until it is stopped.
+/// A service that reports about the player until it is stopped.
 private protocol Evidence: Sendable { func stop() }
 
 extension MetricsServer: Evidence {}
@@ -164,7 +162,7 @@ extension MetricsFile: Evidence {}
 extension ProofOfPlay: Evidence {}
 
 extension ControlRefusal {
-    /// Why there is no picture.
+    /// Makes the refusal of a failed screenshot.
     fileprivate init(_ error: SnapshotError) {
         let code = if case .noDisplay = error { "no-display" } else { "no-picture" }
         self.init(code: code, message: "\(error)")

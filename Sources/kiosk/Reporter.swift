@@ -6,7 +6,7 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// Tells people what the player does: log lines for events, a status line, and a PNG of every item on an offscreen display.
+/// Reports the player's activity to people: log lines for events, a status line, and a PNG of every item on an offscreen display.
 final class Reporter: Sendable {
     private let player: PlaybackEngine
     private let display: DisplayOutput
@@ -16,15 +16,15 @@ final class Reporter: Sendable {
     private struct State {
         /// The item on the screen, and since when.
         var present: (item: QueueItem.ID, since: HostTime)?
-        /// The items that have a picture, or cannot have one.
+        /// The items whose picture has been taken or has failed.
         var pictured: Set<QueueItem.ID> = []
-        /// The files of which it was said last that nothing but they have changed, and when.
+        /// The files of the last report that said only that files have changed, and its time.
         var changed: (files: Set<Path>, at: HostTime)?
     }
     private let state = Mutex(State())
     private static let quietTime = MediaTime.seconds(60)
 
-    /// Begins to watch `player`, which log lines call so. With a `snapshotFolder`, an offscreen display's pictures go there.
+    /// Observes `player`, which log lines call `name`. With a `snapshotFolder`, writes pictures of an offscreen display there.
     init(player: PlaybackEngine, display: DisplayOutput, snapshotFolder: String?, name: String = "kiosk") {
         self.player = player
         log = Logger(label: name)
@@ -46,7 +46,7 @@ final class Reporter: Sendable {
         case .nothingPlayable: log.error("nothing on the playlist can be played; trying again until something can")
         case .playlistEnded: log.info("the playlist has ended")
         case .statusChanged(let status): log.debug("\(status.word)")
-        case .itemStatusChanged: break  // said when it begins, or fails
+        case .itemStatusChanged: break  // reported when it begins or fails
         case .interruptionBegan: log.info("another program interrupts the sound")
         case .interruptionEnded: log.info("the sound is back")
         case .subtitle: break
@@ -60,8 +60,7 @@ final class Reporter: Sendable {
             log.warning("there is nothing to play: kiosk shows the background until there is")
         } else if !old.isEmpty {
             let (come, gone) = (new.subtracting(old), old.subtracting(new))
-            // What stands for the same file and is not the same item: another content, or other settings; or a file that was named and is
-            // not there.
+            // Items with the same file but different content or settings, and files that are named but missing.
             let (before, after) = (Self.versions(gone), Self.versions(come))
             let changed = Set(after.keys).intersection(before.keys)
             let missing = changed.filter { before[$0]! && !after[$0]! }, back = changed.filter { !before[$0]! && after[$0]! }
@@ -71,7 +70,7 @@ final class Reporter: Sendable {
                 come.filter { missing.contains($0.path) }, gone.filter { !changed.contains($0.path) },
             ].map { $0.map(\.name).sorted() }
             let texts = zip(["new", "changed", "missing", "gone"], changes).filter { !$1.isEmpty }.map { "\($0): \(Self.list($1))" }
-            // A picture that is written anew each second is told of once a minute.
+            // A picture that is rewritten every second is reported once a minute.
             let isAgain = state.withLock { state in
                 guard come.count == gone.count, changed.count == come.count, missing.isEmpty, back.isEmpty else { return false }
                 if let last = state.changed, last.files == changed, HostTime.now - last.at < Self.quietTime { return true }
@@ -85,20 +84,20 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Whether a file was there, by source.
+    /// Returns whether each file exists, by path.
     private static func versions(_ items: Set<PlaylistItem>) -> [Path: Bool] {
         Dictionary(items.map { ($0.path, $0.version != nil) }) { $0 || $1 }
     }
 
-    /// Some names, and how many more there are.
+    /// Returns some names, and the number of the others.
     private static func list(_ names: [String]) -> String {
         names.prefix(5).joined(separator: ", ") + (names.count > 5 ? " and \(names.count - 5) more" : "")
     }
 
     private func name(_ item: QueueItem.ID) -> String { player.item(item)?.entry.name ?? "?" }
 
-    /// Takes a picture of the item on the screen, once: half a second into it, when a fade or an animation has shown something, or
-    /// half-way through a shorter one. Called on the player's event thread every now and then.
+    /// Takes a picture of the item on the screen, once. It does so half a second into the item, when a fade or an animation shows
+    /// something, or halfway through a shorter item. Called regularly on the player's event thread.
     private func takePicture() {
         guard let folder, let present = state.withLock({ state in state.present.flatMap { state.pictured.contains($0.item) ? nil : $0 } })
         else { return }
@@ -110,7 +109,7 @@ final class Reporter: Sendable {
         let path = "\(folder)/item-\(present.item.number + 1).png"
         do throws(SnapshotError) {
             try display.snapshot(to: path)
-            // On a busy machine the item may have ended meanwhile; there will be a next time.
+            // On a busy machine the item may have ended meanwhile; a later call retries.
             guard player.snapshot.item == present.item else { return }
             log.info("\(name(present.item)) looks like \(path)")
         } catch {
@@ -133,7 +132,7 @@ final class Reporter: Sendable {
             + "\(stalls(counts).map { $0 + "  " } ?? "")\(text(now.buffered)) ahead"
     }
 
-    /// What it came to.
+    /// The final summary.
     var summary: String {
         let counts = player.snapshot.statistics
         return
@@ -153,7 +152,8 @@ final class Reporter: Sendable {
         "\(level.frames) frame\(level.frames == 1 ? "" : "s") and \(Int(saturating: level.sound.seconds * 1000)) ms"
     }
 
-    /// Picture against sound: half of the frames and 99 % of them are this close; and the sound's speed where it is not its own.
+    /// Returns the difference between picture and sound for half of the frames and for 99 % of them, and the sound's speed if it is
+    /// corrected.
     private func synchrony(_ counts: PlayerStatistics) -> String? {
         guard let spans = spans(counts.synchrony) else { return nil }
         let change = Int(saturating: (counts.soundRatio - 1) * 1e6)
@@ -161,7 +161,7 @@ final class Reporter: Sendable {
         return "A/V \(spans)\(speed)"
     }
 
-    /// From an input event to the screen: half of what was asked for was seen after so long, and 99 % of it.
+    /// Returns the time from an input event to the screen for half of the commands, and for 99 % of them.
     private func input(_ counts: PlayerStatistics) -> String? { spans(counts.inputLatency).map { "input \($0)" } }
 
     private func spans(_ times: TimeHistogram) -> String? {
@@ -169,7 +169,7 @@ final class Reporter: Sendable {
         return "\(Int(saturating: half.seconds * 1000))/\(Int(saturating: most.seconds * 1000)) ms"
     }
 
-    /// What it came to for each item, a line each; nothing where there was but one.
+    /// The final summary of each item, a line each; empty for a single item.
     var itemSummaries: [String] {
         let counts = player.snapshot.statistics.items
         if counts.count < 2 { return [] }

@@ -5,33 +5,33 @@ import KioskVocabulary
 import Logging
 import Schedule
 
-/// What time says while the player runs: which entries of the playlist are on, and what is done when.
+/// Applies the schedule while the player runs: the entries that are on, and the timers.
 ///
-/// A thread of its own wakes with each second of the clock while time has anything to say. It looks further when something is due, when somebody has set the
-/// clock, and once a minute; what follows is ``ScheduleState``'s to say.
+/// Its thread wakes at each second of the clock, unless the schedule is constant. It evaluates the schedule when something is due, when the
+/// clock has been set, and once a minute. ``ScheduleState`` decides the result.
 final class ScheduleWiring: Sendable {
-    /// What time leads to.
+    /// The actions of the schedule.
     struct Effects: Sendable {
-        /// These entries are on; `atOnce` where that is not to wait for the end of what is on the screen.
+        /// Sets the entries that are on; `atOnce` means before the current item ends.
         var setOn: @Sendable (Set<Int>, _ atOnce: Bool) -> Void
-        /// The display is to be off, or on.
+        /// Switches the display off or on.
         var setDark: @Sendable (Bool) -> Void
         var perform: @Sendable (Command) -> Void
-        /// It is known for the first time whether the display is to be off: the clock is right, or nothing depends on it.
+        /// Called once the state of the display is known: the clock is right, or nothing depends on it.
         var isSettled: @Sendable () -> Void = {}
     }
 
     private struct State {
         var configuration: Configuration
         var schedule: ScheduleState
-        /// What has happened and is to be told.
+        /// Events that are not reported yet.
         var events: [ScheduleState.Event] = []
         var on: Set<Int>
-        /// When the clock was looked at, and when something is due by it, in seconds since 1970.
+        /// When the clock was last read, and when the next event is due, in seconds since 1970.
         var looked: WallClock
         var due: Int64?
         var isStopping = false
-        /// Grows with each configuration.
+        /// Increases with each configuration.
         var revision = 0
 
         init(_ configuration: Configuration, at clock: WallClock, after former: ScheduleState? = nil) {
@@ -46,15 +46,15 @@ final class ScheduleWiring: Sendable {
             if schedule.isConstant || !clock.isRight {
                 due = nil
             } else if let due, isAsExpected, clock.seconds < due {
-                // Nothing has come nearer.
+                // The next event is still the same.
                 return
             } else {
-                // What is farther than a day is looked for then.
+                // A later look finds events that are more than a day away.
                 due = schedule.due(after: clock.seconds) ?? clock.seconds + 86_000
             }
         }
 
-        /// Whether there is to be looked further than at the time.
+        /// Whether the schedule must be evaluated at this second.
         func isDue(at second: Int64) -> Bool {
             if let due, second >= due { return true }
             let passed = second - looked.seconds
@@ -66,7 +66,7 @@ final class ScheduleWiring: Sendable {
     private let clock: @Sendable () -> WallClock
     private let log = Logger(label: "schedule")
 
-    /// Looks at the clock for the first time.
+    /// Reads the clock for the first time.
     init(_ configuration: Configuration, clock: @escaping @Sendable () -> WallClock = { .now }) {
         self.clock = clock
         state = Monitor(State(configuration, at: clock()))
@@ -75,7 +75,7 @@ final class ScheduleWiring: Sendable {
     /// The entries that are on.
     var on: Set<Int> { state.withLock { $0.on } }
 
-    /// Goes by another configuration from now on; returns the entries of that which are on.
+    /// Applies another configuration; returns its entries that are on.
     func setConfiguration(_ configuration: Configuration) -> Set<Int> {
         let now = clock()
         return state.signal { state in
@@ -86,12 +86,12 @@ final class ScheduleWiring: Sendable {
         }
     }
 
-    /// Has things done from now on, on a thread of its own.
+    /// Starts the actions, on a thread of its own.
     func start(_ effects: Effects) {
         Thread("schedule") { [self] in
-            // What is on at the beginning is known to who asked for it.
+            // The caller knows the initial entries.
             var told = (revision: 0, on: on)
-            // Who has taken over another configuration may do so after what changed a moment later.
+            // A caller that applies a new configuration may deliver its entries after a later change.
             var isDoubtful = false
             var isSettled = false
             while true {
@@ -136,10 +136,10 @@ final class ScheduleWiring: Sendable {
         }.detach()
     }
 
-    /// Does nothing more; waits for nothing.
+    /// Stops; does not wait.
     func stop() { state.signal { $0.isStopping = true } }
 
-    /// When the clock shows another second.
+    /// When the clock's next second begins.
     private static var nextSecond: HostTime {
         let passed = nanoseconds(of: CLOCK_REALTIME) % 1_000_000_000
         return .now + MediaTime(nanoseconds: 1_000_000_000 - max(0, passed))
@@ -147,7 +147,7 @@ final class ScheduleWiring: Sendable {
 }
 
 extension ScheduleState {
-    /// What a configuration says.
+    /// Makes the state of a configuration.
     init(_ configuration: Configuration, after former: ScheduleState? = nil) {
         self.init(
             configuration.schedule, timers: configuration.timers.map { Timer($0.moment, $0.time, sets: $0.command.property) }, after: former
@@ -156,7 +156,7 @@ extension ScheduleState {
 }
 
 extension Command {
-    /// What it sets, where that lasts.
+    /// The property that the command sets for good; nil if it sets none.
     fileprivate var property: String? {
         switch self {
         case .player(.setVolume): "volume"
@@ -170,7 +170,7 @@ extension Command {
 }
 
 extension Configuration {
-    /// What is played while these entries are on, by the names of programs.
+    /// Returns the names of the programs that play with these entries on.
     func names(on: Set<Int>) -> String {
         let schedule = schedule
         var names: [String] = []
@@ -183,7 +183,7 @@ extension Configuration {
         return (names.isEmpty ? "nothing" : names.joined(separator: ", ")) + others
     }
 
-    /// Whether a program that these entries belong to begins and ends at once.
+    /// Whether one of these entries belongs to a program that begins and ends at once.
     fileprivate func changesAtOnce(_ entries: Set<Int>) -> Bool {
         let schedule = schedule
         return entries.contains { number in

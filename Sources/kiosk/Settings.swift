@@ -10,7 +10,7 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// What every subcommand reads: the configuration file, and the options that beat it and matter to each of them.
+/// The options of every subcommand: the configuration file, and the options that override it and matter to all of them.
 struct Settings: ParsableArguments {
     @Option(
         name: [.short, .long],
@@ -34,9 +34,9 @@ struct Settings: ParsableArguments {
         .text("auto, an ALSA device such as hw:0,0 or off", words: ["auto", "off"]))
     var audio: AudioDevice?
 
-    /// The file's values with the command line's on top, those of `overrides` among them.
+    /// Returns the file's values, overridden by the command line's, including `overrides`.
     ///
-    /// Without a file anywhere it is the defaults, provided that there is something to play on the command line or `orDefaults` is set.
+    /// Without a file it returns the defaults, if the command line names something to play or `orDefaults` is set.
     func load(
         _ overrides: [ConfigurationOverride] = [], sources: [String] = [], orDefaults: Bool = false
     ) throws
@@ -56,24 +56,24 @@ struct Settings: ParsableArguments {
     /// The file of the service.
     static let installedFile = "/etc/kiosk/kiosk.conf"
 
-    /// The file that is named, or the one that is there; nil if there is none.
+    /// Returns the named file, or the default one that exists; nil if there is none.
     static func file(_ config: String?) -> String? {
         let isHere = access("kiosk.conf", F_OK) == 0 && isOwn("kiosk.conf")
-        // What this user may not even look for is there: it is complained about, and never taken for no file at all.
+        // A file that this user cannot even look for exists: kiosk complains about it, and does not continue without it.
         let isInstalled = access(installedFile, F_OK) == 0 || errno == EACCES
         return config ?? (isHere ? "kiosk.conf" : isInstalled ? installedFile : nil)
     }
 
-    /// Whether the file at `path` is there and this user may not read it.
+    /// Returns whether the file at `path` exists and is unreadable for this user.
     static func isUnreadable(_ path: String) -> Bool { access(path, R_OK) != 0 && errno == EACCES }
 
-    /// The file's values, of the one named or of the one that is there; nil where there is none.
+    /// Returns the values of the named or default file; nil if there is none.
     static func read(_ config: String?) throws -> Configuration? {
         guard let path = file(config) else { return nil }
         return try Configuration.load(path)
     }
 
-    /// Whether a file of the present folder may say what is done. Root does nothing that somebody else's file says, unless --config names it.
+    /// Returns whether kiosk may obey a file of the current folder. As root it obeys no other user's file, unless --config names it.
     private static func isOwn(_ path: String) -> Bool {
         if geteuid() != 0 { return true }
         guard let status = stat(at: path), status.st_uid != 0 || status.st_mode & (S_IWGRP | S_IWOTH) != 0 else { return true }
@@ -81,25 +81,24 @@ struct Settings: ParsableArguments {
         return false
     }
 
-    /// The keys that `configuration` binds and its lock allows; a key name that evdev does not know is a mistake in the file like any
-    /// other.
+    /// Returns the keys that `configuration` binds and its lock allows. Throws for a key name that evdev does not know, as for any other
+    /// mistake in the file.
     func keyMap(_ configuration: Configuration) throws -> KeyMap {
         let unknown = configuration.input.bindings.compactMap { binding in
             binding.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } ? nil : configuration.complaint(unknownKey: binding)
         }
         if !unknown.isEmpty { throw ConfigurationError(unknown) }
-        // A default that this kernel's headers do not have is no mistake.
+        // A default key that this kernel's headers lack is no mistake.
         let known = configuration.input.allowedBindings.filter { $0.trigger.keys.allSatisfy { (try? KeyCode(named: $0)) != nil } }
         return try KeyMap(bindings: known.map { ($0.trigger, $0.command) })
     }
 }
 
 extension InputReader.Options {
-    /// What the configuration says about the devices.
+    /// Makes the input options of the configuration.
     init(_ configuration: Configuration) {
         let input = configuration.input
-        // Those that a lock keeps from acting, too: a keyboard that has nothing else would otherwise type into what lies behind the
-        // picture.
+        // Including keys that a lock disables: a keyboard with no other keys would otherwise type into the console behind the picture.
         self.init(keys: Set(input.bindings.flatMap(\.trigger.keys).compactMap { try? KeyCode(named: $0) }))
         (grabs, usesTouch, lock) = (input.grabsDevices, input.usesTouch, input.lock)
         map = DisplayMap(input.map.map { ($0.device, $0.connector) })
@@ -111,10 +110,10 @@ extension DisplayOutput {
     var connector: DisplayConnector? { mode?.name.split(separator: " ").first.flatMap { DisplayConnector(String($0)) } }
 }
 
-/// How the text of an option is read: with `make`, and what that does not understand is refused with what was `expected`.
+/// A parser of an option's text; it refuses invalid text with a message that names what was `expected`.
 struct Reading<Value: Sendable>: Sendable {
     let expected: String
-    /// Words that a shell completes.
+    /// Words for the shell's completion.
     var words: [String] = []
     let make: @Sendable (String) -> Value?
 
@@ -127,13 +126,13 @@ struct Reading<Value: Sendable>: Sendable {
 }
 
 extension Reading {
-    /// One of the words of an enumeration, by what `word` calls them.
+    /// A case of an enumeration, by the name that `word` gives it.
     static func word(_ word: (Value) -> String) -> Self where Value: CaseIterable {
         let cases = Array(Value.allCases), words = cases.map(word)
         return Reading(expected: alternatives(words), words: words) { words.firstIndex(of: $0).map { cases[$0] } }
     }
 
-    /// What is made of a text as kiosk.conf makes it.
+    /// A text that is parsed as kiosk.conf's.
     static func text(_ expected: String, words: [String] = []) -> Self where Value: LosslessStringConvertible {
         Reading(expected: expected, words: words) { Value($0) }
     }
@@ -151,7 +150,7 @@ extension Reading {
 }
 
 extension Option {
-    /// An option with `help`, whose value is called so there; nil where it is not given.
+    /// An option with `help`, in which `value` names its value; nil if it is absent.
     init<Read>(
         _ help: String, value: String? = nil, discussion: String = "", parsing: SingleValueParsingStrategy = .next, _ reading: Reading<Read>
     ) where Value == Read? {
@@ -160,7 +159,7 @@ extension Option {
             transform: reading.callAsFunction)
     }
 
-    /// The same with a default.
+    /// Likewise, with a default.
     init(
         wrappedValue: Value, _ help: String, value: String? = nil, parsing: SingleValueParsingStrategy = .next, _ reading: Reading<Value>
     ) where Value: Sendable {
@@ -170,8 +169,8 @@ extension Option {
     }
 }
 
-/// Writes to standard output as Swift's own does, without the passwords of URLs and without what would do something to a terminal: names come from
-/// files, devices and servers.
+/// Writes to standard output like Swift's own, without passwords in URLs and without control sequences: names come from files, devices and
+/// servers.
 func print(_ text: String, terminator: String = "\n") { Swift.print(text.printableLines, terminator: terminator) }
 
 /// Writes a line to standard error, likewise.
@@ -180,8 +179,8 @@ func printError(_ text: String) {
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }
 
-/// Has the log of the process written to standard error from `level` on, the lines of the C libraries (at `debug`) with it. Call once, at
-/// the start, with the signals blocked that no thread may receive.
+/// Sends the log of the process to standard error from `level` on, including the lines of the C libraries (at `debug`). Call once, at the
+/// start, with all signals blocked that no thread may receive.
 func startLog(_ level: Logger.Level) {
     StandardErrorLog.bootstrap(level: level)
     StartTrace.startLog()

@@ -8,16 +8,16 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// Makes the films that are put together on the shelf, one at a time, where nothing else wants the processor; and those again that were being made when
-/// the player ended.
+/// Makes the films that viewers put together on the shelf, one at a time, while the processor is idle. Restarts films that the end of the
+/// player interrupted.
 final class ShelfFilms: Sendable {
     private struct State {
         var configuration: Configuration
-        /// The thread that makes a film, or looks after what has been left.
+        /// The thread that makes a film, or tidies the folder.
         var thread: Thread?
-        /// The folder that has been looked at.
+        /// The folder that has been tidied.
         var folder: String?
-        /// Films that are not there yet: the first is being made.
+        /// Unfinished films: kiosk is making the first.
         var orders: [FilmOrder] = []
     }
 
@@ -28,13 +28,13 @@ final class ShelfFilms: Sendable {
     private let tell: @Sendable (ShelfExport) -> Void
     private let log = Logger(label: "kiosk")
 
-    /// `tell` is told how far a film is.
+    /// Calls `tell` with the progress of a film.
     init(_ configuration: Configuration, tell: @escaping @Sendable (ShelfExport) -> Void) {
         state = Mutex(State(configuration: configuration))
         self.tell = tell
     }
 
-    /// Goes by another configuration from now on. What was left in a folder that is new here is put in order, and films are made again.
+    /// Applies another configuration. Tidies a new folder, and restarts its unfinished films.
     func setConfiguration(_ configuration: Configuration) {
         let folder = configuration.shelf.exportFolder
         let isNew = state.withLock { state in
@@ -43,7 +43,7 @@ final class ShelfFilms: Sendable {
             return folder != state.folder
         }
         guard isNew, let folder else { return }
-        // Not here: a disk that hangs is in nobody's way then.
+        // On a thread: the disk may hang.
         run { [self] in
             if let objection = objection(toFilmsIn: folder) {
                 log.warning("the shelf cannot make films: [shelf] export-folder \(folder): \(objection)")
@@ -53,7 +53,7 @@ final class ShelfFilms: Sendable {
         }
     }
 
-    /// Makes a film of what was chosen.
+    /// Makes a film of the chosen clips.
     func make(_ film: ShelfFilm) {
         guard let folder = state.withLock({ $0.configuration.shelf.exportFolder }) else { return }
         run { [self] in
@@ -68,21 +68,21 @@ final class ShelfFilms: Sendable {
         }
     }
 
-    /// Gives up the film that is being made, soon, however busy the processor is.
+    /// Cancels the running film, soon even on a busy processor.
     func cancel() {
         isCancelled.store(true, ordering: .relaxed)
         Thread.endIdling()
     }
 
-    /// Ends: the film that is being made is made anew at the next start. Blocks for some seconds at most.
+    /// Ends: the running film starts again at the next start. Blocks for some seconds at most.
     func stop() {
         hasEnded.store(true, ordering: .relaxed)
-        // By this thread: the one that makes the film may get no processor before the process is gone.
+        // On this thread: the thread that makes the film may get no processor time before the process ends.
         for order in state.withLock({ $0.orders }) { interrupt(order) }
         _ = state.withLock { $0.thread.take() }?.join(until: .now + .seconds(2))
     }
 
-    /// The player ends before the film is there: it is made at the next start, unless it is the one that the viewer has just given up.
+    /// Handles the end of the player during a film: the next start makes it again, unless the viewer has just cancelled it.
     private func interrupt(_ order: FilmOrder) {
         let isGivenUp = state.withLock { $0.orders.first === order && isCancelled.load(ordering: .relaxed) }
         if isGivenUp { order.end() } else { order.postpone() }
@@ -90,7 +90,7 @@ final class ShelfFilms: Sendable {
 
     private func run(_ body: @escaping @Sendable () -> Void) {
         let thread = Thread("export") {
-            // What is to be made is known and said before it waits for an idle processor.
+            // Preparations and the first report must not wait for an idle processor.
             Thread.comeSecond()
             body()
         }
@@ -100,9 +100,9 @@ final class ShelfFilms: Sendable {
         }
     }
 
-    // MARK: What was left
+    // MARK: Unfinished films
 
-    /// How long the clips of a film may take to be there: sticks come after the player.
+    /// How long to wait for the clips of a film: sticks appear after the player.
     private static let patience = MediaTime.seconds(60)
 
     private func resume(_ folder: String) {
@@ -131,15 +131,15 @@ final class ShelfFilms: Sendable {
 
     // MARK: A film
 
-    /// How often its progress is told.
+    /// The interval of progress reports.
     private static let interval = MediaTime.milliseconds(500)
 
-    /// Makes the first of the films that are not there yet.
+    /// Makes the first unfinished film.
     private func make(_ order: FilmOrder) {
         defer {
             state.withLock { state in
                 state.orders.removeAll { $0 === order }
-                // That one was given up, and not the next.
+                // The cancellation does not concern the next film.
                 isCancelled.store(false, ordering: .relaxed)
             }
         }
@@ -150,7 +150,7 @@ final class ShelfFilms: Sendable {
         options.device = configuration.playback.decoderDevice
         var told = HostTime(nanoseconds: 0)
         Thread.runWhenIdle()
-        // It was given up just before.
+        // It may have been cancelled just before.
         if isOver { Thread.endIdling() }
         do throws(ExportError) {
             let report = try ExportSession.run(arrangement, options, isCancelled: { isOver }) { progress in

@@ -10,7 +10,7 @@ import Logging
 import Remote
 import Synchronization
 
-/// The shelf, and what is around it: its folders, thumbnails on the disk, the playlist that a viewer has made of it, films.
+/// The shelf and its surroundings: folders, thumbnails on the disk, the playlist that a viewer has made of it, films.
 final class ShelfWiring: Sendable {
     private struct State {
         var configuration: Configuration
@@ -19,20 +19,20 @@ final class ShelfWiring: Sendable {
         var publish: @Sendable ([String: JSONValue]) -> Void = { _ in }
         var entries: [ShelfEntry] = []
         var listing: ShelfListing?
-        /// How far a film is that is being made, or was made last.
+        /// The progress of the current or the last film.
         var export: ShelfExport?
-        /// Whether a viewer's list plays instead of the playlist.
+        /// Whether a viewer's playlist has replaced the main one.
         var hasOwnPlaylist = false
     }
 
     private let state: Mutex<State>
     private let store: ThumbnailStore?
     private let restore: @Sendable () -> Void
-    /// Set once, in the initialiser: it tells this object.
+    /// Set once, in the initialiser, because it calls this object.
     private let films = Mutex<ShelfFilms?>(nil)
     private let log = Logger(label: "kiosk")
 
-    /// `restore` has the player play the configuration's playlist again.
+    /// `restore` makes the player play the configuration's playlist again.
     init(_ configuration: Configuration, restore: @escaping @Sendable () -> Void) {
         self.restore = restore
         state = Mutex(State(configuration: configuration))
@@ -49,7 +49,7 @@ final class ShelfWiring: Sendable {
         setConfiguration(configuration)
     }
 
-    /// Goes by another configuration from now on.
+    /// Applies another configuration.
     func setConfiguration(_ configuration: Configuration) {
         let listing = state.withLock { state -> ShelfListing? in
             state.configuration = configuration
@@ -62,7 +62,7 @@ final class ShelfWiring: Sendable {
         if !configuration.shelf.folders.isEmpty { filmMaker?.setConfiguration(configuration) }
     }
 
-    /// The controls that show it from now on; nil where nothing is drawn.
+    /// Sets the controls that show the shelf; nil if nothing is drawn.
     func attach(_ controls: Controls?) {
         let (entries, export) = state.withLock { state in
             state.controls = controls
@@ -75,14 +75,14 @@ final class ShelfWiring: Sendable {
         }
     }
 
-    /// What programs ask the player by, and how they are told of films.
+    /// Sets the programs' control of the player, and the function that publishes events about films.
     func attach(_ control: RemoteControl, publish: @escaping @Sendable ([String: JSONValue]) -> Void) {
         state.withLock { ($0.control, $0.publish) = (control, publish) }
     }
 
     private var filmMaker: ShelfFilms? { films.withLock { $0 } }
 
-    /// Looks at its folders no more, and ends the film that is being made.
+    /// Stops watching the folders, and ends the running film.
     func stop() {
         filmMaker?.stop()
         state.withLock { $0.listing }?.stop()
@@ -100,9 +100,9 @@ final class ShelfWiring: Sendable {
         }
     }
 
-    // MARK: What the shelf asks for
+    // MARK: Requests of the shelf
 
-    /// For the controls.
+    /// The shelf's functions, for the controls.
     var surroundings: ShelfSurroundings {
         var surroundings = ShelfSurroundings()
         surroundings.playFrom = { [weak self] in self?.play($0) }
@@ -120,7 +120,7 @@ final class ShelfWiring: Sendable {
         control?.play(entries.map(\.source))
     }
 
-    /// Nobody is there any more: what a viewer has chosen to be played gives way to the playlist.
+    /// Returns to the main playlist when the viewer has left.
     func giveBackPlaylist() {
         let control = state.withLock { state -> RemoteControl? in
             guard state.hasOwnPlaylist else { return nil }
@@ -143,7 +143,7 @@ final class ShelfWiring: Sendable {
             shelf.set(export)
             return []
         }
-        // Whoever has asked for it may have closed the shelf meanwhile, and looks at something else.
+        // The viewer who requested it may have closed the shelf meanwhile, and see something else.
         switch export {
         case .running: break
         case .done: controls?.show(notice: "Your film is ready")
@@ -161,7 +161,7 @@ final class ShelfWiring: Sendable {
         }
     }
 
-    // MARK: What programs ask for
+    // MARK: Requests of programs
 
     /// Carries out a command of the control socket.
     func handle(_ request: ShelfRequest) throws(ControlRefusal) -> [String: JSONValue] {

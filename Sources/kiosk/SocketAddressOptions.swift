@@ -5,7 +5,7 @@ import Glibc
 import KioskVocabulary
 import Remote
 
-/// Which player a subcommand asks.
+/// The options that select the player for a subcommand.
 struct SocketAddressOptions: ParsableArguments {
     @Option(
         name: [.short, .long],
@@ -22,10 +22,10 @@ struct SocketAddressOptions: ParsableArguments {
         }.callAsFunction)
     var socket: String?
 
-    /// Where the player listens.
+    /// Returns where the player listens.
     ///
-    /// A mistake in kiosk.conf is no reason not to ask: the player goes on with what it read before the mistake was made. The mistakes are what is wrong only
-    /// if there is no player.
+    /// kiosk asks even if kiosk.conf has mistakes: the player continues with the file that it read before. The mistakes become the error
+    /// only if there is no player.
     func place() throws(Unanswered) -> ControlPlace {
         guard socket == nil, let file = Settings.file(config) else {
             return ControlPlace(path: socket ?? ControlSocketChoice.automatic.askingPath)
@@ -39,7 +39,7 @@ struct SocketAddressOptions: ParsableArguments {
     }
 }
 
-/// Where a player listens, and what is wrong with the file that says so.
+/// The socket of a player, and the mistakes in the file that names it.
 struct ControlPlace {
     var path: String
     var file = ""
@@ -52,38 +52,38 @@ struct ControlPlace {
         throw Unanswered(code: answer["error"]?["code"]?.text ?? "refused", answer["error"]?["message"]?.text ?? answer.line)
     }
 
-    /// Why nobody answers here.
+    /// Returns the error if nobody answers here.
     func unanswered(_ error: ControlError) -> Unanswered { mistakes.map { Unanswered($0) } ?? Unanswered(error) }
 
-    /// What to say beside an answer.
+    /// Prints a note about the mistakes, in addition to an answer.
     func mentionMistakes() {
         if mistakes != nil { printError("\(file) has errors: kiosk check shows them. The player keeps the old settings") }
     }
 }
 
-/// Why a player that was asked has given no answer, or not what was asked for.
+/// Why a player gave no answer, or a refusal.
 struct Unanswered: Error {
-    /// For programs, such as `no-player`; what the player refuses has its codes (docs/remote.md).
+    /// A code for programs, such as `no-player`; a refusal has the player's code (docs/remote.md).
     var code: String
-    /// For people.
+    /// A message for people.
     var message: String
     /// The exit status.
     var status: Int32 = 1
 
     init(code: String, _ message: String, status: Int32 = 1) { (self.code, self.message, self.status) = (code, message, status) }
 
-    /// Nobody listens, or no answer comes.
+    /// Nobody listens, or no answer arrives.
     init(_ error: ControlError) { self.init(code: "no-player", "\(error)") }
 
-    /// kiosk.conf does not say where to ask.
+    /// kiosk.conf does not tell the socket.
     init(_ mistakes: ConfigurationError) {
         self.init(code: "invalid-configuration", mistakes.description, status: ConfigurationError.exitStatus)
     }
 
-    /// Words that are no command.
+    /// The words are no command.
     init(_ fault: ControlWordsFault) { self.init(code: "invalid-words", "\(fault)", status: 64) }
 
-    /// Says it on standard error, or as a line of JSON on standard output for programs; what ends the command then.
+    /// Prints it on standard error, or as a line of JSON on standard output for programs; returns the error that ends the command.
     func told(asJSON: Bool) -> any Error {
         if asJSON {
             let error = JSONValue.object(["code": code.json, "message": message.json])

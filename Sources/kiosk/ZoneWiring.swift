@@ -11,19 +11,20 @@ import Logging
 import Remote
 import Synchronization
 
-/// The zones: parts of the display that have a playlist of their own each.
+/// The zones: parts of the display that each have their own playlist.
 ///
-/// A zone is a player like the main one, told what ``Configuration/configuration(of:)`` says, with its folders and its hours. Its pictures go into a window over the main
-/// one's (``DisplayOutput/makeWindow(background:show:measured:)``), and are its layer ``Overlay/Order/zones``: so a zone cannot hold up anything but itself, and its seams
-/// are those of a player. A zone that is heard has the sound card together with the main player (``SharedSound``), and is as loud as that lets it be; one
-/// that is not has time by the monotonic clock, and none of its sound is decoded.
+/// A zone is a player like the main one, set up by ``Configuration/configuration(of:)``, with its own folders and schedule. Its pictures go
+/// into a window above the main player's (``DisplayOutput/makeWindow(background:show:measured:)``), in the layer ``Overlay/Order/zones``.
+/// So a zone can delay only itself, and its seams are those of a player. An audible zone shares the sound card with the main player
+/// (``SharedSound``), which also limits its loudness. A silent zone runs by the monotonic clock, and decodes no sound.
 ///
-/// Zones hand their pictures on in the first quarter of a period after a vblank. Thread `zones` collects them, and sets one overlay for each vblank a little later:
-/// several overlays for one vblank would not all be seen with it. A picture that comes too late for that is seen a vblank later. It is there while there are zones.
+/// Zones deliver their pictures in the first quarter of a period after a vblank. A little later, thread `zones` collects them and sets one
+/// overlay for each vblank: of several overlays for one vblank, some would miss it. A picture that comes too late appears a vblank later.
+/// The thread starts with the first zone.
 ///
-/// Locks are taken in this order: the main player's, ``state``, a zone's player's.
+/// Lock order: the main player's, ``state``, a zone's player's.
 final class ZoneWiring: Sendable {
-    /// What zones have in common with the main player.
+    /// The parts that zones share with the main player.
     struct Surroundings: Sendable {
         var player: PlaybackEngine
         var display: DisplayOutput
@@ -36,7 +37,7 @@ final class ZoneWiring: Sendable {
         var zones: [Zone] = []
         var lastNumber = 0
         var isDark = false
-        /// Whether another program has all that is heard stand.
+        /// Whether another program makes all audible playback pause.
         var isInterrupted = false
         var gain = 1.0
         var hasStarted = false, hasEnded = false
@@ -46,23 +47,24 @@ final class ZoneWiring: Sendable {
         func hold() { for zone in zones { zone.player.setHeld(isHeld(zone)) } }
     }
 
-    /// What is seen of them, by their numbers.
+    /// The zones' visible pictures, by number.
     private struct Seen {
         var order: [Int] = []
         var pictures: [Int: Overlay.Picture] = [:]
-        /// When the next one of each is handed on, where that is known.
+        /// When each zone delivers its next picture, if known.
         var next: [Int: Range<HostTime>] = [:]
         var hasChanged = false
         var isRunning = false, isStopped = false
 
-        /// What is seen of a zone that is gone is no more.
+        /// Drops the pictures of removed zones.
         mutating func tidy() {
             pictures = pictures.filter { order.contains($0.key) }
             next = next.filter { order.contains($0.key) }
         }
     }
 
-    /// What is seen at a vblank is set so many parts of a period before it. Players commit up to a quarter of a period after the vblank before (``FrameScheduler``).
+    /// How long before a vblank its overlay is set, in periods. Players commit up to a quarter of a period after the previous vblank
+    /// (``FrameScheduler``).
     private static let lead = 0.65
 
     private let around: Surroundings
@@ -74,10 +76,10 @@ final class ZoneWiring: Sendable {
         set(configuration.zones.map { make($0, configuration) })
     }
 
-    /// The items of all of them.
+    /// The items of all zones.
     var items: [PlaylistItem] { state.withLock { $0.zones }.flatMap { $0.player.items.map(\.entry) } }
 
-    /// Starts all. `perform` carries out what a tap asks for.
+    /// Starts all zones. `perform` carries out the commands of taps.
     func start(perform: @escaping @Sendable (Command) -> Void) {
         let zones = state.withLock { state in
             (state.hasStarted, state.perform) = (true, perform)
@@ -108,18 +110,18 @@ final class ZoneWiring: Sendable {
         }
     }
 
-    /// These are the zones from now on.
+    /// Replaces the zones.
     private func set(_ zones: [Zone]) {
         state.withLock { state in
             state.zones = zones
             for zone in zones { zone.player.setMasterGain(state.gain, over: nil) }
             state.hold()
         }
-        // Nothing is drawn where there are none, and never were.
+        // Nothing to draw if there are no zones, and never were.
         if !zones.isEmpty || seen.withLock({ $0.isRunning }) { change { $0.order = zones.map(\.number) } }
     }
 
-    /// Changes what is seen of them. Of a zone that is gone nothing is seen, whatever it still shows.
+    /// Changes the visible pictures. Pictures of a removed zone are dropped, even if it still delivers some.
     private func change(_ body: (inout Seen) -> Void) {
         let begins = seen.signal { seen in
             body(&seen)
@@ -137,11 +139,11 @@ final class ZoneWiring: Sendable {
         while true {
             let hasEnded = seen.wait { seen in seen.isStopped ? true : seen.hasChanged ? false : nil }
             if hasEnded != false { return }
-            // Without a display nobody sees it.
+            // Without a display nothing is visible.
             let period = around.display.mode.map { max($0.refreshPeriod, .milliseconds(2)) } ?? .milliseconds(100)
-            // When vblanks are is known to some microseconds: one that is so near counts as gone by.
+            // Vblank times are exact to some microseconds: a vblank that near counts as past.
             var vblank = player.vblank(after: .now + period.scaled(by: 1 - Self.lead))
-            // Of two overlays for one vblank the second would be seen with the next, and what is for that not at all.
+            // The second of two overlays for one vblank would appear with the next vblank, and displace the overlay for that one.
             if let due = vblank, let last, due - last < period.scaled(by: 0.5) { vblank = due + period }
             last = vblank
             if let vblank {
@@ -159,7 +161,7 @@ final class ZoneWiring: Sendable {
         }
     }
 
-    /// Goes by another configuration from now on: a zone that is as it was plays on. Not from two threads at once.
+    /// Applies another configuration; unchanged zones play on. Do not call from two threads at once.
     func setConfiguration(_ configuration: Configuration) {
         let former = state.withLock { $0.zones }
         var (zones, new): ([Zone], [Zone]) = ([], [])
@@ -177,7 +179,7 @@ final class ZoneWiring: Sendable {
         if state.withLock({ $0.hasStarted && !$0.hasEnded }) { for zone in new { zone.start() } }
     }
 
-    /// The display is off, or on: nothing is played meanwhile.
+    /// Holds playback while the display is off.
     func setDark(_ isDark: Bool) {
         state.withLock { state in
             state.isDark = isDark
@@ -185,7 +187,7 @@ final class ZoneWiring: Sendable {
         }
     }
 
-    /// Where another program has the main player pause, what is heard of zones pauses, too.
+    /// Pauses audible zones while another program makes the main player pause.
     private func lookAtInterruption() {
         let player = around.player
         let isInterrupted = player.isInterrupted && player.pausesForInterruptions && player.snapshot.status == .paused
@@ -196,7 +198,7 @@ final class ZoneWiring: Sendable {
         }
     }
 
-    /// Does something with the zone of this name; false where there is none.
+    /// Sends an order to the zone of this name; false if there is none.
     @discardableResult func order(_ order: ZoneOrder, of name: String) -> Bool {
         let (zone, perform) = state.withLock { state in (state.zones.first { $0.settings.name == name }, state.perform) }
         guard let zone else { return false }
@@ -210,17 +212,17 @@ final class ZoneWiring: Sendable {
             let present = zone.player.snapshot
             switch present.onTap ?? (present.waitsForTap ? .player(.waitEnded) : zone.settings.onTap) {
             case .player(.waitEnded)?: zone.player.perform(.waitEnded)
-            // The file has no tap that leads to a tap.
+            // A tap cannot lead to a tap: kiosk.conf does not allow it.
             case .program(.zone(_, .tap))?, nil: break
             case .program(.zone(let other, let order))?: self.order(order, of: other)
-            // By a thread of its own: whoever tells of a tap may hold what carries commands out.
+            // On a thread of its own: the caller may hold a lock that the command needs.
             case let command?: Thread("zone-tap") { perform?(command) }.detach()
             }
         }
         return true
     }
 
-    /// Carries out what a program asks for; the zones as they are then.
+    /// Carries out a program's request; returns the zones' state after it.
     func handle(_ name: String?, _ order: ZoneOrder?) throws(ControlRefusal) -> [String: JSONValue] {
         if let name {
             guard let order else { throw ControlRefusal(code: "bad-request", message: "give a command for the zone “\(name)”") }
@@ -231,14 +233,14 @@ final class ZoneWiring: Sendable {
         return ["zones": .array(state.withLock { $0.zones }.map(\.status))]
     }
 
-    /// Ends showing, and waits for it until `deadline`: false where the display may still be used by one.
+    /// Ends all output, and waits until `deadline`; false if a zone may still use the display.
     func stopShowing(by deadline: HostTime) -> Bool {
         let zones = end()
         for zone in zones { zone.player.beginStopping() }
         return zones.map { $0.player.stopShowing(by: deadline) }.allSatisfy { $0 }
     }
 
-    /// Ends all, and waits for them until `deadline`; false where one has not ended by then.
+    /// Ends all zones, and waits until `deadline`; false if one has not ended by then.
     func stop(by deadline: HostTime) -> Bool { end().map { $0.stop(by: deadline) }.allSatisfy { $0 } }
 
     private func end() -> [Zone] {
@@ -249,16 +251,16 @@ final class ZoneWiring: Sendable {
         }
     }
 
-    /// One line for each.
+    /// One line for each zone.
     var summaries: [String] { state.withLock { $0.zones }.map(\.summary) }
 }
 
 /// One zone.
 private final class Zone: Sendable {
-    /// No other one has it.
+    /// A number that is unique to this zone.
     let number: Int
     let player: PlaybackEngine
-    /// Whether it has the sound card.
+    /// Whether it uses the sound card.
     let isHeard: Bool
     private let present: Monitor<(settings: Configuration.Zone, configuration: Configuration)>
     private let window: any WindowSceneOutput
@@ -286,7 +288,7 @@ private final class Zone: Sendable {
                 log.info("\(picture.surface.width)×\(picture.surface.height) pixels at \(picture.x),\(picture.y), \(loudness)")
             },
             measured: { time in
-                // Not by the thread that paints: the next picture is due.
+                // Not on the painting thread: the next picture is due.
                 Thread("zone-log") {
                     log.info(
                         "composing a picture takes \(decimal(time.seconds * 1000)) ms; kiosk then puts it on a plane, or blends it")
@@ -304,7 +306,7 @@ private final class Zone: Sendable {
         present = Monitor((settings, own))
     }
 
-    /// Starts it, once, and not after its end.
+    /// Starts the zone, once, and not after its end.
     func start() {
         life.withLock { life in
             if life.hasStarted || life.hasEnded { return }
@@ -329,7 +331,7 @@ private final class Zone: Sendable {
         player.start()
     }
 
-    /// Takes over what another configuration says of it; false where it has to be made anew for that.
+    /// Applies another configuration; false if the zone has to be made anew.
     func takeOver(_ settings: Configuration.Zone, _ configuration: Configuration) -> Bool {
         guard isHeard == (settings.volume > 0) else { return false }
         let own = configuration.configuration(of: settings)
@@ -355,7 +357,7 @@ private final class Zone: Sendable {
 
     var summary: String { "\(log.label): \(reporter.summary)" }
 
-    /// For programs.
+    /// The state for programs.
     var status: JSONValue {
         let snapshot = player.snapshot
         return .object([

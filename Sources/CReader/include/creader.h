@@ -1,13 +1,15 @@
-// kiosk-reader's zygote: a process that has FFmpeg loaded and no second thread, and forks for each that is to be read. posix_spawn(3), fork(2), pidfd_open(2).
+// kiosk-reader's zygote: a process with FFmpeg loaded and one thread, which forks a process for each source. posix_spawn(3), fork(2),
+// pidfd_open(2).
 //
-// The player starts it once and keeps the other end of a SEQPACKET socket. It sends a request with one descriptor, which the new process has as descriptor 3, and is
-// answered twice: `started` with a pidfd, and `ended` with the status of wait4(2), which only a parent may have.
+// The player starts it once and keeps the other end of a SEQPACKET socket. It sends a request with one descriptor, which becomes descriptor
+// 3 of the new process. The zygote answers twice: `started` with a pidfd, and `ended` with the status of wait4(2), which only a parent can
+// get.
 //
 //     player ── request + socket ──▶ zygote ── fork ──▶ reader
 //            ◀── started + pidfd ──┤
 //            ◀── ended, status ────┘
 //
-// All of it is C, since between fork(2) and the sandbox there may be no runtime that has made a thread or taken a lock.
+// All of it is C: between fork(2) and the sandbox no runtime may have made a thread or taken a lock.
 #pragma once
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,9 +25,9 @@ enum kiosk_priority {
     KIOSK_PRIORITY_IDLE,
 };
 
-/// Asks for a process. A descriptor comes with it.
+/// Requests a process. A descriptor comes with it.
 struct kiosk_fork_request {
-    /// What the answers name it by.
+    /// The number that the answers repeat.
     uint32_t number;
     /// enum kiosk_priority.
     uint32_t priority;
@@ -34,34 +36,36 @@ struct kiosk_fork_request {
 enum kiosk_fork_answer_kind {
     /// The zygote is ready; `pid` is its own, `number` its KIOSK_READER_PROTOCOL.
     KIOSK_ZYGOTE_READY,
-    /// The process is there. Its pidfd comes with it, where the kernel has such.
+    /// The process has started. Its pidfd comes with it, if the kernel has pidfds.
     KIOSK_FORK_STARTED,
-    /// There is none: `status` is the errno of fork(2).
+    /// There is no process: `status` is the errno of fork(2).
     KIOSK_FORK_FAILED,
-    /// The process has ended: `status` is that of wait4(2), with the microseconds of processor time that it has taken.
+    /// The process has ended: `status` is that of wait4(2), with its processor time in microseconds.
     KIOSK_FORK_ENDED,
 };
 
-/// An answer of the zygote's.
+/// An answer of the zygote.
 struct kiosk_fork_answer {
     uint32_t kind, number;
     int32_t pid, status;
     uint64_t microseconds;
 };
 
-/// Which protocol a player and a reader have in common: another number with each change of messages or of shared memory, so that two builds do not talk past each other.
+/// The version of the protocol between a player and a reader. Each change of messages or of shared memory gets another number, so two
+/// builds do not misread each other.
 enum { KIOSK_READER_PROTOCOL = 1 };
 
-/// Starts the program at `path` as a zygote, in a session of its own and with no more of the environment than a reader needs: what is begun of it is `name[=…]` in
-/// `kept`, which ends with NULL. Its socket is written to `socket`, its process to `process`. 0, or an errno of posix_spawn(3).
+/// Starts the program at `path` as a zygote, in a session of its own. It gets only the environment variables in `kept`: names or prefixes,
+/// ended by NULL. Stores its socket in `socket` and its process in `process`. Returns 0, or an errno of posix_spawn(3).
 int kiosk_zygote_start(const char *_Nonnull path, const char *_Nullable const *_Nonnull kept, int *_Nonnull socket, pid_t *_Nonnull process);
 
-/// Serves requests on KIOSK_READER_CONTROL; returns in each process that it forks, which then has its own socket by that number. The zygote itself ends when the
-/// player has gone: it does not return.
+/// Serves requests on KIOSK_READER_CONTROL. Returns in each process that it forks, whose own socket then has that number. In the zygote it
+/// does not return: the zygote ends when the player has gone.
 void kiosk_zygote_serve(void);
 
-/// `SEGV` for SIGSEGV; NULL for a number that is none. sigabbrev_np(3).
+/// Returns `SEGV` for SIGSEGV; NULL if the number is no signal. sigabbrev_np(3).
 const char *_Nullable kiosk_signal_name(int signal);
 
-/// Sends a signal to a process by its pidfd, which means no other one even when it is gone. 0, or -1 with errno. pidfd_send_signal(2).
+/// Sends a signal to a process by its pidfd, which never means another process, even after its end. Returns 0, or -1 with errno.
+/// pidfd_send_signal(2).
 int kiosk_signal_process(int pidfd, int signal);

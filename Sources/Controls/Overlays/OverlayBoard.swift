@@ -7,11 +7,11 @@ import KioskVocabulary
 import Schedule
 import Synchronization
 
-/// Texts, clocks, pictures and QR codes over the picture, as `[[overlay]]` and programs have them.
+/// Texts, clocks, pictures and QR codes over the picture, from `[[overlay]]` and from programs.
 ///
-/// Thread `overlays` draws what has changed, each overlay once, and hands the surfaces to the player; it is there only while there are overlays. A clock is drawn
-/// a second ahead, and handed over within the refresh period before the vblank at which its second begins, so that it is seen with that: the compositor has nothing
-/// to do then but to take a surface.
+/// Thread `overlays` draws changed overlays, each one once, and hands the surfaces to the player. It runs only while there are overlays. It
+/// draws a clock a second in advance. It hands the clock over within the refresh period before the vblank at which its second begins. So
+/// both appear together: the compositor then only takes a finished surface.
 package final class OverlayBoard: Sendable {
     private struct Shared {
         var entries: [OverlayEntry] = []
@@ -29,13 +29,13 @@ package final class OverlayBoard: Sendable {
     private let observer = Mutex<PlayerObserver?>(nil)
     private let tickers: TickerStage
 
-    /// Programs may ask for so many that the configuration does not know.
+    /// The most overlays of programs that the configuration does not know.
     private static let mostMessages = 16
-    /// How long at most until another mode or rotation of the screen is noticed.
+    /// The longest time until the thread notices another mode or rotation of the screen.
     private static let look = MediaTime.seconds(1)
-    /// How long at most until something is drawn where nothing comes on the screen.
+    /// The longest time until the thread draws if no picture reaches the screen.
     private static let start = MediaTime.seconds(2)
-    /// How long after the first picture.
+    /// The delay after the first picture.
     private static let pause = MediaTime.milliseconds(500)
 
     package init(_ configuration: Configuration, player: PlaybackEngine, screen: any ControlsScreen) {
@@ -50,7 +50,7 @@ package final class OverlayBoard: Sendable {
         self.observer.withLock { $0 = observer }
     }
 
-    /// Goes by another configuration. What programs have asked for stays.
+    /// Applies another configuration. The texts of programs stay.
     package func setConfiguration(_ configuration: Configuration) {
         change { shared in
             let former = shared.entries
@@ -70,9 +70,10 @@ package final class OverlayBoard: Sendable {
         }
     }
 
-    // MARK: What is said
+    // MARK: Texts and pictures
 
-    /// A program has an overlay say a text, for some time if that is given; nil has it say its own again. False where there are too many.
+    /// Sets a program's text on an overlay, for some time if that is given; nil restores the overlay's own text. Returns false if there are
+    /// too many.
     package func say(_ text: String?, on name: String, for time: MediaTime?) -> Bool {
         change { shared in
             let order = text.map { OverlayEntry.Order(text: $0, until: time.map { .now + $0 }) }
@@ -94,7 +95,7 @@ package final class OverlayBoard: Sendable {
         }
     }
 
-    /// Each overlay: its name, what a program has it say, and for how many seconds yet.
+    /// All overlays: the name, the program's text, and the time left for it.
     package var all: [(name: String, text: String?, left: MediaTime?)] {
         let now = HostTime.now
         return shared.withLock { shared in
@@ -105,7 +106,7 @@ package final class OverlayBoard: Sendable {
         }
     }
 
-    /// The text of a file or a feed that overlays show; nil where it is gone. A picture likewise.
+    /// Sets the text of a file or a feed in its overlays; nil if it is gone.
     package func setText(_ text: String?, of file: String) {
         change { shared in
             for index in shared.entries.indices where shared.entries[index].settings.source == file {
@@ -135,7 +136,7 @@ package final class OverlayBoard: Sendable {
         return result
     }
 
-    /// Those for some items may come or go.
+    /// Notes a new item: overlays for some items may appear or disappear.
     private func noteItem() {
         let isOfUse = shared.withLock { shared in
             shared.changes += 1
@@ -144,7 +145,7 @@ package final class OverlayBoard: Sendable {
         if isOfUse { shared.signal { _ in } }
     }
 
-    /// Ends drawing, and waits for that, a second at most.
+    /// Ends the drawing, and waits for its end, a second at most.
     package func stop() {
         if let observer = observer.withLock({ $0.take() }) { player.removeObserver(observer) }
         shared.signal { $0.isStopped = true }
@@ -154,7 +155,7 @@ package final class OverlayBoard: Sendable {
 
     // MARK: The thread
 
-    /// What a surface was drawn of.
+    /// The content and the box from which a surface was drawn.
     private struct Key: Hashable {
         var content: OverlayEntry.Content
         var look: OverlayLook
@@ -166,7 +167,7 @@ package final class OverlayBoard: Sendable {
         let formats = ClockFormats()
         var drawn: [Key: Surface?] = [:]
         var shown = Overlay()
-        // The second that is on the screen, where that has been handed over ahead of its vblank.
+        // The second on the screen, if it was handed over before its vblank.
         var ahead: Int64?
         var changes = -1
 
@@ -216,7 +217,7 @@ package final class OverlayBoard: Sendable {
             return (Overlay(pictures: pictures, width: geometry.width, height: geometry.height), tickers)
         }
 
-        // Fonts take their time: the first pictures are not to wait for the processor.
+        // Fonts take their time: the first pictures have priority for the processor.
         let limit = HostTime.now + Self.start
         while HostTime.now < limit, shared.withLock({ !$0.isStopped }) {
             let isSeen = player.vblank(after: .now) != nil
@@ -240,7 +241,7 @@ package final class OverlayBoard: Sendable {
                 player.setOverlay(now, by: .init(.signs))
             }
 
-            // Until something else is to be seen: a clock, a change of what is on, the end of an order.
+            // Waits until the next change: a clock, a new item or text, the end of a program's text.
             let time = HostTime.now
             var deadline = time + Self.look
             for case let until? in state.entries.map(\.order?.until) where until > time { deadline = min(deadline, until) }
@@ -267,7 +268,7 @@ package final class OverlayBoard: Sendable {
             if handsOver, isChanged == nil {
                 shown = next
                 player.setOverlay(next, by: .init(.signs))
-                // Not before its second has begun: what is on the screen is ahead of the clock until then.
+                // Not before its second has begun: until then the screen is ahead of the clock.
                 let left = MediaTime(nanoseconds: ahead! * 1_000_000_000 - nanoseconds(of: CLOCK_REALTIME))
                 if left > .zero, left < .seconds(1) { _ = shared.wait(until: .now + left) { $0.isStopped ? true : nil } }
             } else if handsOver {

@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// Draws what overlays say, each as one surface: text with pango, pictures at their size, QR codes with libqrencode. One thread's.
+/// Draws each overlay as one surface: text with pango, pictures at their size, QR codes with libqrencode. Belongs to one thread.
 final class OverlayDrawing {
     private final class Font {
         let typesetter: Typesetter
@@ -13,10 +13,10 @@ final class OverlayDrawing {
     }
 
     private var fonts: [String: Font] = [:]
-    /// Whether it has been said that there is nothing to draw codes with.
+    /// Whether the log has said that libqrencode is missing.
     private var hasSaid = false
 
-    /// A text of lines that are `height` pixels high, no wider than `width`; nil where there is nothing to be seen of it.
+    /// Draws a text with lines `height` pixels high, no wider than `width`; nil for blank text or without a font.
     func text(_ text: String, _ look: OverlayLook, height: Int, width: Int) -> Surface? {
         if text.allSatisfy(\.isWhitespace) { return nil }
         // A line is a quarter higher than the font.
@@ -39,10 +39,10 @@ final class OverlayDrawing {
 
     // MARK: Tickers
 
-    /// How high the strip of a ticker is whose lines are `height` pixels high.
+    /// Returns the height of a ticker's strip whose lines are `height` pixels high.
     func tickerHeight(_ look: OverlayLook, height: Int) -> Int { height + 2 * Int((Double(height) * 0.15).rounded()) }
 
-    /// What lies behind the text of a ticker: nothing, where it has no background.
+    /// Draws the background of a ticker; transparent if it has none.
     func tickerBackground(_ ticker: Ticker) -> Surface {
         Canvas.surface(ticker.place.width, ticker.place.height) { canvas in
             guard let background = ticker.look.background else { return }
@@ -51,14 +51,14 @@ final class OverlayDrawing {
         }
     }
 
-    /// The next tile of a ticker, and how long its run is; nil where there is no font.
+    /// Draws the next tile of a ticker, and returns the length of its run; nil if there is no font.
     func tile(_ ticker: Ticker, of need: TickerStrip.Need) -> (Surface, length: Int)? {
         let size = max(Double(ticker.size) * 0.8, 4)
         let edge = ticker.look.outline == nil ? 0 : max(1, (size / 16).rounded())
         return unsafe font(ticker.look).typesetter.withLine(Self.run(need.text, ticker.isMirrored), size: size) {
             layout, length, baseline in
             let width = min(TickerStrip.tileWidth, length - need.offset)
-            // Its letters stand on one line, whichever fonts they are of.
+            // All letters stand on one line, whatever their fonts.
             let y = Double(ticker.place.height) / 2 + size * 0.36 - baseline
             let x = ticker.isMirrored ? width + need.offset - length : -need.offset
             let surface = Canvas.surface(width, ticker.place.height) { canvas in
@@ -68,13 +68,13 @@ final class OverlayDrawing {
         }
     }
 
-    /// A text and what stands between it and the next one, which marks without a width keep at the end of the direction that the ticker is read in.
+    /// Returns a text and the separator after it. Marks without a width keep the separator at the end in the ticker's reading direction.
     private static func run(_ text: String, _ isMirrored: Bool) -> String {
         let mark = isMirrored ? "\u{200f}" : "\u{200e}"
         return "\(mark)\(text)\(mark)\u{2003}•\u{2003}"
     }
 
-    /// Whether the first letter of a text with a direction is one of a script that is read from right to left.
+    /// Returns whether the first letter with a direction belongs to a script that is read from right to left.
     func isReadFromTheRight(_ text: String, _ look: OverlayLook) -> Bool { font(look).typesetter.isReadFromTheRight(text) }
 
     private func font(_ look: OverlayLook) -> Font {
@@ -83,7 +83,7 @@ final class OverlayDrawing {
         return font
     }
 
-    /// Letters with their edge.
+    /// Draws letters with their outline.
     private func draw(
         _ layout: OpaquePointer, _ x: Double, _ y: Double, _ edge: Double, _ look: OverlayLook, on canvas: borrowing Canvas
     ) {
@@ -102,7 +102,7 @@ final class OverlayDrawing {
 
     // MARK: Pictures
 
-    /// A picture `height` pixels high, or as high as one is that is not wider than `width`. Its pixels are premultiplied.
+    /// Draws a picture `height` pixels high, or lower if it would be wider than `width`. Its pixels are premultiplied.
     func picture(_ picture: SmallPicture, height: Int, width: Int) -> Surface? {
         guard picture.width > 0, picture.height > 0, height > 0, width > 0 else { return nil }
         let scale = min(Double(height) / Double(picture.height), Double(width) / Double(picture.width))
@@ -112,14 +112,14 @@ final class OverlayDrawing {
         if size == (picture.width, picture.height) { return Surface(width: size.0, height: size.1, pixels: picture.pixels) }
         return Canvas.surface(size.0, size.1) { canvas in
             unsafe picture.pixels.withUnsafeBufferPointer { pixels in
-                // cairo only reads from a surface that is painted with.
+                // cairo only reads from the source surface.
                 let memory = unsafe UnsafeMutableRawPointer(mutating: pixels.baseAddress!).assumingMemoryBound(to: UInt8.self)
                 let source = unsafe cairo_image_surface_create_for_data(
                     memory, CAIRO_FORMAT_ARGB32, Int32(picture.width), Int32(picture.height), Int32(picture.width * 4))
                 unsafe cairo_scale(canvas.raw, Double(size.0) / Double(picture.width), Double(size.1) / Double(picture.height))
                 unsafe cairo_set_source_surface(canvas.raw, source, 0, 0)
                 unsafe cairo_pattern_set_filter(cairo_get_source(canvas.raw), CAIRO_FILTER_BEST)
-                // Else its edges are mixed with what is beyond them.
+                // Otherwise cairo mixes the edges with the transparent area beyond them.
                 unsafe cairo_pattern_set_extend(cairo_get_source(canvas.raw), CAIRO_EXTEND_PAD)
                 unsafe cairo_paint(canvas.raw)
                 canvas.set(.black(1))
@@ -128,8 +128,8 @@ final class OverlayDrawing {
         }
     }
 
-    /// A QR code of about `height` pixels with the margin that readers need: four of its modules, each of which is a whole number of pixels. nil where the
-    /// text is too long for one, or libqrencode is not installed.
+    /// Draws a QR code of about `height` pixels, with the margin of four modules that readers need. Each module is a whole number of
+    /// pixels. Returns nil if the text is too long for a code, or if libqrencode is not installed.
     func code(_ text: String, height: Int) -> Surface? {
         var modules = [UInt8](repeating: 0, count: Int(KIOSK_QR_LONGEST_SIDE * KIOSK_QR_LONGEST_SIDE))
         let side = unsafe modules.withUnsafeMutableBufferPointer { unsafe Int(kiosk_qr_encode(text, $0.baseAddress)) }
@@ -157,7 +157,7 @@ final class OverlayDrawing {
 }
 
 extension OverlayAnchor {
-    /// How lines lie above each other.
+    /// The alignment of lines to each other.
     fileprivate var alignment: PangoAlignment {
         switch shares.x {
         case 0: PANGO_ALIGN_LEFT

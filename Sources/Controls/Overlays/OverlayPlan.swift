@@ -7,25 +7,26 @@ import KioskVocabulary
 import Logging
 import Schedule
 
-/// What overlays say at a moment, and where they are: pure values, from the configuration, the clock, the item on the screen and what programs have asked for.
+/// The content and the places of overlays at one instant. Pure values, from the configuration, the clock, the item on the screen and
+/// programs' requests.
 struct OverlayEntry: Sendable {
-    /// What a program has it say, and until when.
+    /// A program's text for an overlay, and the time until which it stays.
     struct Order: Hashable, Sendable {
         var text: String
         var until: HostTime?
     }
 
     var settings: Configuration.Overlay
-    /// What is in its file; nil while there is none.
+    /// The content of its file; nil while there is none.
     var fileText: String?
     var picture: LoadedPicture?
     var order: Order?
-    /// Whether the configuration knows nothing of it.
+    /// Whether a program created it and the configuration does not know it.
     private(set) var isMessage = false
 
     init(_ settings: Configuration.Overlay) { self.settings = settings }
 
-    /// One that a program has asked for, and of which the configuration knows nothing: a line that can be read on everything.
+    /// Creates an overlay for a program's message, unknown to the configuration: a line that is legible on any picture.
     init(message name: String) {
         settings = Configuration.Overlay()
         settings.name = name
@@ -36,13 +37,13 @@ struct OverlayEntry: Sendable {
         isMessage = true
     }
 
-    /// A picture, known by the object.
+    /// A picture, compared by identity.
     final class LoadedPicture: Sendable {
         let picture: SmallPicture
         init(_ picture: SmallPicture) { self.picture = picture }
     }
 
-    /// What is drawn.
+    /// The content to draw.
     enum Content: Hashable {
         case text(String)
         case code(String)
@@ -65,7 +66,7 @@ struct OverlayEntry: Sendable {
         }
     }
 
-    /// What it shows; nil for nothing. `isRight`: whether the clock may be shown, and decides.
+    /// Returns its content; nil for none. `isRight`: whether the clock is right, so that it may be shown and may decide.
     func content(
         at second: Int64, _ now: HostTime, isRight: Bool, over item: PlaylistItem?, _ clock: LocalClock, _ formats: ClockFormats
     ) -> Content? {
@@ -84,7 +85,7 @@ struct OverlayEntry: Sendable {
         }
     }
 
-    /// Whether it is for an item.
+    /// Returns whether it applies to an item.
     func lies(over item: PlaylistItem?) -> Bool {
         if settings.items.isEmpty { return true }
         guard let item else { return false }
@@ -99,23 +100,23 @@ struct OverlayEntry: Sendable {
         }
     }
 
-    /// The texts of a ticker: lines that say something.
+    /// Returns the texts of a ticker: its lines that are not blank.
     static func runs(_ text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).prefix(mostRuns).map { String($0.prefix(longestRun)) }.filter {
             !$0.allSatisfy(\.isWhitespace)
         }
     }
 
-    /// No more lines stand above each other.
+    /// The most lines of a text.
     private static let mostLines = 20
-    /// A ticker has no more texts, and no longer ones.
+    /// The most texts of a ticker, and the greatest length of each.
     private static let mostRuns = 500, longestRun = 2000
 
-    /// Whether it shows seconds, or minutes; nil for what no clock changes.
+    /// The seconds between its changes by the clock, 1 or 60; nil if no clock changes it.
     var tick: Int64? { settings.kind == .clock && order == nil ? ClockFormats.tick(settings.format) : nil }
 }
 
-/// The texts of clocks: strftime(3) in a time zone of ours and a language of the machine's.
+/// Formats the texts of clocks: strftime(3) in a configured time zone and a language installed on the machine.
 @safe final class ClockFormats {
     private var locales: [String: locale_t?] = unsafe [:]
 
@@ -125,7 +126,7 @@ struct OverlayEntry: Sendable {
         }
     }
 
-    /// Every how many seconds a format says something else: 1 or 60.
+    /// Returns how often a format's text changes, in seconds: 1 or 60.
     static func tick(_ format: String) -> Int64 {
         var rest = format[...]
         while let sign = rest.firstIndex(of: "%") {
@@ -137,7 +138,7 @@ struct OverlayEntry: Sendable {
         return 60
     }
 
-    /// The time at an instant, in seconds since 1970.
+    /// Formats an instant, in seconds since 1970.
     func text(_ settings: Configuration.Overlay, at instant: Int64, _ zone: TimeZoneRules) -> String {
         let local = zone.local(at: instant)
         let (year, month, day) = local.date.numbers
@@ -171,14 +172,14 @@ struct OverlayEntry: Sendable {
     }
 }
 
-/// Where an overlay is on a screen.
+/// The box of an overlay on a screen.
 struct OverlayBox: Hashable {
-    /// Pixels of its region that are within the safe area.
+    /// The part of its region within the safe area, in pixels.
     let x: Int, y: Int, width: Int, height: Int
-    /// How high a line of text or a picture is.
+    /// The height of a line of text or a picture.
     let size: Int
 
-    /// `safeArea`: hundredths of the screen that are left free at each side.
+    /// Creates a box. `safeArea`: hundredths of the screen to leave free at each side.
     init(_ look: OverlayLook, on screen: ScreenGeometry, safeArea: Int) {
         let (across, down) = (screen.width * safeArea / 100, screen.height * safeArea / 100)
         let (width, height) = (Double(screen.width), Double(screen.height))
@@ -193,7 +194,8 @@ struct OverlayBox: Hashable {
             }
     }
 
-    /// Where something of that size goes, behind others that take so many pixels of the height at the same anchor: below them, at the bottom above them.
+    /// Returns the place for this size. Others take `taken` pixels of the height at the same anchor: it goes below them, or at the bottom
+    /// above them.
     func place(width: Int, height: Int, _ anchor: OverlayAnchor, behind taken: Int = 0) -> (x: Int, y: Int) {
         let shares = anchor.shares
         return (
@@ -203,7 +205,7 @@ struct OverlayBox: Hashable {
     }
 }
 
-/// How much of the height is taken at each anchor of each region: what has the same anchor is stacked.
+/// The height taken at each anchor of each region: overlays with the same anchor are stacked.
 struct OverlayStack {
     private struct Edge: Hashable {
         var anchor: OverlayAnchor
@@ -212,7 +214,7 @@ struct OverlayStack {
 
     private var taken: [Edge: Int] = [:]
 
-    /// Where one goes that is as wide as its region: nothing else is beside it.
+    /// Places an overlay as wide as its region: nothing else is beside it.
     mutating func placeRow(height: Int, _ anchor: OverlayAnchor, in box: OverlayBox) -> (x: Int, y: Int) {
         let row = OverlayAnchor.allCases.filter { $0.shares.y == anchor.shares.y }.map { edge($0, box) }
         let before = row.map { taken[$0, default: 0] }.max() ?? 0
@@ -226,7 +228,7 @@ struct OverlayStack {
 
     private static func gap(_ box: OverlayBox) -> Int { max(2, box.size / 8) }
 
-    /// Where the next one goes, of that size.
+    /// Places the next overlay of this size.
     mutating func place(width: Int, height: Int, _ anchor: OverlayAnchor, in box: OverlayBox) -> (x: Int, y: Int) {
         let edge = edge(anchor, box)
         let before = taken[edge, default: 0]

@@ -2,20 +2,20 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// A ticker as it is to run now, on a screen as it is now.
+/// A ticker with its current settings, on the current screen.
 struct Ticker: Hashable, Sendable {
     var name: String
     var texts: [String]
     var look: OverlayLook
-    /// How high its text is.
+    /// The height of its text.
     var size: Int
     var place: PixelRectangle
     var pace: TickerPace
     var isMirrored: Bool
-    /// Pixels of the screen.
+    /// The screen's size in pixels.
     var width: Int, height: Int
 
-    /// Whether what is drawn for one may be seen of the other.
+    /// Returns whether the surfaces of one ticker also fit the other.
     fileprivate func looksLike(_ other: Ticker) -> Bool {
         var same = other
         (same.texts, same.place.x, same.place.y, same.pace) = (texts, place.x, place.y, pace)
@@ -23,24 +23,25 @@ struct Ticker: Hashable, Sendable {
     }
 }
 
-/// Has tickers run: one overlay for each vblank, with each strip where a straight line has it at that vblank.
+/// Runs tickers: one overlay for each vblank, with each strip at the position of constant speed for that vblank.
 ///
-/// Thread `ticker` does nothing else. Just after a vblank it moves the strips by as many steps as vblanks have gone by, and sets what is to be seen at the next
-/// one; where it has missed some, the strips are where they would be all the same. The tiles have been drawn before, by thread `overlays`. The player expects an overlay after each
-/// vblank (``PlaybackEngine/expectOverlay(after:by:)``): a picture that is due brings it along. The thread is there while there are tickers.
+/// Thread `ticker` does nothing else. Just after a vblank, it moves the strips by one step for each vblank passed, and sets the next
+/// overlay. If it has missed some, the strips still are in the right place. Thread `overlays` has drawn the tiles before. The player
+/// expects an overlay after each vblank (``PlaybackEngine/expectOverlay(after:by:)``): the next due picture includes it. The thread runs
+/// only while there are tickers.
 final class TickerStage: Sendable {
     private struct PlacedTicker {
         var ticker: Ticker
         var strip: TickerStrip
         var background: Surface
-        /// Vblanks since it began with the present pace, and how far it was seen to have come.
+        /// The vblanks since it began with its current pace, and the distance so far.
         var count = 0, distance = 0
     }
 
     private struct Shared {
         var placed: [PlacedTicker] = []
         var isRunning = false, isStopped = false
-        /// Whether somebody has been told that tiles are missing.
+        /// Whether missing tiles have been requested.
         var hasAsked = false
     }
 
@@ -49,16 +50,16 @@ final class TickerStage: Sendable {
     private let screen: any ControlsScreen
     private let needsTiles: @Sendable () -> Void
 
-    /// As many seconds of a strip are drawn ahead of need, and half of them are there at least.
+    /// The seconds of a strip to draw in advance; the thread requests more when half of that is left.
     private static let ahead = 2.0
-    /// What is seen at a vblank is set so many parts of a period before it.
+    /// The time from setting an overlay to its vblank, as a fraction of the period.
     private static let lead = 0.9
 
     init(player: PlaybackEngine, screen: any ControlsScreen, needsTiles: @escaping @Sendable () -> Void) {
         (self.player, self.screen, self.needsTiles) = (player, screen, needsTiles)
     }
 
-    /// These are to run and no others; `background` draws what lies behind the text of one. From thread `overlays`.
+    /// Runs these tickers and no others; `background` draws the background of a ticker. From thread `overlays`.
     func set(_ tickers: [Ticker], background: (Ticker) -> Surface) {
         let begins = shared.signal { shared in
             shared.placed = tickers.map { ticker in
@@ -79,7 +80,7 @@ final class TickerStage: Sendable {
         if begins { Thread("ticker", realtimePriority: 5) { [self] in run() }.detach() }
     }
 
-    /// Draws what is missing of the strips; `draw` returns a tile, and how long its run is. From thread `overlays`.
+    /// Draws the missing parts of the strips; `draw` returns a tile and the length of its run. From thread `overlays`.
     func fill(_ draw: (Ticker, TickerStrip.Need) -> (Surface, length: Int)?) {
         shared.withLock { $0.hasAsked = false }
         while true {
@@ -93,7 +94,7 @@ final class TickerStage: Sendable {
                 if let tile {
                     shared.placed[index].strip.append(tile.0, of: need, length: tile.length)
                 } else {
-                    // Nothing of it can be seen: it is gone on without.
+                    // The text cannot be drawn: goes on without it.
                     shared.placed[index].strip.setTexts(ticker.texts.filter { $0 != need.text }, margin: 0)
                 }
             }
@@ -112,11 +113,11 @@ final class TickerStage: Sendable {
         var seen = Overlay()
         while true {
             let now = HostTime.now
-            // Without a display nobody sees it.
+            // Without a display, the ticker is not visible.
             let mode = screen.mode
             let period = mode.map { max($0.refreshPeriod, .milliseconds(2)) } ?? .milliseconds(250)
             let vblank = mode == nil ? now + period : player.vblank(after: now) ?? now + period
-            // None where the time of vblanks is known better than it was.
+            // No step if only the known time of the vblank has changed.
             let steps = last.map { max(0, Int(saturating: ((vblank - $0).seconds / period.seconds).rounded())) } ?? 1
             last = vblank
             let (overlay, movesNext, asks, ends) = shared.withLock { shared in
@@ -149,7 +150,7 @@ final class TickerStage: Sendable {
         placed.distance = distance
     }
 
-    /// Whether it is elsewhere at the next vblank.
+    /// Returns whether it moves at the next vblank.
     private static func movesNext(_ placed: PlacedTicker) -> Bool {
         placed.ticker.pace.distance(after: placed.count + 1) != placed.distance
     }
@@ -157,7 +158,7 @@ final class TickerStage: Sendable {
     private static func overlay(_ all: [PlacedTicker]) -> Overlay {
         let pictures = all.flatMap { placed in
             let (ticker, alpha) = (placed.ticker, Double(placed.ticker.look.opacity) / 100)
-            // It is as large as what is seen, so the plane stays where it is.
+            // The background is as large as the visible part, so the plane stays in place.
             let background = Overlay.Picture(surface: placed.background, x: ticker.place.x, y: ticker.place.y, alpha: alpha)
             return [background] + placed.strip.pictures(in: ticker.place, alpha: alpha)
         }

@@ -1,64 +1,66 @@
 import KioskPlatform
 import KioskPlayback
 
-/// How fast a ticker runs: so many pixels at every so manieth vblank. Steps that are not all the same, as a speed between two of these would need, are seen.
+/// The speed of a ticker: a number of pixels at every n-th vblank. A speed between two of these would need unequal steps, which are
+/// visible.
 struct TickerPace: Hashable, Sendable {
     let pixels: Int, vblanks: Int
 
-    /// The one next to `speed` hundredths of `width` pixels a second.
+    /// Creates the pace nearest to `speed` hundredths of `width` pixels per second.
     init(speed: Int, width: Int, period: MediaTime) {
         let wanted = max(Double(width) * Double(speed) / 100 * period.seconds, 0.01)
         (pixels, vblanks) = wanted >= 0.75 ? (max(1, Int(saturating: wanted.rounded())), 1) : (1, min(Int((1 / wanted).rounded()), 4))
     }
 
-    /// How far it has come after so many vblanks.
+    /// Returns the distance after this number of vblanks.
     func distance(after count: Int) -> Int { count / vblanks * pixels }
 }
 
-/// The text of a ticker as one long strip, and the part of it that is seen. A pure value.
+/// The text of a ticker as one long strip, and its visible part. A pure value.
 ///
 ///     position                       position + width              end
-///     ├──────────── seen ────────────┤                             │
+///     ├────────── visible ───────────┤                             │
 ///     │ closes at six • The café is on the second floor • The muse │
 ///     └── runs ─────┘└────────────────────────────────┘
 ///
-/// A run is one text and what stands between it and the next one. It is drawn in tiles ahead of need, and the tiles that have gone by are let go of, so a text
-/// of any length costs what is seen of it. Other texts begin where the first run begins that nobody has seen any of: nothing jumps.
+/// A run is one text and the separator after it. Its tiles are drawn before they are needed, and freed once they have gone by. So a text of
+/// any length costs only its visible part. New texts begin at the first run that has not been visible at all: nothing jumps.
 ///
 /// A script that is read from right to left runs from left to right: its strip is mirrored.
 struct TickerStrip: Sendable {
     /// A part of a run.
     struct Tile: Sendable {
         var surface: Surface
-        /// Of the tile, and of its run.
+        /// The start of the tile, and of its run.
         var start: Int, run: Int
         var end: Int { start + surface.width }
     }
 
-    /// What is to be drawn next: the part of a text's run that begins `offset` pixels after its beginning.
+    /// The next part to draw: `offset` pixels after the beginning of a text's run.
     struct Need: Hashable, Sendable {
         var text: String
         var offset: Int
     }
 
-    /// Pixels that are seen.
+    /// The visible width, in pixels.
     let width: Int
     let isMirrored: Bool
     private(set) var texts: [String] = []
     private(set) var tiles: [Tile] = []
-    /// The first pixel that is seen. Before the strip has begun it is negative.
+    /// The first visible pixel. Negative before the strip has begun.
     private(set) var position: Int
     private var end = 0
     private var next = 0
-    /// The run that has been drawn in part.
+    /// The run that is partly drawn.
     private var run: (text: String, start: Int)?
 
-    /// No tile is wider.
+    /// The greatest width of a tile.
     static let tileWidth = 1024
 
     init(width: Int, isMirrored: Bool) { (self.width, self.isMirrored, position) = (width, isMirrored, -width) }
 
-    /// Other texts take their turns from the next run on of which nothing has been seen yet; `margin`: pixels that may be seen before the next step.
+    /// Replaces the texts from the first run that has not been visible at all. `margin`: pixels that may become visible before the next
+    /// step.
     mutating func setTexts(_ new: [String], margin: Int) {
         guard new != texts else { return }
         (texts, next) = (new, 0)
@@ -74,17 +76,17 @@ struct TickerStrip: Sendable {
         tiles.removeAll { $0.end <= position }
     }
 
-    /// What is missing of the strip until `ahead` pixels after what is seen.
+    /// Returns the next missing part of the strip, up to `ahead` pixels after the visible part.
     func need(ahead: Int) -> Need? {
         guard end < position + width + ahead else { return nil }
         if let run { return Need(text: run.text, offset: end - run.start) }
         return texts.isEmpty ? nil : Need(text: texts[next], offset: 0)
     }
 
-    /// What was needed has been drawn, of a run that is `length` pixels long; nothing where something else is needed by now.
+    /// Appends a drawn part of a run that is `length` pixels long. Does nothing if another part is needed by now.
     mutating func append(_ surface: Surface, of need: Need, length: Int) {
         guard self.need(ahead: .max / 4) == need else { return }
-        // Where nothing was there in time, it enters at the side as everything does.
+        // If the strip had run out, the text enters at the side, as every first text does.
         if need.offset == 0 {
             end = max(end, position + width)
             next = (next + 1) % texts.count
@@ -95,7 +97,7 @@ struct TickerStrip: Sendable {
         run = end - start < length ? (need.text, start) : nil
     }
 
-    /// The tiles as they are seen now in a rectangle that is as wide as the strip is seen.
+    /// Returns the visible tiles in a rectangle that has the strip's visible width.
     func pictures(in place: PixelRectangle, alpha: Double) -> [Overlay.Picture] {
         tiles.filter { $0.start < position + width && $0.end > position }.map { tile in
             let offset = isMirrored ? width - (tile.end - position) : tile.start - position

@@ -5,32 +5,32 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What lies over the camera's picture while somebody records: how long, how loud, and buttons. A pure value: what is the case in, parts and targets out; ``RecordingDrawing``
-/// draws.
+/// The overlay on the camera's picture during a recording: the time, the loudness and buttons. A pure value: the state in, parts and
+/// targets out; ``RecordingDrawing`` draws.
 struct RecordingPanel: Hashable, Sendable {
-    /// Time and level, such as `0:12 / 1:00`; nil where nothing is recorded.
+    /// The recorded and the remaining time, such as `0:12 −0:48`; nil if nothing is recorded.
     var time: String?
     /// Loudness in tenths, 0…10; nil without a microphone.
     var level: Int?
     var isPaused = false
-    /// What can be pressed, from left to right.
+    /// The buttons, from left to right.
     var buttons: [RecordingOrder]
-    /// What is wrong.
+    /// The failure or the result to show.
     var message: String?
-    /// The button that keys are at, in ``buttons``; nil as long as nobody uses keys.
+    /// The index in ``buttons`` of the button with the keyboard focus; nil until a key is used.
     var focus: Int?
 
-    /// What a key means here.
+    /// The meaning of a key here.
     enum KeyMeaning: Hashable, Sendable {
         case press(RecordingOrder)
-        /// Keys are at another button.
+        /// Moves the focus to another button.
         case focus(Int)
-        /// Nothing, and nothing else either: what lies below is not to be sought or skipped meanwhile.
+        /// Ignores the key, and keeps it from the player: no seek or skip meanwhile.
         case nothing
     }
 
-    /// What a key that goes down means where keys are at `focus`; nil for one that is not for buttons. OK presses the first button where nobody has gone
-    /// to another one. A key that goes back leaves the camera; it does not throw a film away.
+    /// Returns the meaning of a key that goes down; nil if it is not for buttons. OK presses the first button unless the focus has moved. A
+    /// back key leaves the camera; it does not discard a film.
     func meaning(of event: KeyEvent) -> KeyMeaning? {
         guard event.phase != .release, let key = ShelfKey(event) else { return nil }
         let isPressed = event.phase == .press
@@ -49,7 +49,7 @@ struct RecordingPanel: Hashable, Sendable {
 
     static let buttonSize = 18.0, gap = 8.0
 
-    /// Where the buttons are: middle and diameter in pixels, along the bottom.
+    /// Returns the places of the buttons along the bottom: centre and diameter in pixels.
     func places(on geometry: ScreenGeometry) -> [(button: RecordingOrder, x: Int, y: Int, diameter: Int)] {
         let diameter = geometry.pixels(Self.buttonSize), step = geometry.pixels(Self.buttonSize + Self.gap)
         let left = geometry.width / 2 - step * (buttons.count - 1) / 2
@@ -57,7 +57,7 @@ struct RecordingPanel: Hashable, Sendable {
         return buttons.enumerated().map { ($1, left + step * $0, y, diameter) }
     }
 
-    /// The button at a position, 0…1 from the left and from the top; a finger may be half a button off.
+    /// Returns the button at a position, 0…1 from the left and from the top. A finger may miss it by 0.15 of its diameter.
     func button(atX x: Double, y: Double, on geometry: ScreenGeometry) -> RecordingOrder? {
         let (px, py) = (x * Double(geometry.width), y * Double(geometry.height))
         return places(on: geometry).first { place in
@@ -69,7 +69,7 @@ struct RecordingPanel: Hashable, Sendable {
 }
 
 extension RecordingPanel {
-    /// What a viewer sees and can press in a state.
+    /// Creates the panel for a state.
     init(_ state: RecordingStage.State, _ status: CaptureSession.Status, hasSound: Bool, message: String?) {
         let buttons: [RecordingOrder] =
             switch state {
@@ -85,7 +85,7 @@ extension RecordingPanel {
         }
         let isRecording = state == .recording || state == .paused
         let decibels = status.level > 0 ? 20 * log10f(status.level) : -100
-        // What is left, as it may be less than the duration: the disk.
+        // The remaining time may be less than the duration allows: the disk limits it too.
         let time = isRecording ? clock(status.elapsed) + (status.remaining.map { " −\(clock($0))" } ?? "") : nil
         self.init(
             time: time,
@@ -95,7 +95,7 @@ extension RecordingPanel {
     }
 }
 
-/// Draws a ``RecordingPanel``. One thread's.
+/// Draws a ``RecordingPanel``. Belongs to one thread.
 struct RecordingDrawing: ~Copyable {
     private let theme: Theme
     private let typesetter: Typesetter
@@ -107,12 +107,12 @@ struct RecordingDrawing: ~Copyable {
         typesetter = Typesetter(font: theme.font)
     }
 
-    /// What lies over the camera's picture, on a screen of that geometry.
+    /// Returns the overlay on the camera's picture, for a screen of this geometry.
     mutating func pictures(_ panel: RecordingPanel, on geometry: ScreenGeometry) -> [Overlay.Picture] {
         var pictures: [Overlay.Picture] = []
         let margin = geometry.pixels(ControlsLayout.margin), height = geometry.pixels(9)
         if panel.time != nil || panel.level != nil {
-            // Wide enough for what there is in it: time, level.
+            // Wide enough for its content: time, level.
             let timeWidth = panel.time == nil ? 0 : geometry.pixels(36), levelWidth = panel.level == nil ? 0 : geometry.pixels(26)
             let width = timeWidth + levelWidth + height / 2
             let surface = Canvas.surface(width, height) { canvas in
@@ -157,7 +157,7 @@ struct RecordingDrawing: ~Copyable {
         return pictures
     }
 
-    /// What shows that keys are at a button.
+    /// Returns the mark of the button with the keyboard focus.
     private func ring(around place: (button: RecordingOrder, x: Int, y: Int, diameter: Int)) -> Overlay.Picture {
         let diameter = place.diameter * 5 / 4, middle = Double(diameter) / 2
         let surface = Canvas.surface(diameter, diameter) { canvas in canvas.disc(middle, middle, middle, .color(theme.accent, 1)) }

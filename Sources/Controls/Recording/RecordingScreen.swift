@@ -10,12 +10,13 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// The recording as a viewer has it: the camera's picture on the display, buttons, the film that is reviewed, and the folder that it comes into.
+/// The viewer's side of a recording: the camera's picture, buttons, the film under review, and the folder for the films.
 ///
-/// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. What the camera sees goes from the thread that reads it to the display,
-/// behind the controls, without waiting for anybody: the newest picture takes the place of the one before. The player pauses meanwhile, as the microphone would hear it.
+/// ``RecordingStage`` decides; thread `recording` opens devices, draws and moves files. The thread that reads the camera puts its pictures
+/// on the display, behind the controls, without waiting. The newest picture replaces the one before. The player pauses meanwhile, as the
+/// microphone would pick up its sound.
 package final class RecordingScreen: Sendable {
-    /// How it is, for programs.
+    /// The state of the recording, for programs.
     package struct Facts: Hashable, Sendable {
         /// `idle`, `opening`, `framing`, `recording`, `paused`, `finishing` or `reviewing`.
         package var state = "idle"
@@ -23,35 +24,35 @@ package final class RecordingScreen: Sendable {
         package var remaining: MediaTime?
         package var droppedCount = 0
         package var level: Float = 0
-        /// The film that was kept last, and what went wrong last.
+        /// The last film that was kept, and the last failure.
         package var film: String?
         package var failure: String?
     }
 
-    /// What its thread is asked for.
+    /// The requests to the thread.
     private struct Inbox {
         var orders: [(order: RecordingOrder, time: HostTime)] = []
-        /// Whether the camera has been asked for, and nobody knows yet what has come of that.
+        /// Whether the camera has been requested and its outcome is not yet known.
         var isOpening = false
-        /// Whether what is on the screen has changed.
+        /// Whether the display has to be redrawn.
         var isToBeShown = false
         var isClosed = false
     }
 
-    /// What is shown.
+    /// The content of the screen.
     private struct Shown {
         var isVisible = false
         var preview: Overlay.Picture?
         var drawn: [Overlay.Picture] = []
         var panel: RecordingPanel?
         var geometry: ScreenGeometry?
-        /// Whether it takes what is touched; a message alone does not.
+        /// Whether it takes touches and keys; a message alone does not.
         var isInUse = false
-        /// The button that keys are at; nil as long as nobody has used any.
+        /// The button with the keyboard focus; nil until a key is used.
         var focus: Int?
-        /// Which session's pictures are shown; one that ends may have one on its way.
+        /// The session whose pictures are shown; a session that ends may still deliver one.
         var session: Int?
-        /// Contacts that went down here.
+        /// The contacts that went down here.
         var contacts: Set<Int> = []
     }
 
@@ -68,14 +69,15 @@ package final class RecordingScreen: Sendable {
     private let known = Mutex(Facts())
     private let thread = Mutex<Thread?>(nil)
 
-    /// How long something that went wrong is to be read.
+    /// How long a message stays.
     private static let reading = MediaTime.seconds(6)
-    /// What is left of a film that is reviewed when it begins again; at its end the player would go back to the playlist.
+    /// The rest of a film under review at which it starts again. At its end the player would return to the playlist.
     private static let reviewEnd = MediaTime.milliseconds(80)
-    /// How often films that have become too old are looked for.
+    /// How often the thread looks for films past their age limit.
     private static let ageing = MediaTime.seconds(600)
 
-    /// The recording that `settings` describe; nil where they have no folder. `device` is the only node that may encode, where one is named. `changed` is called on its thread: another state, a film that was kept, a failure.
+    /// Creates the recording that `settings` describe; nil if they have no folder. If `device` is set, only this node may encode. `changed`
+    /// is called on the thread `recording`, with a new state, a kept film or a failure.
     package init?(
         _ settings: Configuration.Record, device: String?, theme: Theme, player: PlaybackEngine, screen: any ControlsScreen,
         changed: @escaping @Sendable (Facts) -> Void
@@ -92,7 +94,7 @@ package final class RecordingScreen: Sendable {
                 for draft in thrown { Self.log.notice("\(draft): discarded: the player ended before anybody kept it") }
             }
             var work = Work(onRecord: settings.onRecord)
-            // What is to be waited for; the object may go meanwhile.
+            // `work` stays on the stack while the thread waits; the object may go meanwhile.
             while let self, self.step(&work) {}
         }
         self.thread.withLock { $0 = thread }
@@ -102,7 +104,7 @@ package final class RecordingScreen: Sendable {
         FilmFolder.Limits(number: settings.keptNumber, age: settings.keptAge, space: settings.keptSpace)
     }
 
-    /// Somebody has asked for something. Any thread; returns at once.
+    /// Requests an action. Any thread; returns at once.
     package func order(_ order: RecordingOrder) {
         inbox.signal { inbox in
             inbox.orders.append((order, .now))
@@ -110,7 +112,7 @@ package final class RecordingScreen: Sendable {
         }
     }
 
-    /// How it is: `opening` as soon as the camera has been asked for.
+    /// The state of the recording: `opening` as soon as the camera has been requested.
     package var facts: Facts {
         let isOpening = inbox.withLock { $0.isOpening }
         var facts = known.withLock { $0 }
@@ -118,10 +120,10 @@ package final class RecordingScreen: Sendable {
         return facts
     }
 
-    /// Whether somebody records, or looks at what has been recorded.
+    /// Whether a viewer is recording, or reviewing a film.
     package var isInUse: Bool { shown.withLock { $0.isInUse } }
 
-    /// Ends it: what is being recorded is kept. Blocks until it is, for some seconds at most.
+    /// Ends the recording and keeps the film so far. Blocks until it is kept, for some seconds at most.
     package func close() {
         inbox.signal { $0.isClosed = true }
         _ = thread.withLock { $0.take() }?.join(until: .now + .seconds(4))
@@ -129,27 +131,27 @@ package final class RecordingScreen: Sendable {
 
     // MARK: The thread
 
-    /// What the thread has.
+    /// The state of the thread.
     private struct Work: ~Copyable {
         var stage: RecordingStage
         var (session, sessionCount): (CaptureSession?, Int) = (nil, 0)
-        /// Loaded when it is first needed: fonts are some megabytes.
+        /// Loaded at first use: fonts take some megabytes.
         var drawing: RecordingDrawing?
         var draft: String?
-        /// Whether the player is to play again.
+        /// Whether the player has to resume.
         var wasPlaying = false
         var message: (text: String, until: HostTime)?
-        /// Whether the film that is reviewed has been on the screen, and whether anybody knows that there is silence.
+        /// Whether the film under review has been on the screen, and whether the loss of the microphone has been reported.
         var (hasSeenFilm, hasToldOfSilence) = (false, false)
         var told = Facts()
-        /// What was last said of the encoder: once is enough.
+        /// The last note about the encoder, logged once.
         var encoderNote: String?
-        /// When films that have become too old are looked for.
+        /// The time of the next search for films past their age limit.
         var agesAt = HostTime.now
         init(onRecord: OnRecord) { stage = RecordingStage(onRecord) }
     }
 
-    /// Waits for the next thing and does it; false at the end.
+    /// Waits for the next request or deadline and handles it. Returns false at the end.
     private func step(_ work: inout Work) -> Bool {
         let (orders, isClosed) =
             inbox.wait(until: deadline(work)) { inbox -> ([(order: RecordingOrder, time: HostTime)], Bool)? in
@@ -168,7 +170,7 @@ package final class RecordingScreen: Sendable {
             work.hasToldOfSilence = true
         }
         carryOut(work.stage.expire(at: .now), &work)
-        // Whatever has had it play: the microphone would hear it.
+        // Pauses the player, whatever has resumed it: the microphone would pick up its sound.
         if work.session != nil, player.snapshot.status != .paused { player.perform(.pause) }
         playAgain(&work)
         if let age = settings.keptAge, work.agesAt <= .now, work.stage.state == .idle {
@@ -183,7 +185,7 @@ package final class RecordingScreen: Sendable {
         return false
     }
 
-    /// When there is something to be done without an order.
+    /// The time of the next work without a request.
     private func deadline(_ work: borrowing Work) -> HostTime? {
         if work.stage.state == .idle, work.message == nil { return settings.keptAge == nil ? nil : work.agesAt }
         guard work.stage.state == .reviewing else { return .now + .milliseconds(100) }
@@ -191,16 +193,16 @@ package final class RecordingScreen: Sendable {
         return .now + min(max(left, .milliseconds(5)), .milliseconds(100))
     }
 
-    /// How much there is left of the film that is reviewed; nil where it is not on the screen.
+    /// Returns the rest of the film under review; nil if it is not on the screen.
     private func reviewed(_ work: borrowing Work) -> MediaTime? {
         let now = player.snapshot
         return isShown(work.draft) ? now.duration.map { $0 - now.time } : nil
     }
 
-    /// Whether a film is what is on the screen.
+    /// Returns whether a film is on the screen.
     private func isShown(_ film: String?) -> Bool { player.snapshot.source.map { Path($0) } == film.map { Path($0) } }
 
-    /// A film that is reviewed is played until somebody has decided.
+    /// Repeats the film under review until the viewer has decided.
     private func playAgain(_ work: inout Work) {
         guard work.stage.state == .reviewing, let draft = work.draft else { return }
         if let left = reviewed(work) {
@@ -230,7 +232,7 @@ package final class RecordingScreen: Sendable {
 
     private func complain(_ error: CaptureError, _ work: inout Work) { complain(error.description, error.short, &work) }
 
-    /// Tells programs and the log what is wrong, and the viewer in short.
+    /// Reports a failure to programs and the log, and to the viewer in short.
     private func complain(_ text: String, _ short: String, _ work: inout Work) {
         Self.log.warning("\(text)")
         known.withLock { $0.failure = text }
@@ -254,14 +256,14 @@ package final class RecordingScreen: Sendable {
             case .discard:
                 if let draft = work.draft.take() { folder.discard(draft) }
             case .play:
-                // What it returns to plays, too.
+                // The item to which the player returns plays, too.
                 player.play()
                 work.hasSeenFilm = false
                 if let draft = work.draft { player.perform(.playSource(draft, resumes: true)) }
             case .stopPlaying:
-                // Back to where the playlist was; also where the film is on its way to the screen.
+                // Returns to the playlist; also if the film is still on its way to the screen.
                 if isShown(work.draft) || !work.hasSeenFilm { player.perform(.nextItem) }
-                // Another one is to be recorded: the playlist is not heard while the camera is opened.
+                // Another film follows: the playlist stays silent while the camera opens.
                 if work.stage.state == .idle { playOn(&work) } else { pausePlayer(&work) }
             }
         }
@@ -286,12 +288,12 @@ package final class RecordingScreen: Sendable {
         shown.withLock { $0.session = number }
         known.withLock { $0.failure = nil }
         do throws(CaptureError) {
-            // Before the camera: where a film cannot be written the playlist goes on as if nobody had asked.
+            // Before the camera: if kiosk cannot write a film, the playlist goes on undisturbed.
             try folder.check(settings.mode, hasSound: settings.microphone != .off, duration: settings.duration)
             work.session = try CaptureSession.open(camera: settings.camera, microphone: settings.microphone, mode: settings.mode) {
                 [weak self] picture in self?.preview(picture, of: number, converter)
             }
-            // Not before: where nothing can be opened the playlist goes on as if nobody had asked.
+            // Not before: if no device opens, the playlist goes on undisturbed.
             pausePlayer(&work)
             carryOut(work.stage.opened(at: .now), &work)
         } catch {
@@ -326,7 +328,7 @@ package final class RecordingScreen: Sendable {
 
     // MARK: The input thread
 
-    /// Whether an event is for a button here, or for nobody as this lies over everything. On the input thread.
+    /// Returns whether it takes an event: for a button here, or to keep it from the controls below. On the input thread.
     package func takes(_ event: InputEvent) -> Bool {
         switch event {
         case .contact(let touch): touch.contact.surface == .display && takes(touch)
@@ -337,7 +339,7 @@ package final class RecordingScreen: Sendable {
     private func takes(_ key: KeyEvent) -> Bool {
         let meaning = shown.withLock { shown -> RecordingPanel.KeyMeaning? in
             guard shown.isInUse, var panel = shown.panel else { return nil }
-            // It may not be drawn yet where keys went last.
+            // The panel may not be drawn yet with the last focus.
             panel.focus = shown.focus
             guard let meaning = panel.meaning(of: key) else { return nil }
             if case .focus(let place) = meaning { shown.focus = place }
@@ -425,7 +427,7 @@ package final class RecordingScreen: Sendable {
         var panel = RecordingPanel(
             work.stage.state, status, hasSound: work.session?.microphone != nil, message: work.message?.text)
         let isSame = shown.withLock { shown in
-            // Other buttons: the first of them is the usual one.
+            // The buttons have changed: focuses the first, which is the usual one.
             if shown.focus != nil, shown.panel?.buttons != panel.buttons { shown.focus = 0 }
             panel.focus = shown.focus
             return shown.panel == panel && shown.geometry == geometry && shown.isVisible

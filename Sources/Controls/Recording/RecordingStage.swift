@@ -1,25 +1,26 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What a viewer goes through who records: a pure value; orders and events in, actions out.
+/// The stages of a viewer's recording. A pure value: orders and events in, actions out.
 ///
 ///     idle ──preview──▶ opening ──▶ framing ──start──▶ recording ⇄ paused ──stop──▶ finishing ──▶ (kept) idle
 ///                                      ▲                                                │ on-record = "review"
 ///                                      └───────────────── retake ──────────────── reviewing ──keep──▶ idle
 ///
-/// Whoever walks away is waited for no longer than ``patience``: the camera is let go, and what is reviewed is thrown away.
+/// A stage waits for the viewer no longer than ``patience``. Then the camera closes; a paused film ends as if stopped, and a film under
+/// review is discarded.
 struct RecordingStage: Hashable, Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// The devices are being opened; whether it then starts by itself.
+        /// The devices are opening; whether the recording then starts by itself.
         case opening(starts: Bool)
-        /// The camera is seen.
+        /// The camera's picture is visible.
         case framing
         case recording
         case paused
-        /// The file is being put together; what follows.
+        /// The file is being finished; the next stage.
         case finishing(Afterwards)
-        /// The film is played.
+        /// The film plays.
         case reviewing
     }
 
@@ -28,7 +29,7 @@ struct RecordingStage: Hashable, Sendable {
     enum Action: Hashable, Sendable {
         case open, close
         case begin, pause, resume, end
-        /// The film gets its place in the folder.
+        /// Moves the film into the folder.
         case keep
         case discard
         case play
@@ -37,15 +38,15 @@ struct RecordingStage: Hashable, Sendable {
 
     private(set) var state = State.idle
     private let reviews: Bool
-    /// When something happened last that somebody has done.
+    /// The time of the viewer's last action.
     private var touchedAt = HostTime(nanoseconds: 0)
 
-    /// How long somebody who does nothing is waited for.
+    /// The longest wait for a viewer without an action.
     static let patience = MediaTime.seconds(60)
 
     init(_ onRecord: OnRecord) { reviews = onRecord == .review }
 
-    /// Somebody has asked for something; what does not fit is left out.
+    /// Takes an order; ignores one that does not fit the state.
     mutating func order(_ order: RecordingOrder, at time: HostTime) -> [Action] {
         touchedAt = time
         switch (order, state) {
@@ -91,7 +92,7 @@ struct RecordingStage: Hashable, Sendable {
         return [.end]
     }
 
-    /// The devices run.
+    /// Notes that the devices run.
     mutating func opened(at time: HostTime) -> [Action] {
         guard case .opening(let starts) = state else { return state == .idle ? [.close] : [] }
         touchedAt = time
@@ -99,13 +100,13 @@ struct RecordingStage: Hashable, Sendable {
         return starts ? [.begin] : []
     }
 
-    /// The devices could not be opened, or have gone while nothing was recorded.
+    /// Notes that the devices did not open, or have gone outside a recording.
     mutating func failed() -> [Action] {
         state = .idle
         return [.close]
     }
 
-    /// A film has ended, by an order or by itself; `isThere` is whether anything came of it.
+    /// Notes the end of a film, by an order or by itself; `isThere`: whether there is a file.
     mutating func ended(isThere: Bool, at time: HostTime) -> [Action] {
         var afterwards = Afterwards.done
         switch state {
@@ -127,10 +128,10 @@ struct RecordingStage: Hashable, Sendable {
         }
     }
 
-    /// When somebody who does nothing is no longer waited for; nil where nobody is.
+    /// The end of the wait for the viewer; nil if there is none.
     var deadline: HostTime? { state == .framing || state == .paused || state == .reviewing ? touchedAt + Self.patience : nil }
 
-    /// Does what is due.
+    /// Applies the deadline, if it is due.
     mutating func expire(at time: HostTime) -> [Action] {
         guard let deadline, time >= deadline else { return [] }
         switch state {
@@ -146,7 +147,7 @@ struct RecordingStage: Hashable, Sendable {
 }
 
 extension RecordingStage.State {
-    /// The word for programs.
+    /// The state's name for programs.
     var name: String {
         switch self {
         case .idle: "idle"

@@ -1,8 +1,8 @@
 import KioskVocabulary
 
 extension LanguageCode {
-    /// What those who speak the language call it, so that they find it whatever the sign is written in: `Deutsch`, `Português (BR)`. nil for one of which
-    /// nobody here knows that.
+    /// The language's name in the language itself, so that its speakers find it in any script: `Deutsch`, `Português (BR)`. It is nil if
+    /// the table does not have it.
     var autonym: String? {
         if let name = Self.autonyms[description] { return name }
         let parts = description.split(separator: "-").map(String.init)
@@ -12,7 +12,7 @@ extension LanguageCode {
         return rest.isEmpty ? name : "\(name) (\(rest.joined(separator: "-").uppercased()))"
     }
 
-    /// As Unicode's CLDR has them, with a capital where a name begins with one in lists.
+    /// The names from Unicode's CLDR, capitalized if the language does that in lists.
     private static let autonyms: [String: String] = {
         var autonyms: [String: String] = [:]
         for entry in table.split(whereSeparator: { $0 == "|" || $0 == "\n" }) {

@@ -1,7 +1,8 @@
 import KioskMedia
 import KioskVocabulary
 
-/// Tracks of one kind among which a viewer chooses: AVMediaSelectionGroup. Each option stands for what `subtitle-track` and `audio-track` take.
+/// The tracks of one kind among which a viewer chooses: AVMediaSelectionGroup. The options are the values of `subtitle-track` and
+/// `audio-track`.
 struct MediaSelectionGroup: Hashable, Sendable {
     struct Option: Hashable, Sendable {
         var displayName: String
@@ -10,10 +11,10 @@ struct MediaSelectionGroup: Hashable, Sendable {
 
     var kind: TrackKind
     var options: [Option]
-    /// The option in use, by its place.
+    /// The index of the option in use.
     var selected: Int?
 
-    /// What stands above the options.
+    /// The heading of the options.
     var title: String { kind == .audio ? "Sound" : "Subtitles" }
 }
 
@@ -25,7 +26,7 @@ extension NowPlaying {
 
     private var sound: AssetTrack? { tracks.first { $0.kind == .audio && $0.id == selectedTracks[.audio] } }
 
-    /// Automatic is one of the options if it shows something. Otherwise it is the same as none.
+    /// The subtitles. Automatic is an option if it selects a track; otherwise it is the same as off.
     var subtitleGroup: MediaSelectionGroup? {
         let tracks = tracks(of: .subtitle)
         if tracks.isEmpty { return nil }
@@ -42,19 +43,19 @@ extension NowPlaying {
         return MediaSelectionGroup(kind: .subtitle, options: options, selected: selected)
     }
 
-    /// An item whose sound is switched off has none to choose.
+    /// The sound tracks. An item without selected sound has no choice.
     private var soundGroup: MediaSelectionGroup? {
         let tracks = tracks(of: .audio)
         guard tracks.count > 1, let sound else { return nil }
         let options = zip(tracks, tracks.displayNames).map {
             MediaSelectionGroup.Option(displayName: $1, choice: .number($0.number))
         }
-        // Another one is heard a second or two after it was asked for.
+        // A newly chosen track is heard a second or two after the request.
         let asked = options.firstIndex { $0.choice == self.asked.audio }
         return MediaSelectionGroup(kind: .audio, options: options, selected: asked ?? tracks.firstIndex { $0.id == sound.id })
     }
 
-    /// What is seen after the next one has been asked for, in a line: `Subtitles: Deutsch`; nil without subtitles.
+    /// The notice about the next subtitles, in one line: `Subtitles: Deutsch`; nil without subtitles.
     var nextSubtitleNotice: String? {
         let tracks = tracks(of: .subtitle)
         guard let group = subtitleGroup else { return nil }
@@ -65,8 +66,8 @@ extension NowPlaying {
 }
 
 extension [AssetTrack] {
-    /// What tracks of one kind are called, each by another name: by their languages, `English (SDH)`. Those of one language have their titles beside it, and
-    /// those of one title their numbers.
+    /// The names of tracks of one kind, all different: their languages, such as `English (SDH)`. Tracks of one language get their titles
+    /// added, and those with the same title their numbers.
     fileprivate var displayNames: [String] {
         func distinct(_ names: [String], _ more: (AssetTrack) -> String?) -> [String] {
             let counts = Dictionary(names.map { ($0, 1) }, uniquingKeysWith: +)
@@ -76,7 +77,7 @@ extension [AssetTrack] {
             }
         }
         let titled = distinct(map(\.displayName)) { track in
-            // An isolate: letters from right to left in it move nothing else.
+            // An isolate: right-to-left letters in it move no other text.
             track.language?.autonym == nil ? nil : track.plainTitle.map { "\u{2068}\($0)\u{2069}" }
         }
         return distinct(titled) { "\($0.number)" }
@@ -84,17 +85,18 @@ extension [AssetTrack] {
 }
 
 extension AssetTrack {
-    /// Its language, else its title, else its number, and what it is for.
+    /// Its language, otherwise its title, otherwise its number, and its purpose.
     fileprivate var displayName: String {
         let marks = [isForced ? "forced" : nil, isForHardOfHearing ? "SDH" : nil].compactMap { $0 }
         let name = language?.autonym ?? plainTitle ?? language?.description ?? "Track \(number)"
         return marks.isEmpty ? name : "\(name) (\(marks.joined(separator: ", ")))"
     }
 
-    /// Its title without what would turn or hide letters around it. That of a file beside the clip is the file's name, which tells a viewer nothing.
+    /// Its title without format characters, which could turn or hide letters around it. It is nil for a file beside the clip, whose title
+    /// is the file name and tells a viewer nothing.
     fileprivate var plainTitle: String? {
         guard !isBeside, let title else { return nil }
-        // Two of them join letters and emoji.
+        // These two join letters and emoji.
         let scalars = title.unicodeScalars.filter { scalar in
             scalar.properties.generalCategory != .format || scalar == "\u{200C}" || scalar == "\u{200D}"
         }

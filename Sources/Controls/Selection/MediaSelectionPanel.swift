@@ -3,16 +3,16 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// The list over the picture in which a viewer chooses subtitles and sound. A pure value: fingers, keys and the time in; what is chosen
-/// (``Outcome``) and what is drawn (``picture(at:)``) out.
+/// The list over the picture in which a viewer chooses subtitles and sound. A pure value: fingers, keys and the time in; the choice
+/// (``Outcome``) and the picture to draw (``picture(at:)``) out.
 ///
-/// It hangs below the button that opens it, as high as its lines or as there is room; on low screen that is all of the height. Lines are as high as a
-/// target. What has no room is scrolled to, by the same ``Scroll`` as the shelf.
+/// It hangs below the button that opens it, as high as its lines, or as the room allows. On a low screen it gets the full height. Lines are
+/// as high as a target. Lines without room are reached by scrolling, with the same ``Scroll`` as the shelf.
 ///
-/// A finger that goes down on a line and is lifted there chooses it; one that moves up or down scrolls; one that goes down elsewhere closes the list. Keys are
-/// those of the shelf (``ShelfKey``): the first one marks the option in use, the others go on from there.
+/// A finger that goes down on a line and is lifted there chooses it. A finger that moves up or down scrolls; one that goes down elsewhere
+/// closes the list. Keys are those of the shelf (``ShelfKey``). The first one marks the option in use, the others go on from there.
 struct MediaSelectionPanel: Sendable {
-    /// What became of an event.
+    /// The outcome of an event.
     enum Outcome: Hashable, Sendable {
         case nothing, close
         case choose(TrackKind, TrackChoice)
@@ -23,14 +23,14 @@ struct MediaSelectionPanel: Sendable {
         case heading(String)
         case option(MediaSelectionGroup.Option, of: TrackKind, isSelected: Bool)
 
-        /// What a tap on it asks for, whether or not that is in use.
+        /// The choice of a tap on it, whether or not it is in use.
         var choice: Outcome { if case .option(let option, let kind, _) = self { .choose(kind, option.choice) } else { .nothing } }
     }
 
-    /// A finger on it.
+    /// A finger on the list.
     struct Touch: Sendable {
         var finger: ControlsState.Finger
-        /// The line it went down on, and whether it is still there.
+        /// The line on which it went down, and whether it is still there.
         var line: Int, isOn = true
         var startY: Double, lastY: Double
         var scrolls = false
@@ -38,21 +38,22 @@ struct MediaSelectionPanel: Sendable {
     }
 
     static let lineHeight = 9.5, padding = 1.5, slop = 2.5
-    /// Across: at least and at most, and this share of the screen between them.
+    /// The least and the greatest width, and the share of the screen between them.
     static let widths = 64.0...100.0, share = 0.25
-    /// From the screen's top to the list, below the button; and with fewer millimetres than this below that, from the edges of the screen.
+    /// The distance from the screen's top to the list, below the button. If less than `leastHeight` millimetres remain below that, the
+    /// distance from the edges of the screen.
     static let top = 15.5, leastHeight = 40.0, edge = 3.0
 
     private(set) var lines: [Line] = []
-    /// On the screen.
+    /// Its rectangle on the screen.
     private(set) var box = PixelRectangle(x: 0, y: 0, width: 1, height: 1)
     private(set) var geometry: ScreenGeometry
     private(set) var scroll = Scroll()
     private(set) var touch: Touch?
-    /// The line that keys are at; nil as long as nobody uses keys.
+    /// The line with the keyboard focus; nil until a key is used.
     private(set) var focus: Int?
 
-    /// A list of `groups` over what `layout` has, scrolled to what is in use.
+    /// Creates a list of `groups` over the controls in `layout`, scrolled to the option in use.
     init(_ groups: [MediaSelectionGroup], over layout: ControlsLayout, at time: HostTime) {
         geometry = layout.geometry
         update(groups, over: layout, at: time)
@@ -60,22 +61,22 @@ struct MediaSelectionPanel: Sendable {
         scroll.jump(to: Double((top(ofLine: selectedLine) + pitch - box.height / 2) / pitch * pitch))
     }
 
-    // MARK: Where it is
+    // MARK: Positions
 
     private var pitch: Int { geometry.pixels(Self.lineHeight) }
     private var inset: Int { geometry.pixels(Self.padding) }
 
-    /// From the top of all lines.
+    /// Returns a position from the top of all lines.
     private func top(ofLine line: Int) -> Int { inset + line * pitch }
 
     private func offset(at time: HostTime) -> Int { Int(scroll.position(at: time).rounded()) }
 
-    /// Where a line is on the screen: also one that is scrolled away.
+    /// Returns the rectangle of a line on the screen, even if it is scrolled out of view.
     func place(ofLine line: Int, at time: HostTime) -> PixelRectangle {
         PixelRectangle(x: box.x, y: box.y + top(ofLine: line) - offset(at: time), width: box.width, height: pitch)
     }
 
-    /// The option at a place of the screen.
+    /// Returns the option at a place of the screen.
     private func line(_ x: Int, _ y: Int, at time: HostTime) -> Int? {
         guard box.holds(x, y) else { return nil }
         return lines.indices.first { isOption($0) && place(ofLine: $0, at: time).holds(x, y) }
@@ -87,9 +88,9 @@ struct MediaSelectionPanel: Sendable {
         lines.firstIndex { if case .option(_, _, true) = $0 { true } else { false } } ?? 0
     }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// The tracks, which of them are in use, or the screen may have changed. A finger holds on to its line only where there are the same ones.
+    /// Updates the tracks, their selection and the screen. A finger keeps its line only if the lines are the same.
     mutating func update(_ groups: [MediaSelectionGroup], over layout: ControlsLayout, at time: HostTime) {
         let old = (lines.map(\.choice), geometry)
         lines = groups.flatMap { group in
@@ -112,7 +113,7 @@ struct MediaSelectionPanel: Sendable {
         scroll.resize(limit: Double(content - box.height), viewport: Double(box.height), density: geometry.density, at: time)
     }
 
-    /// Lets go of what a finger holds. The finger.
+    /// Releases the finger on it. Returns that finger.
     mutating func drop(at time: HostTime) -> ControlsState.Finger? {
         defer { touch = nil }
         if touch?.scrolls == true { scroll.release(velocity: 0, at: time) }
@@ -125,11 +126,11 @@ struct MediaSelectionPanel: Sendable {
         let (x, y) = (event.contact.x * Double(geometry.width), event.contact.y * Double(geometry.height))
         if event.phase == .down {
             if touch != nil { return .nothing }
-            // What is not on the display points at nothing.
+            // A contact that is not on the display has no place.
             guard event.contact.surface == .display, box.holds(Int(x), Int(y)) else { return .close }
             focus = nil
             var held = Touch(finger: finger, line: line(Int(x), Int(y), at: time) ?? -1, startY: y, lastY: y)
-            // It catches what runs.
+            // It catches a coasting list.
             if scroll.isMoving(at: time) { beginScroll(&held, y, at: time) }
             touch = held
             return .nothing
@@ -141,7 +142,7 @@ struct MediaSelectionPanel: Sendable {
                 held.lastY = y
                 held.speed.add(y, at: time)
             } else if scroll.limit > 0, abs(y - held.startY) > Self.slop * geometry.density {
-                // From where it is now: what is seen does not jump by what was waited for.
+                // From its current position: the list does not jump by the distance of the slop.
                 held.lastY = y
                 beginScroll(&held, y, at: time)
             } else {
@@ -169,7 +170,7 @@ struct MediaSelectionPanel: Sendable {
         return .choose(kind, option.choice)
     }
 
-    /// Takes the next event of a key; nil where the key has no meaning here.
+    /// Takes the next event of a key; nil if the list does not use that key.
     mutating func handle(_ event: KeyEvent) -> Outcome? {
         guard let key = ShelfKey(event) else { return nil }
         let page = max(1, box.height / pitch - 1)
@@ -195,11 +196,11 @@ struct MediaSelectionPanel: Sendable {
     private mutating func moveFocus(by step: Int, at time: HostTime) {
         let options = lines.indices.filter(isOption)
         guard let last = options.indices.last else { return }
-        // The first key shows where it begins.
+        // The first key shows the option in use.
         let place = focus.map { options.firstIndex(of: $0) ?? 0 }.map { min(max($0 + step, 0), last) }
         let line = place.map { options[$0] } ?? selectedLine
         focus = line
-        // The heading above the first option is seen with it.
+        // The heading above the first option scrolls into view with it.
         let (upper, lower) = (top(ofLine: line == options[0] ? 0 : line) - inset, top(ofLine: line + 1) + inset - box.height)
         scroll.go(to: min(max(scroll.target(at: time), Double(lower)), Double(upper)), at: time)
     }

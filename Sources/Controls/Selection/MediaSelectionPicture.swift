@@ -3,26 +3,26 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What is seen of the list of subtitles and sound, with all that it depends on. Lengths are pixels.
+/// The visible part of the list of subtitles and sound, with everything that it depends on. Lengths are pixels.
 struct MediaSelectionPicture: Hashable, Sendable {
-    /// A line of which something is seen.
+    /// A line that is at least partly visible.
     struct Line: Hashable, Sendable {
         var text: String
-        /// From the picture's top; before it where the line is cut.
+        /// The distance from the picture's top; negative if the line is cut off there.
         var y: Int
         var isHeading = false, isSelected = false, isPressed = false, isFocused = false
     }
 
     var width: Int, height: Int, lineHeight: Int, millimetre: Double
     var lines: [Line]
-    /// The bar that says how far it is scrolled.
+    /// The scroll bar's thumb.
     var thumb: Thumb?
 
     struct Thumb: Hashable, Sendable { var y: Int, height: Int }
 
     private static let textSize = 4.2, headingSize = 3.6, textLeft = 10.0, textRight = 4.0, radius = 3.0
 
-    /// Draws it. Each line is cut where it ends: letters may be stacked as high as somebody likes.
+    /// Draws it. Clips each line to its height: text can stack marks to any height.
     func draw(_ theme: Theme, _ typesetter: borrowing Typesetter) -> Surface {
         func pixels(_ length: Double) -> Int { max(1, Int((length * millimetre).rounded())) }
         return Canvas.surface(width, height) { canvas in
@@ -42,7 +42,7 @@ struct MediaSelectionPicture: Hashable, Sendable {
                             canvas.draw(.check, Double(pixels(5.5)), middle, Double(pixels(1.6)), .color(theme.accent, 1))
                         }
                         let left = pixels(line.isHeading ? Self.textRight : Self.textLeft)
-                        // All begin at the left, beside their marks; what is read from the right would begin there.
+                        // All lines begin at the left, beside their marks; right-to-left text would begin at the right.
                         let alignment = typesetter.isReadFromTheRight(line.text) ? Part.Text.Alignment.trailing : .leading
                         let text = Part.Text(
                             text: line.text, size: pixels(line.isHeading ? Self.headingSize : Self.textSize), isBold: !line.isHeading,
@@ -63,7 +63,7 @@ struct MediaSelectionPicture: Hashable, Sendable {
 }
 
 extension MediaSelectionPanel {
-    /// What is seen of it at a time.
+    /// Returns its visible part at a time.
     func picture(at time: HostTime) -> MediaSelectionPicture {
         let geometry = geometry
         let places = lines.indices.map { (line: $0, place: place(ofLine: $0, at: time)) }

@@ -1,8 +1,8 @@
-/// A text as it is searched: in lower case and without accents, as UTF-8. "Café Über" is "cafe uber", "Straße" is "strasse", in whichever of Unicode's forms
-/// they are written; macOS writes names of files with the accent behind the letter.
+/// Returns a text in its form for the search: in lower case and without accents, as UTF-8. So "Café Über" is "cafe uber", "Straße" is
+/// "strasse", in each of Unicode's normal forms. macOS writes file names with the accent after the letter.
 ///
-/// Foundation has this, and normal forms, too; it is not linked. So marks are left out, and a letter that has one is told by its name: LATIN SMALL
-/// LETTER E WITH ACUTE. Letters whose name does not say so are in a table.
+/// Foundation has this, and normal forms too, but kiosk does not link it. So this function drops combining marks. It recognizes a letter
+/// with a mark by its name: LATIN SMALL LETTER E WITH ACUTE. A table has the letters with other names.
 func folded(_ text: String) -> [UInt8] {
     let lower = text.lowercased()
     if lower.utf8.allSatisfy({ $0 < 0x80 }) { return Array(lower.utf8) }
@@ -18,7 +18,7 @@ private func fold(_ scalar: Unicode.Scalar, into bytes: inout [UInt8]) {
     } else if let plain = plainLetters[scalar] {
         bytes += plain.utf8
     } else if 0xac00...0xd7a3 ~= scalar.value {
-        // A syllable of Hangul is its two or three letters.
+        // A Hangul syllable becomes its two or three letters.
         let place = scalar.value - 0xac00, last = place % 28
         let letters = [0x1100 + place / 588, 0x1161 + place % 588 / 28] + (last > 0 ? [0x11a7 + last] : [])
         for letter in letters { if let letter = Unicode.Scalar(letter) { bytes += Array(String(letter).utf8) } }
@@ -27,7 +27,7 @@ private func fold(_ scalar: Unicode.Scalar, into bytes: inout [UInt8]) {
     }
 }
 
-/// What a small letter is without what is added to it: `o` of ø, `ae` of æ; nil where its name does not say that.
+/// Returns a small letter without its additions: `o` of ø, `ae` of æ. Returns nil if its name does not show them.
 private func latinLetters(_ scalar: Unicode.Scalar) -> String? {
     let prefix = "LATIN SMALL LETTER "
     guard let name = scalar.properties.name, name.hasPrefix(prefix) else { return nil }
@@ -36,7 +36,7 @@ private func latinLetters(_ scalar: Unicode.Scalar) -> String? {
     return letters.lowercased()
 }
 
-/// Each letter and what it is without its mark, where its name does not say it.
+/// Letters whose name does not show their plain form, and that form.
 private let plainLetters: [Unicode.Scalar: String] = {
     let latin = ["ß": "ss", "œ": "oe", "þ": "th", "ð": "d", "ı": "i", "ĸ": "k", "ŋ": "n", "ſ": "s"]
     let pairs =
@@ -47,7 +47,7 @@ private let plainLetters: [Unicode.Scalar: String] = {
     for pair in pairs.split(separator: " ") {
         let (letter, plain) = (pair.unicodeScalars.first!, pair.unicodeScalars.last!)
         letters[letter] = String(plain)
-        // Katakana lies behind hiragana in the same order.
+        // Katakana follows hiragana in the same order.
         if 0x3040...0x309f ~= letter.value, let other = Unicode.Scalar(letter.value + 0x60), let base = Unicode.Scalar(plain.value + 0x60) {
             letters[other] = String(base)
         }

@@ -1,27 +1,27 @@
 import Glibc
 import KioskPlatform
 
-/// Where something that is scrolled is at any moment: held by a finger, running out after it, or springing to a place. A pure value.
+/// The position of scrolling content: held by a finger, coasting after it, or springing to a place. A pure value.
 ///
-/// All of it is a closed form of time, evaluated for the vblank at which it will be seen. So it is the same at 50, 60 and 120 Hz, and a vblank that
-/// is left out changes nothing of what follows.
+/// The position is a closed form of time, computed for the vblank that shows it. So it is the same at 50, 60 and 120 Hz, and a missed
+/// vblank does not change what follows.
 ///
-/// - Held, it is where the finger has it; beyond an end it follows the less the further it is drawn (a rubber band).
-/// - Let go, it runs out: v' = -k·v - c. The second term has it stop instead of creeping for seconds.
-/// - At an end it overshoots, by a critically damped spring that takes over its velocity; a key scrolls by the same spring.
+/// - Held, it follows the finger. Beyond an end it follows less the further the finger goes (a rubber band).
+/// - Released, it coasts: v' = -k·v - c. The second term makes it stop instead of creeping for seconds.
+/// - At an end it overshoots, by a critically damped spring that takes over its velocity. A key scrolls by the same spring.
 ///
 /// Positions are pixels from the top.
 struct Scroll: Hashable, Sendable {
-    /// It runs out so: k in 1/s, and c as pixels/s² for each pixel of a millimetre.
+    /// The constants of coasting: k in 1/s, and c as pixels/s² for each pixel of a millimetre.
     static let drag = 1.9, friction = 110.0
-    /// Of the spring, 1/s: it is there after some 0.4 s.
+    /// The spring's constant, 1/s: it arrives after some 0.4 s.
     static let stiffness = 13.0
-    /// How far a finger can draw it beyond an end, as a share of the viewport.
+    /// How far a finger can pull beyond an end, as a share of the viewport.
     static let band = 0.5
 
     private enum Motion: Hashable, Sendable {
         case still(Double)
-        /// Where the finger has it, without the rubber band.
+        /// The finger's position, without the rubber band.
         case held(Double)
         case running(Running)
         case springing(Spring)
@@ -33,9 +33,9 @@ struct Scroll: Hashable, Sendable {
     private var viewport = 1.0
     private var pace = 1.0
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// There is so much to scroll, in a viewport of so many pixels, of which so many are a millimetre. What is beyond the end springs back.
+    /// Sets the scrolling range, the height of the viewport in pixels, and the pixels of a millimetre. Content beyond the end springs back.
     mutating func resize(limit: Double, viewport: Double, density: Double, at time: HostTime) {
         if (self.limit, self.viewport, pace) == (max(0, limit), max(1, viewport), density) { return }
         (self.limit, self.viewport, pace) = (max(0, limit), max(1, viewport), density)
@@ -47,16 +47,16 @@ struct Scroll: Hashable, Sendable {
         }
     }
 
-    /// A finger holds it from now on.
+    /// Lets a finger hold it from now on.
     mutating func hold(at time: HostTime) { motion = .held(unbanded(position(at: time))) }
 
-    /// The finger has moved by so many pixels; down is positive, and shows what is above.
+    /// Moves it with the finger, by this number of pixels; down is positive, and shows content above.
     mutating func drag(by distance: Double) {
         guard case .held(let place) = motion, distance.isFinite else { return }
         motion = .held(place - distance)
     }
 
-    /// The finger lets it go, at so many pixels a second; up is positive, and shows what is below.
+    /// Releases it, at this number of pixels per second; up is positive, and shows content below.
     mutating func release(velocity: Double, at time: HostTime) {
         let place = position(at: time)
         if place < 0 || place > limit {
@@ -68,7 +68,7 @@ struct Scroll: Hashable, Sendable {
         }
     }
 
-    /// Scrolls to a place, from wherever it is and however fast.
+    /// Scrolls to a place, from any position and velocity.
     mutating func go(to target: Double, at time: HostTime) {
         let place = position(at: time)
         let target = clamped(target)
@@ -76,10 +76,10 @@ struct Scroll: Hashable, Sendable {
         motion = .springing(Spring(from: place, velocity: velocity(at: time), to: target, at: time))
     }
 
-    /// Is at a place at once.
+    /// Moves to a place at once.
     mutating func jump(to target: Double) { motion = .still(clamped(target)) }
 
-    /// Where it will come to rest.
+    /// Returns its future place of rest.
     func target(at time: HostTime) -> Double {
         switch motion {
         case .still(let place), .held(let place): clamped(place)
@@ -88,7 +88,7 @@ struct Scroll: Hashable, Sendable {
         }
     }
 
-    // MARK: What is so
+    // MARK: State
 
     func position(at time: HostTime) -> Double {
         switch motion {
@@ -99,7 +99,7 @@ struct Scroll: Hashable, Sendable {
         }
     }
 
-    /// Pixels a second.
+    /// Pixels per second.
     func velocity(at time: HostTime) -> Double {
         switch motion {
         case .still, .held: 0
@@ -108,7 +108,7 @@ struct Scroll: Hashable, Sendable {
         }
     }
 
-    /// Whether it moves by itself after `time`.
+    /// Returns whether it moves by itself after `time`.
     func isMoving(at time: HostTime) -> Bool {
         switch motion {
         case .still, .held: false
@@ -137,24 +137,24 @@ struct Scroll: Hashable, Sendable {
     }
 }
 
-/// It runs out, and springs back where it comes to an end.
+/// Coasting, with a spring at the end of the content.
 private struct Running: Hashable, Sendable {
     private let start: Double, speed: Double, direction: Double, friction: Double
     private let begin: HostTime
-    /// When it stands still.
+    /// The time when it stands still.
     let end: HostTime
     private let overshoot: Spring?
 
     init(from start: Double, velocity: Double, friction: Double, limit: Double, at begin: HostTime) {
         (self.start, self.begin, self.friction) = (start, begin, friction)
         direction = velocity < 0 ? -1 : 1
-        // Nobody's finger is faster than this.
+        // No finger is faster than this.
         speed = min(abs(velocity), 100_000)
         let k = Scroll.drag
         var duration = Glibc.log(1 + speed * k / friction) / k
         let room = direction < 0 ? start : limit - start
         if Self.distance(duration, speed, friction) > room {
-            // When it comes to the end: what it has gone grows with time.
+            // Finds the time when it reaches the end: the distance grows with time.
             var (low, high) = (0.0, duration)
             for _ in 0..<50 {
                 let middle = (low + high) / 2
@@ -194,7 +194,7 @@ private struct Running: Hashable, Sendable {
         return time >= end ? 0 : direction * Self.speed(elapsed(time), speed, friction)
     }
 
-    /// Where it would come to rest without an end.
+    /// Its place of rest if the content had no end.
     var rest: Double { start + direction * Self.distance(duration, speed, friction) }
 }
 
@@ -203,7 +203,7 @@ private struct Spring: Hashable, Sendable {
     let target: Double
     private let a: Double, b: Double
     private let begin: HostTime
-    /// When it is less than half a pixel from there, for good.
+    /// The time from which it stays less than half a pixel from the target.
     let end: HostTime
 
     init(from start: Double, velocity: Double, to target: Double, at begin: HostTime) {
@@ -211,7 +211,7 @@ private struct Spring: Hashable, Sendable {
         a = start - target
         b = velocity + Scroll.stiffness * a
         let (a, b) = (a, b)
-        // It is furthest beyond the place no later than this.
+        // It is furthest beyond the target no later than this.
         var time = 1 / Scroll.stiffness
         while time < 3, (abs(a) + abs(b) * time) * exp(-Scroll.stiffness * time) >= 0.5 { time += 0.005 }
         end = begin + .seconds(time)
@@ -232,18 +232,18 @@ private struct Spring: Hashable, Sendable {
     }
 }
 
-/// How fast a finger is: by where it was within the last tenth of a second. A finger that has rested is not fast. A pure value.
+/// The speed of a finger, from its positions within the last tenth of a second. A finger that has rested has no speed. A pure value.
 struct FingerSpeed: Sendable {
     private static let span = MediaTime.milliseconds(100), rest = MediaTime.milliseconds(60)
     private var places: [(place: Double, time: HostTime)] = []
 
-    /// The finger is at a place.
+    /// Adds a position of the finger.
     mutating func add(_ place: Double, at time: HostTime) {
         places.removeAll { time - $0.time > Self.span }
         places.append((place, time))
     }
 
-    /// Pixels a second, when it is lifted.
+    /// Returns the pixels per second at the lift.
     func speed(at time: HostTime) -> Double {
         guard let first = places.first, let last = places.last, time - last.time < Self.rest, last.time > first.time else { return 0 }
         return (last.place - first.place) / (last.time - first.time).seconds

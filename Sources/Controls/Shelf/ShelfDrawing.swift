@@ -2,9 +2,9 @@ import CCairo
 import KioskPlayback
 import KioskVocabulary
 
-/// How the shelf looks. Cards are drawn a row at a time, on the thread `shelf`, opaque, so that a frame of a scroll only copies them.
+/// Draws the shelf. The thread `shelf` draws cards a row at a time, opaque: a frame of a scroll then only copies them.
 struct ShelfDrawing: ~Copyable {
-    /// Behind everything, behind the head, behind pictures that are not there, and fields.
+    /// The colours behind everything, behind the head, behind missing pictures, and of fields.
     private static let ground = Color(red: 0x10, green: 0x12, blue: 0x15), bar = Color(red: 0x19, green: 0x1c, blue: 0x21)
     private static let hollow = Color(red: 0x1d, green: 0x21, blue: 0x27), field = Color(red: 0x2a, green: 0x2f, blue: 0x37)
     private static let trouble = Color(red: 0xff, green: 0xb0, blue: 0x5c)
@@ -13,7 +13,7 @@ struct ShelfDrawing: ~Copyable {
 
     // MARK: Cards
 
-    /// A row of cards, as wide as the screen.
+    /// Draws a row of cards, as wide as the screen.
     func row(_ cards: [ShelfCard], _ layout: ShelfLayout, _ typesetter: borrowing Typesetter) -> Surface {
         Canvas.surface(layout.geometry.width, layout.pitch) { canvas in
             canvas.fill(Self.ground)
@@ -49,7 +49,7 @@ struct ShelfDrawing: ~Copyable {
         typesetter.draw(detail, on: canvas, x, textTop + Double(titleHeight), color: card.hasProblem ? Self.trouble : nil)
     }
 
-    /// The duration at the right, portrait and sound at the left, the mark of what is chosen at the top.
+    /// Draws the duration at the right, portrait and sound at the left, the mark of a chosen card at the top.
     private func drawBadges(
         _ card: ShelfCard, _ x: Double, _ layout: ShelfLayout, _ typesetter: borrowing Typesetter, on canvas: borrowing Canvas
     ) {

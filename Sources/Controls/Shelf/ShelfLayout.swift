@@ -1,10 +1,10 @@
 import KioskPlayback
 import KioskVocabulary
 
-/// Where everything of the shelf is on the screen: a head with the search, a grid of cards below it that scrolls, and over that a panel or a
-/// keyboard. A pure value; lengths are millimetres of screen until the last step. What is asked of it takes as long for a million clips as for ten.
+/// The positions of all parts of the shelf: a head with the search, a scrolling grid of cards below it, and over that a panel or keyboard.
+/// A pure value; lengths are millimetres of screen until the last step. Every query takes as long for a million clips as for ten.
 struct ShelfLayout: Hashable, Sendable {
-    /// What can be touched of the head.
+    /// The buttons of the head.
     enum HeadButton: Hashable, Sendable, CaseIterable {
         case search, clearSearch, film, close
     }
@@ -22,16 +22,16 @@ struct ShelfLayout: Hashable, Sendable {
 
     let geometry: ScreenGeometry
     let isNarrow: Bool
-    /// Whether films can be made.
+    /// Whether viewers can make films.
     let hasFilm: Bool
-    /// The whole head, and what is in it.
+    /// The whole head, and its parts.
     let head: PixelRectangle
     private(set) var buttons: [HeadButton: PixelRectangle] = [:]
     private(set) var count = PixelRectangle(x: 0, y: 0, width: 1, height: 1)
-    /// Cards across, and their size.
+    /// The number of columns, and the size of a card.
     let columns: Int
     let cardWidth: Int, pictureHeight: Int, cardHeight: Int
-    /// From one row to the next; from the viewport's top to the first card, and from the screen's left edge to it.
+    /// The distance from one row to the next; below, the first card's distances from the viewport's top and the screen's left.
     let pitch: Int
     let top: Int, left: Int
     private let step: Int
@@ -40,7 +40,7 @@ struct ShelfLayout: Hashable, Sendable {
         (self.geometry, self.hasFilm) = (geometry, hasFilm)
         let (width, height) = geometry.millimetres
         isNarrow = width < Self.narrowWidth
-        // On low screen the head gives way.
+        // Limits the head on a low screen.
         let rowHeight = min(17.0, height * 0.2)
         let headHeight = isNarrow ? rowHeight * 1.75 : rowHeight
         let pixel = geometry.pixel
@@ -79,34 +79,34 @@ struct ShelfLayout: Hashable, Sendable {
 
     // MARK: The grid
 
-    /// The height of what the cards are seen through.
+    /// The height of the area that shows the cards.
     var viewport: Int { max(1, geometry.height - head.height) }
 
-    /// Rows of so many cards.
+    /// Returns the number of rows of this number of cards.
     func rows(_ count: Int) -> Int { (max(0, count) + columns - 1) / columns }
 
-    /// How far so many cards can be scrolled.
+    /// Returns how far this number of cards scrolls.
     func limit(_ count: Int) -> Int { max(0, top + rows(count) * pitch - viewport) }
 
-    /// The rows that are seen where it is scrolled by so many pixels: also those before the first and behind the last, of which nothing is there.
+    /// Returns the visible rows at a scroll offset in pixels. These include rows before the first and after the last, which have no cards.
     func visibleRows(_ offset: Int) -> Range<Int> {
         let first = Int((Double(offset - top) / Double(pitch)).rounded(.down))
         let last = Int((Double(offset - top + viewport - 1) / Double(pitch)).rounded(.down))
         return first..<max(first, last) + 1
     }
 
-    /// Where the upper edge of a row is on the screen.
+    /// Returns the upper edge of a row on the screen.
     func y(ofRow row: Int, _ offset: Int) -> Int { head.height + top + row * pitch - offset }
 
-    /// Where a card is on the screen.
+    /// Returns the rectangle of a card on the screen.
     func card(_ index: Int, _ offset: Int) -> PixelRectangle {
         PixelRectangle(x: left + index % columns * step, y: y(ofRow: index / columns, offset), width: cardWidth, height: cardHeight)
     }
 
-    /// Where the card of a column is in its row.
+    /// Returns the left edge of a column's card in its row.
     func x(ofColumn column: Int) -> Int { left + column * step }
 
-    /// The card at a place of the screen, of so many.
+    /// Returns the card at a place of the screen, among `count` cards.
     func index(x: Int, y: Int, _ offset: Int, of count: Int) -> Int? {
         guard y >= head.height, x >= left else { return nil }
         let below = y - head.height - top + offset
@@ -115,14 +115,14 @@ struct ShelfLayout: Hashable, Sendable {
         return index < count ? index : nil
     }
 
-    /// How far it is to be scrolled so that a card is seen whole, from where it is.
+    /// Returns the nearest scroll offset that shows a card whole.
     func offset(showing index: Int, from offset: Int, of count: Int) -> Int {
         let row = index / columns
         let (upper, lower) = (row == 0 ? 0 : row * pitch, top + row * pitch + cardHeight + geometry.pixels(3) - viewport)
         return min(max(min(max(offset, lower), upper), 0), limit(count))
     }
 
-    /// The bar that says where it is: its top and height, on a track from the viewport's top to its bottom; nil where all is seen.
+    /// Returns the scroll bar's thumb, on a track of the viewport's height; nil if all cards are visible.
     func thumb(_ offset: Double, of count: Int) -> PixelRectangle? {
         let whole = Double(limit(count))
         guard whole > 0 else { return nil }
@@ -147,14 +147,14 @@ struct ShelfLayout: Hashable, Sendable {
         return min(Self.buttonHeight, (geometry.millimetres.height - 40) / Double(max(1, rows)))
     }
 
-    /// How many lines a panel has room for below its title.
+    /// Returns how many lines a panel has room for below its title.
     func mostLines(hasProgress: Bool, buttons: Int) -> Int {
         let rows = (buttons + buttonsAcross(buttons) - 1) / buttonsAcross(buttons)
         let rest = 2 * Self.pad + 8 + (hasProgress ? 7 : 0) + Double(rows) * (buttonHeight(buttons) + 3)
         return max(1, Int((geometry.millimetres.height - 4 - rest) / Self.lineHeight))
     }
 
-    /// A panel with so many lines below its title, whether there is a bar of progress, and so many buttons.
+    /// Returns the places of a panel with these numbers of lines below its title and of buttons, with or without a progress bar.
     func panel(lines: Int, hasProgress: Bool, buttons: Int) -> PanelPlaces {
         let (width, height) = geometry.millimetres
         let across = min(width - 8, 150), pad = Self.pad
@@ -186,7 +186,7 @@ struct ShelfLayout: Hashable, Sendable {
     private static let keys: [[Key]] =
         ["1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm-"].map { $0.map(Key.character) }
 
-    /// The keyboard, and where its keys are on the screen.
+    /// The keyboard, and the places of its keys on the screen.
     var keyboard: (box: PixelRectangle, keys: [(key: Key, place: PixelRectangle)]) {
         let (width, height) = geometry.millimetres
         let across = min(width, 190), down = min(58, height * 0.52)
@@ -214,7 +214,7 @@ struct ShelfLayout: Hashable, Sendable {
 }
 
 extension PixelRectangle {
-    /// Whether a place is in it, or so many pixels beside it.
+    /// Returns whether a place is inside, or at most `slop` pixels outside.
     func holds(_ x: Int, _ y: Int, slop: Int = 0) -> Bool {
         x >= self.x - slop && x < self.x + width + slop && y >= self.y - slop && y < self.y + height + slop
     }

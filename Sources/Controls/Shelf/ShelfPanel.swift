@@ -27,26 +27,26 @@ enum ShelfButton: Hashable, Sendable {
         }
     }
 
-    /// Whether it is what most people want.
+    /// Whether it is the usual choice.
     var isMain: Bool { self == .play || self == .export }
 }
 
-/// What a panel says.
+/// The content of a panel.
 struct ShelfPanelText: Hashable, Sendable {
     var title: String
     var lines: [String]
-    /// The places of the film's clips that the first lines are, and which of them is chosen.
+    /// The film's clips that the first lines show, as indices, and the chosen one among them.
     var clips = 0..<0
     var chosenClip: Int?
-    /// 0…100.
+    /// The progress of the export, 0…100.
     var percent: Int?
     var buttons: [ShelfButton]
 
-    /// The line of the clip at a place of the film, counted from the title; nil where it is not among the lines.
+    /// Returns the line of the film's clip at an index, counted from the title; nil if it has no line.
     func line(ofClip place: Int) -> Int? { clips.contains(place) ? place - clips.lowerBound + 1 : nil }
 }
 
-/// Where a panel is on the screen, and in it the title and the lines below it, the bar of progress, and the buttons.
+/// The places of a panel on the screen, and within it of the title, the lines, the progress bar and the buttons.
 struct PanelPlaces {
     var box: PixelRectangle
     var lines: [PixelRectangle]
@@ -54,11 +54,11 @@ struct PanelPlaces {
     var buttons: [PixelRectangle]
 }
 
-// What lies over the cards, and what its buttons do.
+// The panel over the cards, and the effects of its buttons.
 extension ShelfState {
     private static let mostLines = 6
 
-    /// What the panel says; nil where there is none.
+    /// The content of the panel; nil if there is none.
     var panelText: ShelfPanelText? {
         guard let layout, let panel else { return nil }
         var text =
@@ -66,7 +66,7 @@ extension ShelfState {
             case .entry(let entry): text(about: entry)
             case .film, .clip: filmText(layout)
             }
-        // On a low screen the last line is what counts.
+        // On a low screen the last line is the most important.
         let most = layout.mostLines(hasProgress: text.percent != nil, buttons: text.buttons.count)
         if text.lines.count > most {
             text.lines = text.lines.prefix(most - 1) + text.lines.suffix(1)
@@ -91,9 +91,9 @@ extension ShelfState {
         return ShelfPanelText(title: title, lines: [details.joined(separator: " · ")], buttons: buttons + [.dismiss])
     }
 
-    /// A text in lines that fit into a panel, four at most.
+    /// Returns a text in lines that fit a panel, four at most.
     private func wrapped(_ text: String) -> [String] {
-        // A letter is half as wide as the font is high.
+        // A letter is about half as wide as the font is high.
         let room = max(20, Int((min(layout?.geometry.millimetres.width ?? 150, 158) - 20) / 2))
         var lines = [""]
         for word in text.split(separator: " ") {
@@ -103,7 +103,7 @@ extension ShelfState {
         return lines
     }
 
-    /// The place of the film's clip that is chosen in its panel; nil while the film is made, when nothing is changed.
+    /// The index of the film's chosen clip; nil during the export, which allows no changes.
     var chosenClip: Int? {
         guard case .clip(let place)? = panel, film.clips.indices.contains(place), export?.isRunning != true else { return nil }
         return place
@@ -123,7 +123,7 @@ extension ShelfState {
         case nil: if !film.clips.isEmpty { below.append("Touch a clip to move it, or to take it out.") }
         }
         let most = layout.mostLines(hasProgress: text.percent != nil, buttons: text.buttons.count)
-        // On a low screen there are several clips, so that one can go on from each to the next.
+        // A low screen still shows several clips, so that a viewer can move from each to the next.
         while export == nil, !below.isEmpty, most - below.count < min(3, film.clips.count) { below.removeLast() }
         let room = most - below.count
         let isLong = film.clips.count > min(Self.mostLines, room) && room > 2
@@ -145,26 +145,27 @@ extension ShelfState {
         return buttons + [.dismiss]
     }
 
-    /// The places of so many clips of the film, at least one: the first ones, or those around the one that is chosen.
+    /// Returns the indices of this number of the film's clips at most, and one at least. They are the first ones, or those around the
+    /// chosen clip.
     private func listedClips(_ most: Int) -> Range<Int> {
         let size = min(max(1, most), film.clips.count)
         let first = min(max((chosenClip ?? 0) - (size - 1) / 2, 0), film.clips.count - size)
         return first..<first + size
     }
 
-    /// Where the panel and what is in it are.
+    /// The places of the panel and its parts.
     var panelPlaces: PanelPlaces? {
         guard let layout, let text = panelText else { return nil }
         return layout.panel(lines: text.lines.count, hasProgress: text.percent != nil, buttons: text.buttons.count)
     }
 
-    /// Shows what can be done with the entry of a card.
+    /// Opens the panel for the entry of a card.
     mutating func openPanel(of card: Int) {
         guard let entry = entry(card) else { return }
         (panel, chosenButton, showsKeyboard) = (.entry(entry), 0, false)
     }
 
-    /// A button has been pressed.
+    /// Handles a press of a button.
     mutating func press(_ button: ShelfButton) -> [ShelfAction] {
         let entry: ShelfEntry? = if case .entry(let entry)? = panel { entry } else { nil }
         switch button {
@@ -188,7 +189,7 @@ extension ShelfState {
             let other = min(max(place + (button == .later ? 1 : -1), 0), film.clips.count - 1)
             moveClip(at: place, to: other)
             panel = .clip(other)
-            // It is pressed again and again.
+            // Keeps the focus on the button: viewers press it repeatedly.
             return []
         case .removeClip:
             if let place = chosenClip { removeClip(at: place) }

@@ -4,98 +4,98 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What the shelf asks for.
+/// An action that the shelf requests.
 package enum ShelfAction: Hashable, Sendable {
-    /// It is open: what plays is to stand still; or closed, and is to go on.
+    /// The shelf has opened, and the current item pauses; or the shelf has closed, and the item goes on.
     case opened, closed
-    /// Play this now, and then go on where the player was.
+    /// Plays this entry now, then returns to the player's previous position.
     case play(ShelfEntry)
-    /// Play these from now on, one after the other.
+    /// Plays these entries from now on, in this order.
     case playFrom([ShelfEntry])
-    /// Make a film of these.
+    /// Makes a film of these clips.
     case export(ShelfFilm)
     case cancelExport
 }
 
-/// Clips that were chosen, in their order, and the sound under them.
+/// The clips that a viewer has chosen for a film, in order, and the sound under them.
 package struct ShelfFilm: Hashable, Sendable {
     package var clips: [ShelfEntry] = []
     package var music: ShelfEntry?
 
-    /// Nothing has been chosen.
+    /// Creates a film without clips and sound.
     package init() {}
 }
 
-/// How far a film is that is made of chosen clips.
+/// The progress of a film that kiosk makes of chosen clips.
 package enum ShelfExport: Hashable, Sendable {
-    /// How much of it is there, 0…1, and how long it will take.
+    /// The finished fraction, 0…1, and the time left, if known.
     case running(Double, left: MediaTime?)
-    /// The file is there.
+    /// The file is complete.
     case done(String)
-    /// Why it is not.
+    /// The export has failed, for this reason.
     case failed(String)
 
-    /// Whether it is being made.
+    /// Whether the export is running.
     package var isRunning: Bool { if case .running = self { true } else { false } }
 }
 
-/// What the shelf needs of the program around it. Each is called with the lock of the controls held and returns at once; any thread.
+/// The program's functions that the shelf calls. The caller holds the lock of the controls; each function returns at once. Any thread.
 package struct ShelfSurroundings: Sendable {
-    /// Plays these from now on instead of the playlist.
+    /// Plays these entries from now on instead of the playlist.
     package var playFrom: @Sendable ([ShelfEntry]) -> Void = { _ in }
-    /// Begins to make a film; how far it is comes by ``Controls/changeShelf(at:_:)``.
+    /// Starts to make a film. The program reports its progress through ``Controls/changeShelf(at:isInput:_:)``.
     package var export: @Sendable (ShelfFilm) -> Void = { _ in }
     package var cancelExport: @Sendable () -> Void = {}
-    /// Thumbnails on the disk; nil where none are kept.
+    /// The thumbnails on the disk; nil if the program keeps none.
     package var store: ThumbnailStore?
 
-    /// Nothing.
+    /// Creates surroundings that do nothing.
     package init() {}
 }
 
-/// The shelf: clips to choose from, on cards in a grid that scrolls. A pure value: input events, entries and what is known of them in; actions
-/// out, and what is to be drawn (``parts(at:)``).
+/// The shelf: clips to choose from, on cards in a grid that scrolls. A pure value: input events, entries and their facts in; actions and
+/// the parts to draw (``parts(at:)``) out.
 ///
-///     closed ── a button, a key, a command ──▶ open ── play, close, nobody there for a while ──▶ closed
+///     closed ── a button, a key, a command ──▶ open ── play, close, no input for a while ──▶ closed
 ///
-/// A finger that moves scrolls (``Scroll``); one that does not touches what lies beneath it. With keys one card has the focus. A card that is
-/// touched has a panel of what can be done with it; with the panel open nothing scrolls. What is drawn for a row of cards is a *tile*, made by
-/// another thread: ``ShelfState/wantedRow`` says which is next. While one is missing, empty cards stand for it.
+/// A finger that moves scrolls (``Scroll``); a finger that does not move touches the item under it. With keys, one card has the focus. A
+/// touch on a card opens a panel with the actions for that card. Nothing scrolls while a panel is open. The picture of a row of cards is a
+/// *tile*. Another thread draws it; ``ShelfState/wantedRow`` is the next row to draw. Empty cards stand in for a missing tile.
 package struct ShelfState: Sendable {
-    /// What the configuration says about it.
+    /// The settings from the configuration.
     package struct Settings: Hashable, Sendable {
-        /// Whether there is a shelf.
+        /// Whether the shelf exists.
         package var isOffered = false
-        /// How long after the last touch it closes; nil is never.
+        /// The time from the last input until the shelf closes; nil means never.
         package var closeAfter: MediaTime?
-        /// Whether films can be made of what is on it.
+        /// Whether viewers can make films of the clips.
         package var makesFilms = false
 
-        /// There is none.
+        /// Creates settings without a shelf.
         package init() {}
     }
 
-    /// What lies over the cards.
+    /// A panel over the cards.
     enum Panel: Hashable, Sendable {
-        /// What can be done with an entry.
+        /// The actions for an entry.
         case entry(ShelfEntry)
-        /// The film that is put together.
+        /// The film that the viewer is putting together.
         case film
-        /// The same, with what can be done with its clip at this place; the film alone where there is none such.
+        /// The film, with the actions for the clip at this index; the film alone if it has no such clip.
         case clip(Int)
     }
 
-    /// What a finger is on.
+    /// The target that a finger is on.
     enum Target: Hashable, Sendable {
         case head(ShelfLayout.HeadButton)
         case card(Int)
         case button(ShelfButton)
-        /// A line of the film's panel, with the clip at this place.
+        /// The line of the film's panel with the clip at this index.
         case clip(Int)
         case key(Int)
-        /// The bar at the right that says where it is.
+        /// The scroll bar at the right.
         case bar
-        /// Beside a panel; the panel itself.
+        /// The area beside a panel; the panel itself.
         case outside, panel
         case nothing
     }
@@ -106,7 +106,7 @@ package struct ShelfState: Sendable {
         var target: Target
         var startY: Double, lastY: Double
         var startX: Double
-        /// Whether it scrolls. What stood still when it came down is not touched any more then.
+        /// Whether the finger scrolls. It then no longer touches the target on which it came down.
         var scrolls = false
         var isOn = true
         var speed = FingerSpeed()
@@ -118,9 +118,9 @@ package struct ShelfState: Sendable {
         var picture: PreviewPicture
     }
 
-    /// Bytes of thumbnails that are kept in memory.
+    /// The most bytes of thumbnails in memory.
     static let thumbnailLimit = 16 << 20
-    /// Rows that are drawn ahead in the direction of a scroll, and behind it.
+    /// The number of rows to draw ahead in the direction of a scroll, and the number behind it.
     static let rowsAhead = 3, rowsBehind = 1
 
     let settings: Settings
@@ -128,7 +128,7 @@ package struct ShelfState: Sendable {
     package private(set) var entries: [ShelfEntry] = []
     var index = ShelfIndex()
     private var places: [ShelfEntry: Int] = [:]
-    /// The entries that the search finds, by their places.
+    /// The entries that match the search, as indices of ``entries``.
     private(set) var shown: [Int] = []
     package private(set) var facts: [ShelfEntry: ClipFacts] = [:]
     var thumbnails = ThumbnailSchedule<PreviewPicture>(limit: thumbnailLimit)
@@ -138,24 +138,24 @@ package struct ShelfState: Sendable {
 
     var layout: ShelfLayout?
     var scroll = Scroll()
-    /// The card that keys are at, and whether it is shown.
+    /// The card with the keyboard focus, and whether the focus is visible.
     var focus = 0, showsFocus = false
     var panel: Panel?
-    /// The button of the panel that keys are at.
+    /// The button of the panel with the keyboard focus.
     var chosenButton = 0
     var showsKeyboard = false
     var touch: Touch?
     var lastInput = HostTime(nanoseconds: 0)
     var tiles: [Int: Tile] = [:]
-    /// Rows that are to be drawn, the most urgent first.
+    /// The rows to draw, the most urgent first.
     var wantedRows: [Int] = []
 
-    /// A shelf with nothing on it.
+    /// Creates an empty shelf.
     package init(_ settings: Settings = Settings()) { self.settings = settings }
 
-    // MARK: What happens to it
+    // MARK: Events
 
-    /// Opens it, where there is one.
+    /// Opens the shelf, if the configuration has one.
     package mutating func open(at time: HostTime) -> [ShelfAction] {
         guard settings.isOffered, !isOpen else { return [] }
         (isOpen, lastInput) = (true, time)
@@ -164,27 +164,27 @@ package struct ShelfState: Sendable {
         return [.opened]
     }
 
-    /// Closes it; the place where it was scrolled to stays.
+    /// Closes the shelf and keeps its scroll position.
     package mutating func close() -> [ShelfAction] {
         guard isOpen else { return [] }
         isOpen = false
         (panel, showsKeyboard, touch) = (nil, false, nil)
-        // What is drawn is some megabytes.
+        // The tiles take some megabytes.
         (tiles, wantedRows) = ([:], [])
         thumbnails = ThumbnailSchedule(limit: Self.thumbnailLimit)
         scroll.jump(to: scroll.position(at: lastInput))
         return [.closed]
     }
 
-    /// Takes over what another one has on it, and what has been put together there: that of the configuration before.
+    /// Takes over the entries, facts, film and export of another shelf: the one of the previous configuration.
     package mutating func adopt(_ other: ShelfState) {
-        // First, so that what files call themselves is found.
+        // First: ``setEntries(_:at:)`` indexes the titles in the files' metadata.
         facts = other.facts
         setEntries(other.entries, at: other.lastInput)
         (film, export) = (other.film, other.export)
     }
 
-    /// There are other files now.
+    /// Replaces the entries.
     package mutating func setEntries(_ new: [ShelfEntry], at time: HostTime) {
         if new == entries { return }
         let focused = focusedEntry, touched = touchedEntry
@@ -204,9 +204,9 @@ package struct ShelfState: Sendable {
         renewRows(touched, at: time)
     }
 
-    /// What a file is has been found out, and how it looks.
+    /// Adds the facts and the thumbnail of an entry.
     package mutating func set(_ facts: ClipFacts, _ picture: PreviewPicture?, of entry: ShelfEntry) {
-        // It may have gone while it was read.
+        // The entry may have gone while the thumbnail thread read it.
         guard let place = places[entry] else { return }
         let bytes = picture.map { $0.surface.width * $0.surface.height * 4 } ?? 0
         thumbnails.made(picture, bytes: bytes, of: entry)
@@ -214,15 +214,15 @@ package struct ShelfState: Sendable {
         if let title = facts.title { index.add(title, at: place) }
     }
 
-    /// A row has been drawn.
+    /// Adds the tile of a row.
     mutating func set(_ tile: Tile, ofRow row: Int) {
         if isOpen, wantedRows.contains(row) { tiles[row] = tile }
     }
 
-    /// A film is being made, has been, or cannot be.
+    /// Sets the progress or the outcome of an export.
     package mutating func set(_ export: ShelfExport?) { self.export = export }
 
-    /// It is shown on another screen; nil while there is none.
+    /// Lays the shelf out for another screen; nil while there is no screen.
     mutating func setGeometry(_ geometry: ScreenGeometry?, at time: HostTime) {
         let renewed = geometry.map { ShelfLayout(geometry: $0, hasFilm: settings.makesFilms) }
         if renewed == layout { return }
@@ -234,7 +234,7 @@ package struct ShelfState: Sendable {
         if let layout { scroll.jump(to: Double(first / layout.columns * layout.pitch)) }
     }
 
-    /// Shows what `text` finds.
+    /// Shows the entries that match `text`.
     package mutating func find(_ text: String, at time: HostTime) {
         let touched = touchedEntry
         search = String(text.prefix(80))
@@ -244,11 +244,11 @@ package struct ShelfState: Sendable {
         scroll.jump(to: 0)
     }
 
-    /// The entry of the card that a finger is on.
+    /// The entry of the card under the finger.
     private var touchedEntry: ShelfEntry? { if case .card(let card)? = touch?.target { entry(card) } else { nil } }
 
-    /// There are other rows now, or other entries in them. What was known by its row or place ends here: rows that were wanted, until ``prepare(at:)``
-    /// has looked at what is seen now, and the card that a finger was on, where another one lies there.
+    /// Discards state that is known by row or place, after the rows or their entries have changed. No row is wanted until ``prepare(at:)``
+    /// has looked at the visible rows. The finger leaves its card if another entry is on that card now.
     private mutating func renewRows(_ touched: ShelfEntry?, at time: HostTime) {
         wantedRows = []
         if case .card(let card)? = touch?.target, entry(card) != touched { touch?.target = .nothing }
@@ -259,80 +259,82 @@ package struct ShelfState: Sendable {
 
     // MARK: Time
 
-    /// Does what is due.
+    /// Closes the shelf if that is due.
     mutating func advance(to time: HostTime) -> [ShelfAction] {
         if let closeTime, time >= closeTime { return close() }
         return []
     }
 
-    /// When it closes by itself.
+    /// The time at which the shelf closes by itself.
     private var closeTime: HostTime? {
         guard isOpen, let after = settings.closeAfter, touch == nil, export?.isRunning != true else { return nil }
         return lastInput + after
     }
 
-    /// When it changes by itself.
+    /// The time of the next change without an event.
     func deadline(after time: HostTime) -> HostTime? { closeTime }
 
-    /// Whether it moves by itself.
+    /// Whether the cards move without a finger.
     func isMoving(at time: HostTime) -> Bool { isOpen && scroll.isMoving(at: time) }
 
-    // MARK: What is chosen
+    // MARK: Entries and the film
 
-    /// The entry of a card.
+    /// The entry on a card.
     func entry(_ card: Int) -> ShelfEntry? { shown.indices.contains(card) ? entries[shown[card]] : nil }
 
     var focusedEntry: ShelfEntry? { entry(focus) }
 
-    /// The entry that `name` names: its place among those that the search finds, its path, the name of its file, or its title.
+    /// Returns the entry called `name`: its number among the entries found, its path, its file name or its title.
     package func entry(named name: String) -> ShelfEntry? {
         if let place = Int(name), place > 0, let entry = entry(place - 1) { return entry }
         return entries.first { $0.path == Path(name) } ?? entries.first { $0.name == name || $0.title == name || facts[$0]?.title == name }
     }
 
-    /// The entries that the search finds.
+    /// The entries that match the search.
     package var found: [ShelfEntry] { shown.map { entries[$0] } }
 
-    /// What is known of an entry's problem, so that it is not played.
+    /// Returns the known problem of an entry; the shelf does not play such an entry.
     func problem(_ entry: ShelfEntry) -> String? { facts[entry]?.problem }
 
-    /// Plays an entry now, and closes.
+    /// Plays an entry now, and closes the shelf.
     package mutating func play(_ entry: ShelfEntry) -> [ShelfAction] { [.play(entry)] + close().filter { $0 != .closed } }
 
-    /// Plays an entry and those that follow it, as they are shown.
+    /// Plays an entry and those after it, in the order on the shelf.
     package mutating func playFrom(_ entry: ShelfEntry) -> [ShelfAction] {
         let all = found.contains(entry) ? found : entries
         let rest = all.drop { $0 != entry }.filter { problem($0) == nil }
         return [.playFrom(Array(rest.prefix(Self.longestList)))] + close().filter { $0 != .closed }
     }
 
-    /// What a playlist may have.
+    /// The most entries of a playlist.
     static let longestList = 10_000
-    /// What a film may have.
+    /// The most clips of a film.
     static let mostClips = 100
 
-    /// Why an entry cannot be put into the film: it cannot be played, or there is no room; nil where it can, or nobody knows yet.
+    /// The reason why an entry cannot join the film: kiosk cannot play it, or the film is full. Returns nil if it can, or if its facts are
+    /// not yet known.
     package func objection(toAdding entry: ShelfEntry) -> String? {
         if let problem = problem(entry) { return "\(entry.source): \(problem)" }
         if entry.kind == .sound || film.clips.count < Self.mostClips { return nil }
         return "the film has \(Self.mostClips) clips, which is the most"
     }
 
-    /// Puts an entry into the film, or under it where it is sound; unless there is an objection.
+    /// Appends an entry to the film, or sets it as the music if it is sound. Does nothing if there is an objection.
     package mutating func add(_ entry: ShelfEntry) {
         if objection(toAdding: entry) != nil { return }
         if entry.kind == .sound { film.music = entry } else { film.clips.append(entry) }
         forgetExport()
     }
 
-    /// Takes an entry out of the film; the last one, where it is in it several times.
+    /// Removes an entry from the film; its last occurrence if there are several.
     package mutating func remove(_ entry: ShelfEntry) {
         if let last = film.clips.lastIndex(where: { $0.path == entry.path }) { film.clips.remove(at: last) }
         if film.music?.path == entry.path { film.music = nil }
         forgetExport()
     }
 
-    /// Moves a clip of the film to another place, both from 0; beyond the end is the end. False where there is none such.
+    /// Moves a clip of the film to another index, from 0; an index beyond the end means the end. Returns false if there is no clip at
+    /// `place`.
     @discardableResult
     package mutating func moveClip(at place: Int, to other: Int) -> Bool {
         guard film.clips.indices.contains(place) else { return false }
@@ -342,23 +344,23 @@ package struct ShelfState: Sendable {
         return true
     }
 
-    /// Takes the clip at a place out of the film.
+    /// Removes the clip at an index from the film.
     mutating func removeClip(at place: Int) {
         guard film.clips.indices.contains(place) else { return }
         film.clips.remove(at: place)
         forgetExport()
     }
 
-    /// Begins anew.
+    /// Empties the film.
     package mutating func clearFilm() {
         film = ShelfFilm()
         forgetExport()
     }
 
-    /// What became of a film is not told of another one.
+    /// Clears the outcome of an export once the film has changed.
     private mutating func forgetExport() { if export?.isRunning == false { export = nil } }
 
-    /// Has the film be made.
+    /// Starts the export of the film.
     package mutating func makeFilm() -> [ShelfAction] {
         guard settings.makesFilms, !film.clips.isEmpty, export?.isRunning != true else { return [] }
         export = .running(0, left: nil)
@@ -366,22 +368,22 @@ package struct ShelfState: Sendable {
     }
 }
 
-/// What is found by typing: the places of the entries whose title, file name or folder has every word that was typed. Case and accents make no
-/// difference, as they cannot be typed on every keyboard (``folded(_:)``). A pure value.
+/// An index of the entries whose title, file name or folder has every word of the search. It ignores case and accents, since not every
+/// keyboard can type them (``folded(_:)``). A pure value.
 struct ShelfIndex: Sendable {
-    /// Of each entry, folded.
+    /// The text of each entry, folded.
     private var texts: [[UInt8]]
 
     /// An index of `entries`.
     init(_ entries: [ShelfEntry] = []) { texts = entries.map { folded("\($0.title) \($0.name) \($0.folder)") } }
 
-    /// A file calls itself so: it is found by that, too.
+    /// Adds the title from a file's metadata to the entry at `place`.
     mutating func add(_ title: String, at place: Int) {
         let words = folded(title)
         if texts.indices.contains(place), !Self.has(texts[place], words[...]) { texts[place] += [32] + words }
     }
 
-    /// The places that `text` finds, in their order; all where it is empty.
+    /// Returns the entries that match `text`, in their order; all of them if it is empty.
     func places(_ text: String) -> [Int] {
         let words = folded(text).split(separator: 32).map { Array($0) }
         if words.isEmpty { return Array(texts.indices) }

@@ -3,12 +3,12 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-// What fingers and keys do on the shelf.
+// The effects of fingers and keys on the shelf.
 extension ShelfState {
-    /// How far a finger moves before it scrolls, and how wide the strip at the right is where it takes the bar, in millimetres.
+    /// The distance before a finger scrolls, and the width of the scroll bar's strip at the right, in millimetres.
     private static let slop = 2.5, barWidth = 8.0
 
-    /// Takes the next event of a device, while it is open.
+    /// Takes the next event of a device, while the shelf is open.
     package mutating func handle(_ event: InputEvent) -> [ShelfAction] {
         guard isOpen else { return [] }
         lastInput = max(lastInput, event.time)
@@ -24,7 +24,7 @@ extension ShelfState {
         guard let layout, event.contact.surface == .display else { return [] }
         let (x, y) = (event.contact.x * Double(layout.geometry.width), event.contact.y * Double(layout.geometry.height))
         if event.phase == .down {
-            // A second finger means nothing.
+            // Ignores a second finger.
             if touch == nil { begin(event, x, y, layout) }
             return []
         }
@@ -55,7 +55,7 @@ extension ShelfState {
             default: false
             }
         if isOfCards, scroll.isMoving(at: event.time) {
-            // It catches what runs.
+            // A touch stops coasting cards.
             held.scrolls = true
             scroll.hold(at: event.time)
             held.speed.add(y, at: event.time)
@@ -79,7 +79,7 @@ extension ShelfState {
             if abs(y - held.startY) > slop {
                 held.scrolls = true
                 scroll.hold(at: time)
-                // From where it is now: what is seen does not jump by what was waited for.
+                // From its current position: the cards do not jump by the distance of the slop.
                 held.lastY = y
                 held.speed.add(y, at: time)
             } else if abs(x - held.startX) > 2 * slop {
@@ -94,7 +94,7 @@ extension ShelfState {
         scroll.jump(to: share * scroll.limit)
     }
 
-    /// What lies at a place of the screen.
+    /// Returns the target at a place of the screen.
     func target(_ x: Int, _ y: Int, at time: HostTime) -> Target {
         guard let layout else { return .nothing }
         if let places = panelPlaces, let text = panelText {
@@ -114,7 +114,7 @@ extension ShelfState {
             let order = ShelfLayout.HeadButton.allCases.filter { $0 != .clearSearch || !search.isEmpty || showsKeyboard }
             let exact = order.first { layout.buttons[$0]?.holds(x, y) ?? false }
             if let button = exact ?? order.first(where: { layout.buttons[$0]?.holds(x, y, slop: slop) ?? false }) { return .head(button) }
-            // The field reaches to its end.
+            // The search field includes the place of its hidden button.
             if layout.buttons[.clearSearch]?.holds(x, y) == true { return .head(.search) }
             return .panel
         }
@@ -135,7 +135,7 @@ extension ShelfState {
             focus = card
             openPanel(of: card)
         case .button(let button):
-            // What was touched may have gone meanwhile: a film that is made is not cancelled any more.
+            // The touched button may have gone meanwhile: a finished film can no longer be cancelled.
             if panelText?.buttons.contains(button) == true { return press(button) }
         case .clip(let place):
             if panelText?.clips.contains(place) == true { (panel, chosenButton) = (.clip(place), 0) }
@@ -204,7 +204,7 @@ extension ShelfState {
         return []
     }
 
-    /// Chooses the next clip of the film, or the one before; before the first there are the buttons of the film.
+    /// Chooses the next clip of the film, or the previous one; the film's buttons come before the first clip.
     private mutating func chooseClip(_ step: Int) {
         let place = chosenClip.map { min($0 + step, film.clips.count - 1) } ?? 0
         if place < 0 || chosenClip == nil { chosenButton = 0 }
@@ -216,7 +216,7 @@ extension ShelfState {
         let offset = Int(scroll.position(at: time).rounded())
         if !showsFocus {
             showsFocus = true
-            // It begins with what is seen.
+            // The focus starts on the visible cards.
             let rows = layout.visibleRows(offset)
             let seen = max(0, rows.lowerBound) * layout.columns..<max(0, rows.upperBound) * layout.columns
             if !seen.contains(focus) { focus = min(shown.count - 1, max(0, rows.lowerBound + 1) * layout.columns) }
@@ -229,15 +229,16 @@ extension ShelfState {
     }
 }
 
-/// What a key means on the shelf, and on what lies over the camera's picture (``RecordingPanel``).
+/// The meaning of a key on the shelf. Also used by the list of subtitles and sound (``MediaSelectionPanel``) and over the camera's picture
+/// (``RecordingPanel``).
 enum ShelfKey: Hashable, Sendable {
     case left, right, up, down, pageUp, pageDown, home, end
     case enter, play, back, erase, film
-    /// A wheel or a knob, so many notches away from the user.
+    /// A wheel or a knob, by this number of notches away from the user.
     case wheel(Int)
     case character(Character)
 
-    /// nil where it means nothing here.
+    /// nil if the key has no meaning here.
     init?(_ event: KeyEvent) {
         guard event.modifiers.isEmpty, let key = Self.keys[event.key] else { return nil }
         self = key

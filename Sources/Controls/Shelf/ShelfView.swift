@@ -3,40 +3,40 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What a card shows.
+/// The content of a card.
 struct ShelfCard: Hashable, Sendable {
     var entry: ShelfEntry
     var title: String
-    /// The line below the title: the folder, or what is wrong.
+    /// The line below the title: the folder, or the problem.
     var detail: String
     var hasProblem: Bool
     var duration: String?
     var isPortrait: Bool
-    /// nil where nobody knows yet.
+    /// Whether it has sound; nil while unknown.
     var hasSound: Bool?
     var picture: PreviewPicture?
     /// Whether it is in the film.
     var isChosen: Bool
 }
 
-/// What the head shows.
+/// The content of the head.
 struct ShelfHead: Hashable, Sendable {
     var layout: ShelfLayout
     var text: String
     var isTyping: Bool
     var count: String
-    /// How many clips are in the film.
+    /// The number of clips in the film.
     var clips: Int
-    /// How much of a film is made, 0…100.
+    /// The progress of the film's export, 0…100.
     var percent: Int?
     var pressed: ShelfLayout.HeadButton?
 }
 
-/// One thing that is drawn of the shelf, with all that it depends on. What is in it covers what lies beneath, but for the ring and the glow.
+/// A part of the shelf to draw, with everything that it depends on. Its content covers the parts beneath, except for the ring and the glow.
 enum ShelfPart: Hashable, Sendable {
-    /// Cards that another thread has drawn.
+    /// The cards of a row, drawn by another thread.
     case drawn(PreviewPicture)
-    /// A row of so many cards of which nothing is drawn yet; none is the bare background.
+    /// A row of cards that are not drawn yet; with none, the bare background.
     case empty(ShelfLayout, cards: Int)
     case head(ShelfHead)
     case ring(width: Int, height: Int, radius: Int, line: Int)
@@ -48,9 +48,9 @@ enum ShelfPart: Hashable, Sendable {
     case note(String, width: Int, height: Int, size: Int)
 }
 
-// What is drawn, and what is to be made ready for that.
+// The parts to draw, and the rows and thumbnails to prepare for them.
 extension ShelfState {
-    /// What is seen at a time, from back to front. All of the screen is covered.
+    /// Returns the visible parts at a time, from back to front. They cover all of the screen.
     func parts(at time: HostTime) -> [PlacedPart] {
         guard isOpen, let layout else { return [] }
         let offset = Int(scroll.position(at: time).rounded())
@@ -96,7 +96,7 @@ extension ShelfState {
         return parts
     }
 
-    /// The button or line of the panel that is touched, and the radius of its corners in millimetres.
+    /// Returns the touched button or line of the panel, and the radius of its corners in millimetres.
     private func touched(_ text: ShelfPanelText, _ places: PanelPlaces) -> (place: PixelRectangle, radius: Double)? {
         guard let touch, touch.isOn else { return nil }
         switch touch.target {
@@ -106,7 +106,7 @@ extension ShelfState {
         }
     }
 
-    /// The card that is touched, and the one that keys are at.
+    /// Adds the marks of the touched card and of the card with the keyboard focus.
     private func addMarks(_ layout: ShelfLayout, _ offset: Int, at time: HostTime, _ add: (ShelfPart, Int, Int) -> Void) {
         let radius = layout.geometry.pixels(2), line = max(2, layout.geometry.pixels(0.7))
         if case .card(let card)? = touch?.target, let touch, touch.isOn, !touch.scrolls {
@@ -134,7 +134,7 @@ extension ShelfState {
         )
     }
 
-    /// 10 000, with a narrow blank that does not break.
+    /// Returns a number such as 10 000, with a narrow no-break space.
     static func grouped(_ number: Int) -> String {
         let digits = Array(String(number))
         return String(
@@ -144,14 +144,14 @@ extension ShelfState {
             }.reversed())
     }
 
-    // MARK: Making ready
+    // MARK: Preparation
 
-    /// The places of a row that have a card, among those that the search finds; none where there is no such row.
+    /// Returns the places in a row that have a card, among the entries found; empty without such a row.
     private func places(ofRow row: Int, _ layout: ShelfLayout) -> Range<Int> {
         (row * layout.columns..<(row + 1) * layout.columns).clamped(to: 0..<shown.count)
     }
 
-    /// The cards of a row; none where there is no such row.
+    /// Returns the cards of a row; empty if there is no such row.
     func cards(ofRow row: Int) -> [ShelfCard] {
         guard let layout else { return [] }
         return places(ofRow: row, layout).map { card(entries[shown[$0]]) }
@@ -166,13 +166,13 @@ extension ShelfState {
         )
     }
 
-    /// Whether a tile shows the entries that are in its row now; how they look may have changed since.
+    /// Returns whether a tile shows the entries now in its row; their look may have changed since.
     private func isOfPresent(_ tile: Tile, _ row: Int) -> Bool {
         guard let layout else { return false }
         return tile.cards.map(\.entry) == places(ofRow: row, layout).map { entries[shown[$0]] }
     }
 
-    /// Says what is to be made ready for what is seen at a time and soon after it: rows of cards and thumbnails. What is far away is let go.
+    /// Selects the rows and thumbnails to prepare, for the cards visible at a time and soon after. Frees tiles that are far away.
     mutating func prepare(at time: HostTime) {
         guard isOpen, let layout else { return }
         let offset = Int(scroll.position(at: time).rounded())
@@ -187,7 +187,7 @@ extension ShelfState {
         thumbnails.want(wantedRows.flatMap { places(ofRow: $0, layout).map { entries[shown[$0]] } })
     }
 
-    /// The row that is to be drawn next, and what is on it; nil where all that is wanted is drawn.
+    /// The next row to draw, with its cards; nil if all wanted rows are drawn.
     var wantedRow: (row: Int, cards: [ShelfCard], layout: ShelfLayout)? {
         guard isOpen, let layout else { return nil }
         for row in wantedRows {
@@ -197,7 +197,7 @@ extension ShelfState {
         return nil
     }
 
-    /// The clip of which a thumbnail is to be made next, and its size.
+    /// The next clip that needs a thumbnail, and the thumbnail's size.
     var wantedThumbnail: (entry: ShelfEntry, width: Int, height: Int)? {
         guard isOpen, let layout, let entry = thumbnails.next else { return nil }
         return (entry, layout.cardWidth, layout.pictureHeight)

@@ -1,10 +1,10 @@
 import KioskVocabulary
 
-/// Which thumbnail is made next, and which are kept in memory. A pure value.
+/// Decides which thumbnail to make next, and which ones to keep in memory. A pure value.
 ///
-/// What is asked for is a list, the most urgent first: what is seen, then what comes next in the direction of the scroll. Each list replaces the one
-/// before, so nothing is made for cards that have been scrolled past. One is made at a time. Pictures in memory have a limit in bytes: those that
-/// were asked for longest ago go first. What cannot be made is remembered, and is not tried again as long as the file is the same.
+/// A request is a list, the most urgent first: the visible cards, then the next in the scroll's direction. Each list replaces the previous
+/// one, so no thumbnail is made for cards scrolled past. One thumbnail is made at a time. Pictures in memory have a limit in bytes; the
+/// least recently requested ones go first. A failed thumbnail is remembered, and not retried as long as the file is the same.
 struct ThumbnailSchedule<Picture: Sendable>: Sendable {
     private struct Kept {
         var picture: Picture
@@ -22,17 +22,17 @@ struct ThumbnailSchedule<Picture: Sendable>: Sendable {
     /// Keeps at most `limit` bytes of pictures.
     init(limit: Int) { self.limit = max(0, limit) }
 
-    /// These are wanted, the most urgent first, and no others.
+    /// Requests these thumbnails, the most urgent first, and no others.
     mutating func want(_ entries: [ShelfEntry]) {
         wanted = entries
         uses += 1
         for entry in entries { kept[entry]?.used = uses }
     }
 
-    /// The one to make; nil where all that is wanted is there.
+    /// The next thumbnail to make; nil if all requested ones exist.
     var next: ShelfEntry? { wanted.first { kept[$0] == nil && !without.contains($0) } }
 
-    /// One has been made; nil where there is no picture of it.
+    /// Adds a thumbnail; nil if the clip has no picture.
     mutating func made(_ picture: Picture?, bytes: Int, of entry: ShelfEntry) {
         guard let picture else {
             without.insert(entry)
@@ -48,10 +48,10 @@ struct ThumbnailSchedule<Picture: Sendable>: Sendable {
         }
     }
 
-    /// The picture of an entry, where it is there.
+    /// Returns the picture of an entry, if it exists.
     func picture(_ entry: ShelfEntry) -> Picture? { kept[entry]?.picture }
 
-    /// Forgets all but these.
+    /// Removes all but these.
     mutating func keepOnly(_ entries: Set<ShelfEntry>) {
         for entry in kept.keys where !entries.contains(entry) { byteCount -= kept.removeValue(forKey: entry)?.bytes ?? 0 }
         without.formIntersection(entries)

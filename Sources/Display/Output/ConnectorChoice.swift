@@ -1,7 +1,7 @@
 import KioskVocabulary
 
 extension DisplayConnector {
-    /// Whether a connector of a DRM card can be what is asked for.
+    /// Whether a connector of a DRM card can satisfy the request.
     var takesCards: Bool {
         switch self {
         case .automatic, .named: true
@@ -9,7 +9,7 @@ extension DisplayConnector {
         }
     }
 
-    /// The framebuffer device that is asked for, or that will do where there is no DRM card.
+    /// The requested framebuffer device, or the one to use if there is no DRM card.
     var framebufferPath: String? {
         switch self {
         case .automatic: "/dev/fb0"
@@ -18,17 +18,17 @@ extension DisplayConnector {
         }
     }
 
-    /// Where a connector is in a list of cards.
+    /// The position of a connector in a list of cards.
     struct Place: Hashable {
         var card: Int
         var connector: Int
     }
 
-    /// Which connector to use, out of all cards in the order of their numbers; nil when none answers the request.
+    /// Returns the connector to use among all cards, in the order of their numbers; nil if none fits the request.
     ///
-    /// `auto` prefers a connected one with modes, then a connected one that has none yet, then one whose state the driver does not know but
-    /// which has modes. A headset (`non-desktop`) is taken only by its name, a writeback connector, which leads to no display, never. What
-    /// is in `resting` is taken only where there is nothing else, what is in `taken` never.
+    /// `auto` prefers a connected one with modes, then a connected one without modes. Then comes one that has modes, but whose state the
+    /// driver does not know. It takes a headset (`non-desktop`) only by its name. It never takes a writeback connector, which leads to no
+    /// display. It takes a connector in `resting` only if nothing else is left, and one in `taken` never.
     func choose(from cards: [[Connector]], named names: [String], resting: Set<Place> = [], taken: Set<Place> = []) -> Place? {
         guard takesCards else { return nil }
         var best: (rank: Int, place: Place)?
@@ -48,10 +48,10 @@ extension DisplayConnector {
         return best?.place
     }
 
-    /// Which connector is to be driven instead of the one at `active`, which is driven now; nil to stay.
+    /// Returns the connector to drive instead of the one at `active`; nil to stay.
     ///
-    /// A display that is connected keeps the picture. One of which the driver does not know whether it is there, such as a VGA or composite
-    /// socket that cannot tell, gives it up to one that is connected and has modes.
+    /// A connected display keeps the picture. A VGA or composite socket may not know whether a display is there. Such a connector yields to
+    /// one that is connected and has modes.
     func replacement(
         for active: Place?, from cards: [[Connector]], named names: [String], resting: Set<Place> = [], taken: Set<Place> = []
     ) -> Place? {

@@ -3,17 +3,17 @@ import KioskPlatform
 import KioskPlayback
 import Logging
 
-/// Keeps one output's display active: looks for it, activates it, notices that it has gone, and waits for it, as ``DisplayState`` says.
-/// Presenter thread only.
+/// Keeps one output's display active: finds it, activates it, notices its loss, and waits for it, as ``DisplayState`` decides. Presenter
+/// thread only.
 final class DisplayActivation {
-    /// The display that is active now.
+    /// The active display.
     private(set) var screen: (any Screen)?
     /// When ``look(probing:)`` is due.
     private(set) var nextLook: HostTime?
-    /// Called when ``screen`` has changed.
+    /// Called after a change of ``screen``.
     var onChange: ((any Screen)?) -> Void = { _ in }
 
-    /// Whether the display is to be off.
+    /// Whether the display should be off.
     private(set) var isDark = false
 
     private var state = DisplayState.absent
@@ -21,24 +21,24 @@ final class DisplayActivation {
     private let seat: Seat
     /// The output's number in the seat.
     private let output: Int
-    /// When the screen was made, and whether a flip of it has happened.
+    /// The time of the screen's creation, and whether it has flipped since.
     private var activeSince = HostTime.now
     private var hasFlipped = false
-    /// Whether the screen has been looked at only once yet.
+    /// Whether kiosk has looked at the screen only once so far.
     private var isNew = false
-    /// Asks the active display what it can do. That can take a tenth of a second, in which flips go on; hence a thread of its own.
+    /// Probes the active display. That can take a tenth of a second while flips go on; hence a thread of its own.
     private var probe: Thread?
     private var wantsAnotherProbe = false
-    /// Readable when the probe has ended, and ``finishProbe()`` is due.
+    /// Readable after the probe has ended; ``finishProbe()`` is then due.
     let probed = WakeUp()
 
-    /// Looks for what `finder` finds.
+    /// Looks for the display of `finder`.
     init(_ finder: DisplayFinder, seat: Seat, output: Int) {
         (self.finder, self.seat, self.output) = (finder, seat, output)
         if !seat.mayDrive { _ = state.leave() }
     }
 
-    /// `screen` and nothing else, ever.
+    /// Drives `screen` and nothing else, ever.
     init(_ screen: any Screen, seat: Seat, output: Int) {
         (self.screen, self.seat, self.output) = (screen, seat, output)
         let mode = screen.mode
@@ -46,13 +46,13 @@ final class DisplayActivation {
         state = .active(DisplayState.Target(display: mode.name, mode: shape))
     }
 
-    /// Looks because the time has come.
+    /// Looks if the time has come.
     func lookIfDue(at now: HostTime) {
         guard let nextLook, nextLook <= now else { return }
         look(probing: screen == nil || (isNew && finder?.isUnsure == true))
     }
 
-    /// Looks at the display, or for one. With `probing` the displays themselves are asked.
+    /// Looks at the display, or for one. `probing` asks the displays themselves.
     func look(probing: Bool) {
         let now = HostTime.now
         guard let finder else {
@@ -60,24 +60,24 @@ final class DisplayActivation {
             return
         }
         if probing, screen != nil, startProbe(finder) {
-            // None before its end: the kernel lets nobody look at a connector meanwhile, and flips would wait, too.
+            // No look before its end: the kernel locks the connectors meanwhile, and flips would wait, too.
             nextLook = nil
             return
         }
         let before = screen
         if state != .away, state != .dark {
             perform(state.saw(finder.look(probing: probing, active: screen), at: now), at: now)
-            // The display that was active has gone; there may be another one.
+            // The active display has gone; there may be another one.
             if before != nil, screen == nil, state == .absent {
                 perform(state.saw(finder.look(probing: true, active: nil), at: now), at: now)
             }
         }
-        // Some displays tell what they can do only once they are driven: a new one is looked at again soon.
+        // Some displays report their modes only once they are driven. Look at a new one again soon.
         isNew = screen != nil && screen !== before
         nextLook = isNew ? .now + .milliseconds(500) : state.lookInterval(at: now).map { .now + $0 }
     }
 
-    /// Has the active display probed in the background; false where that means nothing.
+    /// Probes the active display in the background; returns false if it has nothing to probe.
     private func startProbe(_ finder: DisplayFinder) -> Bool {
         guard probe == nil else {
             wantsAnotherProbe = true
@@ -92,10 +92,10 @@ final class DisplayActivation {
         return true
     }
 
-    /// The kernel now knows what the display said.
+    /// Ends a probe: the kernel now knows the display's answer.
     func finishProbe() {
         guard probed.drain() else { return }
-        // It has ended but for its last steps.
+        // Only the last steps of the thread are left.
         _ = probe?.join(until: .now + Self.probeLimit)
         probe = nil
         look(probing: false)
@@ -135,17 +135,17 @@ final class DisplayActivation {
         screen = nil
     }
 
-    /// A flip has happened.
+    /// Records a flip.
     func flipped() { hasFlipped = true }
 
-    /// A flip was refused.
+    /// Handles a refused flip.
     func refused(_ error: DeviceError) {
         guard error.isRefusal, HostTime.now - activeSince < DisplayState.provingTime else { return lose(error) }
         finder?.refuseFlip(error, isFirst: !hasFlipped)
         loseScreen()
     }
 
-    /// The display has gone.
+    /// Handles the loss of the display.
     func lose(_ error: DeviceError) {
         log.warning("display lost: cannot \(error)")
         if hasFlipped, HostTime.now - activeSince >= DisplayState.provingTime { finder?.proveFlips() }
@@ -158,16 +158,16 @@ final class DisplayActivation {
         nextLook = state.lookInterval(at: now).map { now + $0 }
     }
 
-    /// The virtual terminal is to leave the screen.
+    /// Handles a switch to another virtual terminal.
     func leave() { perform(state.leave(), at: .now) }
 
-    /// The virtual terminal has come back to the screen.
+    /// Handles the return of the virtual terminal.
     func comeBack() {
         perform(state.comeBack(), at: .now)
         if isDark { darken() }
     }
 
-    /// Switches the display off, or looks for it and drives it again. One that is in memory stays as it is.
+    /// Switches the display off, or looks for it and drives it again. A screen in memory stays as it is.
     func setDark(_ isDark: Bool) {
         guard finder != nil, isDark != self.isDark else { return }
         self.isDark = isDark
@@ -180,10 +180,10 @@ final class DisplayActivation {
         nextLook = state.lookInterval(at: now).map { now + $0 }
     }
 
-    /// How long the end waits for a probe, during which the kernel lets nobody set a mode.
+    /// How long ``close()`` waits for a probe; the kernel blocks modesets meanwhile.
     private static let probeLimit = MediaTime.seconds(1)
 
-    /// Restores what was on the screen before; not where a probe hangs, as that would hang, too.
+    /// Restores the former content of the screen, unless a probe hangs: restoring would hang, too.
     func close() {
         if probe?.join(until: .now + Self.probeLimit) != false { screen?.restore() }
         deactivate()

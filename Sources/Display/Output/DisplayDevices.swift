@@ -3,8 +3,8 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// What the machine has to show pictures on: for `kiosk devices` and for reports of faults. Made without driving anything, so it works
-/// while another program has the screen, and on a machine without any of it.
+/// The display devices of this machine, for `kiosk devices` and for fault reports. A survey drives nothing, so it works while another
+/// program has the screen, and on a machine without any device.
 package struct DisplayDevices: Sendable {
     /// A DRM card.
     package struct Card: Sendable {
@@ -14,27 +14,28 @@ package struct DisplayDevices: Sendable {
         var name: String { path.split(separator: "/").last.map(String.init) ?? path }
         /// The kernel driver, such as `vc4`.
         package var driver: String
-        /// Whether it takes atomic commits.
+        /// Whether it supports atomic commits.
         package var isAtomic: Bool
         /// Its connectors; empty for cards that only render.
         package var connectors: [Connector]
-        /// The YUV formats that planes of each connector take, by its name: pictures in these need not be converted.
+        /// The YUV formats that planes take, by connector name. kiosk need not convert pictures in these formats.
         package var videoFormats: [String: [String]] = [:]
-        /// Which ways pictures of common sizes and formats would take to each connector with a display, by its name, or why nobody can be asked.
+        /// The paths of pictures of common sizes and formats to each connector with a display, or the reason why kiosk cannot ask. By
+        /// connector name.
         package var paths: [String: [String]] = [:]
         /// Its planes.
         package var planes: [Plane]
-        /// Other programs that have it open, as far as they can be seen; one of them may have the screen.
+        /// Other programs that have it open, as far as kiosk can see them. One of them may have the screen.
         package var users: [String]
     }
 
-    /// A layer that the hardware can show.
+    /// A hardware plane.
     package struct Plane: Sendable {
         /// The kernel's number for it.
         package var id: UInt32
         /// `primary`, `overlay` or `cursor`.
         package var kind: String
-        /// The pixel formats it takes, by their four letters.
+        /// The pixel formats it takes, as four-letter codes.
         package var formats: [String]
     }
 
@@ -50,22 +51,22 @@ package struct DisplayDevices: Sendable {
         package var canPan: Bool
     }
 
-    /// All cards that could be opened.
+    /// All cards that kiosk could open.
     package var cards: [Card] = []
-    /// All framebuffer devices that could be opened.
+    /// All framebuffer devices that kiosk could open.
     package var framebuffers: [Framebuffer] = []
-    /// Devices that are there but could not be used: `open /dev/dri/card0: Permission denied`.
+    /// Devices that are there but that kiosk cannot use: `open /dev/dri/card0: Permission denied`.
     package var problems: [String] = []
-    /// What would be driven, such as `card0:HDMI-A-1 1920x1080@60.00`; nil when there is nothing yet.
+    /// The display that kiosk would drive, such as `card0:HDMI-A-1 1920x1080@60.00`; nil if there is none yet.
     package var choice: String?
-    /// Why that, or why nothing.
+    /// The reason for the choice, or for its absence.
     package var reason = ""
 
-    /// The refresh of what would be driven, in Hz; nil when there is nothing yet.
+    /// The refresh rate of the chosen mode, in Hz; nil if there is none yet.
     package var chosenRefreshRate: Double?
 
-    /// Describes the machine, and what `settings` choose on it. With `asksPaths` drivers are asked about the ways of pictures, too, which takes
-    /// some tenths of a second.
+    /// Describes the machine, and the choice of `settings` on it. `asksPaths` also asks the drivers about picture paths, which takes some
+    /// tenths of a second.
     package static func survey(_ settings: DisplaySettings, asksPaths: Bool = false) -> DisplayDevices {
         var devices = DisplayDevices()
         for path in DRMCard.paths() {
@@ -87,7 +88,7 @@ package struct DisplayDevices: Sendable {
         return devices
     }
 
-    /// What `settings` choose among these devices, and why. Pure.
+    /// Returns the choice of `settings` among these devices, with the reason. Pure.
     func choose(_ settings: DisplaySettings) -> (choice: String?, reason: String) {
         if settings.connector == .offscreen { return ("offscreen", "as you set: kiosk shows nothing") }
         let scanout = cards.filter { $0.connectors.contains { !$0.isWriteback } }

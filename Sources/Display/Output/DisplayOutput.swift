@@ -7,26 +7,26 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-/// One display, in whichever form it comes: on a DRM card, a framebuffer device, or memory. Present or not, the output exists; it becomes
-/// active when a display appears, and waits when it goes (``DisplayActivation``).
+/// One display in any form: on a DRM card, a framebuffer device, or in memory. The output exists with or without a display. It becomes
+/// active when a display appears, and waits while there is none (``DisplayActivation``).
 ///
-/// Two threads meet here. The *compositor* paints scenes into buffers; the *presenter* flips between them and, in ``wait(until:)``, does
-/// everything else: one `ppoll` hears flip events, ``wake()``, and what concerns the ``Seat``. They share the buffer pool and the list of
-/// buffers, behind a lock that is never held while anything is painted. A buffer that is being painted into is kept alive by its painter,
-/// so a display may go at any moment.
+/// Two threads meet here. The *compositor* paints scenes into buffers. The *presenter* flips between them and, in ``wait(until:)``, does
+/// everything else: one `ppoll` receives flip events, ``wake()``, and the events of the ``Seat``. The threads share the buffer pool and the
+/// list of buffers, behind a lock. Nobody holds this lock during painting. A painter keeps its buffer alive, so a display may go at any
+/// moment.
 package final class DisplayOutput: SceneOutput, @unchecked Sendable {
-    // Sendable because `shared`, the seat and the two wake-ups are thread-safe, and of the rest the first group of variables is touched by
-    // the presenter thread alone and the second by the compositor thread alone (SceneOutput's contract).
+    // Sendable: `shared`, the seat and the two wake-ups are thread-safe. Only the presenter thread touches the first group of the other
+    // variables, and only the compositor thread the second (SceneOutput's contract).
 
     let shared: Monitor<OutputState>
-    /// The beats of whoever looks for the display and keeps it.
+    /// The heartbeat of the thread that looks for the display and keeps it.
     private let beats = Heartbeat()
     package var heartbeat: Heartbeat? { beats }
     let settings: DisplaySettings
     let wakeUp = WakeUp()
-    /// Set before ``wakeUp`` is, where a buffer has become spare without a flip.
+    /// Set before ``wakeUp``, if a buffer has become spare without a flip.
     let hasFreedBuffer = Atomic(false)
-    /// Whether the first look is over. Until then the presenter's variables are those of the thread that looks.
+    /// Whether the first look is over. Until then the looking thread owns the presenter's variables.
     private let hasLooked = Monitor(false)
 
     // The presenter's.
@@ -41,14 +41,15 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
     private let painter = ScenePainter()
     let placer: OverlayPlacer
 
-    /// Opens what `settings` ask for and looks for a display once; does not wait for one. Takes the virtual terminal first: the one on
-    /// standard input, else the one on the screen.
+    /// Opens the display of `settings`: looks once, and does not wait for a display. Takes the virtual terminal first: the one on standard
+    /// input, else the one on the screen.
     ///
-    /// With `inBackground` it returns before it has looked: that goes on on thread `display`, and what needs the display calls
-    /// ``waitUntilOpen()`` first. A modeset takes from two refresh periods to half a second, mostly waiting; the first item is opened meanwhile.
+    /// With `inBackground` it returns before the first look, which thread `display` then does. A caller that needs the display calls
+    /// ``waitUntilOpen()`` first. A modeset takes from two refresh periods to half a second, mostly waiting; kiosk opens the first item
+    /// meanwhile.
     ///
-    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) it is offscreen where the settings leave the choice of the display, and none is
-    /// plugged in, none may be opened, or another program has it; that is decided here, once, before anything is taken.
+    /// With `offscreenWhenNoneIsFree` (`kiosk --preview`) an automatic connector may become offscreen. That happens if no display is
+    /// plugged in, if kiosk may open none, or if another program has it. `open` decides this once, before it takes anything.
     package static func open(
         _ settings: DisplaySettings, offscreenWhenNoneIsFree: Bool = false, inBackground: Bool = false
     ) -> DisplayOutput {
@@ -63,11 +64,11 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         return DisplayOutput(settings, on: Seat.open(), inBackground: inBackground)
     }
 
-    /// An output in memory at a simulated refresh: 1280x720 at 60 Hz, or what `settings.mode` says.
+    /// Returns an output in memory at a simulated refresh: 1280x720 at 60 Hz, or `settings.mode`.
     package static func offscreen(_ settings: DisplaySettings) -> DisplayOutput { offscreen(settings, onFlip: nil) }
 
-    /// The same; `onFlip` is called on the presenter thread at every flip, with the vblank's time on a fixed grid and the pixels that are
-    /// on the screen from then on; these are valid during the call.
+    /// Returns the same, with `onFlip`. The presenter thread calls it at every flip, with the vblank's time on a fixed grid and the new
+    /// pixels on the screen. The pixels are valid during the call.
     static func offscreen(_ settings: DisplaySettings, onFlip: (@Sendable (Flip, ScreenPixels) -> Void)?) -> DisplayOutput {
         var (width, height, refresh) = (1280, 720, 60.0)
         if case .size(let w, let h, let hertz) = settings.mode { (width, height, refresh) = (w, h, hertz ?? 60) }
@@ -76,7 +77,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         return DisplayOutput(settings, screen: screen)
     }
 
-    /// Plays to `screen` and to nothing else, ever.
+    /// Creates an output that only ever plays to `screen`.
     init(_ settings: DisplaySettings, screen: any Screen, on seat: Seat = Seat()) {
         self.settings = settings
         self.seat = seat
@@ -94,7 +95,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         StartTrace.reached(.displayActive)
     }
 
-    /// One of the outputs of `seat`.
+    /// Creates one of the outputs of `seat`.
     package init(_ settings: DisplaySettings, on seat: Seat, inBackground: Bool = false) {
         self.settings = settings
         self.seat = seat
@@ -107,11 +108,11 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         activation = DisplayActivation(
             DisplayFinder(settings, seat: seat, output: number) { posted.wake() }, seat: seat, output: number)
         activation.onChange = { [unowned self] in change(to: $0) }
-        // Before the item that is opened meanwhile: the picture of that waits for the display, and the display mostly waits for the driver.
+        // Starts before the caller opens the first item: its picture waits for the display, and the display mostly waits for the driver.
         if inBackground { Thread("display", realtimePriority: 5) { [self] in lookFirst() }.detach() } else { lookFirst() }
     }
 
-    /// The first look; then the presenter takes over.
+    /// Takes the first look; then the presenter takes over.
     private func lookFirst() {
         beats.work()
         activation.look(probing: true)
@@ -123,31 +124,31 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
 
     // MARK: Any thread
 
-    /// The present mode; nil while there is no display.
+    /// The current mode; nil while there is no display.
     package var mode: DisplayMode? { shared.withLock { $0.mode } }
-    /// Grows by one with every display gained, lost or driven differently.
+    /// The number of displays gained, lost or driven differently so far.
     package var generation: UInt64 { shared.withLock { $0.pool.generation } }
     /// Whether flips are reported with the vblank's own time; can change with the display.
     package var reportsVblank: Bool { shared.withLock { $0.reportsVblank } }
 
-    /// Whether pictures go to memory only.
+    /// Whether pictures only go to memory.
     package let isOffscreen: Bool
 
     /// Waits for the first look for a display.
     package func waitUntilOpen() { _ = hasLooked.wait { $0 ? true : nil } }
 
-    /// Ends the ``wait(until:)`` that is under way, or the next one.
+    /// Ends the ``wait(until:)`` in progress, or the next one.
     package func wake() { wakeUp.wake() }
 
-    /// Gives back the buffer of a scene that is not committed.
+    /// Returns the buffer of a scene that the caller does not commit.
     package func discard(_ prepared: PreparedScene) { shared.withLock { $0.pool.discard(prepared) } }
 
-    /// Calls `observer` with whether the seat's virtual terminal is in front: at once, and on a presenter's thread at each switch to
-    /// another one and back. To be called once, before anything is shown.
+    /// Calls `observer` with whether the seat's virtual terminal is in front: at once, and on a presenter's thread at each switch away and
+    /// back. Call it once, before the first picture.
     package func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void) { seat.observeTerminal(observer) }
 
-    /// Switches the display off, or on again: its signal ends (`ACTIVE` of the CRTC, DPMS, or the framebuffer's blanking), and there is no ``mode``
-    /// until it is back. One in memory stays on. Returns at once.
+    /// Switches the display off or on. Off ends the signal (`ACTIVE` of the CRTC, DPMS, or the framebuffer's blanking), and ``mode`` is nil
+    /// until the display is back. An output in memory stays on. Returns at once.
     package func setDark(_ isDark: Bool) {
         let isChanged = shared.withLock { shared in
             defer { shared.isDark = isDark }
@@ -156,10 +157,10 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         if isChanged { posted.wake() }
     }
 
-    /// The display in use, or the last one, as what sends HDMI-CEC has to know it; nil where there was none.
+    /// The place of the current or last display, for HDMI-CEC; nil if there was none.
     package var television: CECPlace? { shared.withLock { $0.television } }
 
-    /// Whether it is to be off.
+    /// Whether the display should be off.
     package var isDark: Bool { shared.withLock { $0.isDark } }
 
     // MARK: The compositor
@@ -176,7 +177,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
                 target: target, video: shared.video, refused: shared.refused)
             return (slot, gone)
         }
-        // Freed here, with the lock given back.
+        // Free these here, without the lock.
         withExtendedLifetime(gone) {}
         guard let slot else { return mode == nil ? .noDisplay : .noSpareBuffer }
         let (prepared, version) = (slot.prepared, slot.version)
@@ -188,7 +189,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
                 scene, rotation: version.rotation, region: placer.region, background: slot.background, under: placer.blended,
                 into: slot.buffer)
         }
-        // Freed here, too.
+        // Free these here, too.
         _ = shared.withLock { shared -> ([OverlayFrame], OutputState.Content?) in
             var former: OutputState.Content?
             if prepared.generation == shared.pool.generation {
@@ -203,7 +204,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         return .prepared(prepared)
     }
 
-    /// What a scene is prepared in.
+    /// The buffer for a scene, and the state to prepare it with.
     private struct Slot {
         var buffer: ScanoutBuffer
         var prepared: PreparedScene
@@ -214,7 +215,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         var refused: [(arrangement: VideoArrangement, error: DeviceError)]
     }
 
-    /// The scene's picture on planes; nil where it is to be converted. An overlay without planes of its own has to be blended into it.
+    /// Returns the scene's picture on planes; nil to convert it. An overlay without planes has to be blended into the picture.
     private func video(_ scene: borrowing Scene, _ slot: Slot) -> VideoShow? {
         guard let video = slot.video else { return nil }
         let (taken, former) = shared.withLock { ($0.pool.taken, $0.videoPlane?.id) }
@@ -227,7 +228,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
 
     // MARK: The presenter
 
-    /// Blocks until something happens, at the latest until `deadline`.
+    /// Blocks until something happens, until `deadline` at the latest.
     package func wait(until deadline: HostTime?) -> SceneOutputEvent {
         beats.work()
         defer { beats.rest() }
@@ -251,14 +252,14 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         return min(a, b)
     }
 
-    /// What is waited for; one after the other, as poll(2) takes them.
+    /// The descriptors to wait for, in a row as poll(2) takes them.
     private struct PollEntries {
         var wakeUp, screen, hotplug, release, acquire, probed, posted: pollfd
     }
 
-    /// Waits for any descriptor, and does what the ready ones ask for.
+    /// Waits for any descriptor, and handles the ready ones.
     private func poll(until deadline: HostTime?) {
-        // poll(2) passes over negative descriptors.
+        // poll(2) ignores negative descriptors.
         func entry(_ fd: Int32?) -> pollfd { pollfd(fd: fd ?? -1, events: Int16(POLLIN), revents: 0) }
         let ofSeat = seat.descriptors
         var entries = PollEntries(
@@ -291,13 +292,13 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
             readMessages()
         }
         if activation.probed.mayBeWoken(entries.probed.revents) { activation.finishProbe() }
-        // Last: whoever was woken decides by what has happened.
+        // Last: the woken caller decides by everything that has happened.
         if wakeUp.mayBeWoken(entries.wakeUp.revents), wakeUp.drain() {
             events.append(hasFreedBuffer.exchange(false, ordering: .acquiring) ? .bufferFreed : .woken)
         }
     }
 
-    /// Does what the seat has posted.
+    /// Handles the seat's messages.
     private func readMessages() {
         guard posted.drain() else { return }
         while let message = seat.nextMessage(for: number) {
@@ -321,14 +322,14 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         switch screen.collect(at: now) {
         case .flipped(let flip): flipped(flip, on: screen)
         case .lost(let error): activation.lose(error)
-        // A descriptor in error stays readable with nothing to read, for ever.
+        // A descriptor in error stays readable for ever, with nothing to read.
         case nil: if isBroken { activation.lose(DeviceError("listen to \(screen.mode.name)", code: ENODEV)) }
         }
     }
 
     private func flipped(_ flip: Flip, on screen: any Screen) {
         activation.flipped()
-        // The compositor may wait for a buffer of the overlay.
+        // The compositor may be waiting for an overlay buffer.
         let (rotation, observer) = shared.signal { shared in
             shared.reportsVblank = screen.reportsVblank
             if !flip.isAssumed { shared.lastVblank = flip.time }
@@ -341,7 +342,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         events.append(.flipped(flip))
     }
 
-    /// Takes back what a player that has ended had prepared, and what lay over its scenes.
+    /// Reclaims the prepared scenes of a player that has ended, and removes its overlay.
     package func playerEnded() {
         let target = shared.withLock { shared in
             shared.pool.reclaim()
@@ -350,13 +351,13 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         _ = placer.set(Overlay(), for: target)
     }
 
-    /// Restores what was on the screen before, the virtual terminal last.
+    /// Restores the former content of the screen, and the virtual terminal last.
     package func close() {
         activation.close()
         seat.remove(number)
     }
 
-    /// The display has become another one, or nil, none.
+    /// Replaces the display by `screen`; nil means none.
     private func change(to screen: (any Screen)?) {
         let rotated = shared.signal { shared in
             shared.renew(screen, settings).flatMap { rotation in shared.onRotation.map { ($0, rotation) } }
@@ -365,7 +366,7 @@ package final class DisplayOutput: SceneOutput, @unchecked Sendable {
         tellOfChange()
     }
 
-    /// What should be seen must be prepared again.
+    /// Reports that the current picture must be prepared again.
     func tellOfChange() {
         tellWindows()
         if case .changed = events.last { return }

@@ -1,45 +1,45 @@
 import KioskPlatform
 
-/// What is known of the display, and what to do when that changes.
+/// The state of the display, and the reaction to its changes.
 ///
-///     absent ──> settling ──> active       away: the VT is someone else's
-///        ^──────────┴──── blocked <─┘      blocked: there is a display, but driving it failed; tried again with back-off
-///                           resting        resting: there is a display, but the driver has refused all that could be tried on it
-///                           dark           dark: it is to be off, whatever there is
+///     absent ──> settling ──> active       away: another program has the VT
+///        ^──────────┴──── blocked <─┘      blocked: there is a display, but driving it failed; kiosk retries with back-off
+///                           resting        resting: there is a display, but the driver has refused everything kiosk could try on it
+///                           dark           dark: the display should be off, whatever is connected
 ///
-/// A display that is connected need not be ready: its mode list can still be empty while it boots or while its EDID is being read.
-/// It is then given ``settlingTime``, looked at often; after that it is looked at as seldom as an absent one.
-/// The type decides only. ``DisplayActivation`` looks, activates and deactivates as told, and reports back.
+/// A connected display may not be ready: its mode list can be empty while it boots, or while the kernel reads its EDID. During
+/// ``settlingTime`` kiosk then looks at it often, and later as rarely as at an absent one. This type only decides. ``DisplayActivation``
+/// looks, activates and deactivates, and reports back.
 enum DisplayState: Equatable {
     case absent
     case settling(since: HostTime)
     case blocked(failures: Int)
     case resting
-    /// `reactivated` where it had been lost or refused before.
+    /// `reactivated` is set if the display was lost or refused before.
     case active(Target, reactivated: Reactivation? = nil)
     case away
     case dark
 
-    /// What to drive: enough to notice that it has become something else.
+    /// The display and mode to drive: enough to notice that the display has become another one.
     struct Target: Equatable {
         /// Device and connector.
         var display: String
         var mode: ConnectorMode
     }
 
-    /// How often driving it had failed when it was activated at last. For a display that takes the mode and then refuses every flip, that
-    /// was not the end of it.
+    /// The number of failures before the activation succeeded. A display can take the mode and then refuse every flip, so failures may
+    /// follow.
     struct Reactivation: Equatable {
         var failures: Int
         var time: HostTime
     }
 
-    /// The answer to a look at the connectors.
+    /// The result of a look at the connectors.
     enum Sighting: Equatable {
         case nothing
         /// Connected, without modes.
         case modeless
-        /// Connected, and nothing left to try on it for now (``Refusals``).
+        /// Connected, but nothing is left to try for now (``Refusals``).
         case resting
         /// `linkIsBad`: the kernel asks for a full modeset (connector property `link-status`).
         case ready(Target, linkIsBad: Bool)
@@ -49,23 +49,23 @@ enum DisplayState: Equatable {
         case none
         /// Drive the target with a full modeset, then report ``activated(_:at:)`` or ``failed()``.
         case activate(Target)
-        /// Forget the screen: prepared scenes are void.
+        /// Forget the screen; prepared scenes are void.
         case deactivate
-        /// Switch the display off and forget the screen, keeping card and connector.
+        /// Switch the display off and forget the screen. Keep the card and the connector.
         case darken
-        /// Forget the screen and let go of the card's master, then let the VT go.
+        /// Forget the screen, drop the card's master, then release the VT.
         case release
         /// Become master again, then look.
         case reacquire
     }
 
-    /// How long a connected display may take to have modes before it is looked at less often.
+    /// How long a connected display may have no modes before kiosk looks less often.
     static let settlingTime = MediaTime.seconds(7)
 
-    /// A display that stays active for so long has got over what was before.
+    /// A display that stays active this long has recovered from earlier failures.
     static let provingTime = MediaTime.seconds(5)
 
-    /// How long until the next look, when nothing else calls for one.
+    /// Returns the time until the next look, unless something else triggers one.
     func lookInterval(at now: HostTime) -> MediaTime? {
         switch self {
         case .absent, .active, .resting: .seconds(2)
@@ -75,7 +75,7 @@ enum DisplayState: Equatable {
         }
     }
 
-    /// The connectors were looked at.
+    /// Handles the result of a look at the connectors.
     mutating func saw(_ sighting: Sighting, at now: HostTime) -> Action {
         switch (self, sighting) {
         case (.away, _), (.dark, _): return .none
@@ -104,19 +104,19 @@ enum DisplayState: Equatable {
         }
     }
 
-    /// The modeset to `target` succeeded.
+    /// Handles a successful modeset to `target`.
     mutating func activated(_ target: Target, at now: HostTime) {
         switch self {
         case .away, .dark: break
         case .blocked(let failures): self = .active(target, reactivated: Reactivation(failures: failures, time: now))
         case .active(_, let reactivated): self = .active(target, reactivated: reactivated)
-        // It has not recovered before it has stood for a while.
+        // It has recovered only after ``provingTime``.
         case .resting: self = .active(target, reactivated: Reactivation(failures: 0, time: now))
         case .absent, .settling: self = .active(target)
         }
     }
 
-    /// The modeset failed, or the card could not be had. The screen that was active before, if any, is gone.
+    /// Handles a failed modeset or an unavailable card. A screen that was active before is gone.
     mutating func failed() -> Action {
         switch self {
         case .away, .dark: return .none
@@ -132,7 +132,7 @@ enum DisplayState: Equatable {
         }
     }
 
-    /// A flip was refused: display, card or master is gone.
+    /// Handles a refused flip: display, card or master is gone.
     mutating func lost(at now: HostTime) -> Action {
         guard case .active(_, let reactivated) = self else { return .none }
         if let reactivated, now - reactivated.time < Self.provingTime {
@@ -143,28 +143,28 @@ enum DisplayState: Equatable {
         return .deactivate
     }
 
-    /// It is to be off.
+    /// Handles the order to switch off.
     mutating func darken() -> Action {
         if self == .away || self == .dark { return .none }
         defer { self = .dark }
         return if case .active = self { .darken } else { .none }
     }
 
-    /// It is to be on again; true where it is to be looked for.
+    /// Handles the order to switch on. Returns true if the caller should look for the display.
     mutating func lighten() -> Bool {
         guard self == .dark else { return false }
         self = .absent
         return true
     }
 
-    /// The VT is to be given to someone else.
+    /// Handles a switch to another VT.
     mutating func leave() -> Action {
         guard self != .away else { return .none }
         self = .away
         return .release
     }
 
-    /// The VT has come back.
+    /// Handles the return of the VT.
     mutating func comeBack() -> Action {
         guard self == .away else { return .none }
         self = .absent

@@ -1,23 +1,23 @@
 import CKioskFFmpeg
 import Synchronization
 
-/// Where a software decoder draws: memory of a plane where a display offers that (``PlanePool``), else ordinary memory.
+/// The picture memory of a software decoder: plane memory if a display offers it (``PlanePool``), else ordinary memory.
 ///
-/// A decoder reads earlier pictures with the distance of rows that the present one has. So all its pictures of a size have the same distance, which is
-/// decided at the first one: that of the pool that is offered then, else the one that most drivers' memory has. A decoder that has begun before there is
-/// a pool goes over to it where the distance is the same, and else stays in ordinary memory. Where a pool has no more, or has been closed, ordinary
-/// memory of the same layout takes its place.
+/// A decoder reads earlier pictures with the row distance of the present one. So all its pictures of a size have the same distance, fixed
+/// at the first one. It is that of the pool offered then, else that of most drivers' memory. A decoder that began before a pool existed
+/// switches to it if the distance is the same. Otherwise it stays in ordinary memory. If a pool is exhausted or closed, ordinary memory of
+/// the same layout replaces it.
 final class DecoderMemory: Sendable {
-    /// What libavcodec asks for. Size is that of what it draws, with blocks that are cropped: while that stays the distance has to.
+    /// A kind of picture that libavcodec requests. The size is the drawn one, with cropped blocks: while it stays, the distance must stay.
     private struct Kind: Hashable {
         var format: Int32
         var width: Int32, height: Int32
     }
 
-    /// Ordinary memory for pictures of a layout, used again and again, by all decoders that have the same. An item is opened while the one before it
-    /// plays: what that one's decoder no longer needs becomes the next one's, and a loop neither frees nor finds memory.
+    /// A pool of ordinary memory for pictures of one layout, shared by all decoders with that layout. An item opens while the one before it
+    /// plays. Memory that the old decoder no longer needs goes to the new one, and a loop neither frees nor allocates memory.
     private final class Ordinary: @unchecked Sendable {
-        // Sendable because libavutil's pools are; nothing else changes.
+        // Sendable because libavutil's pools are thread-safe, and nothing else changes.
         let layout: PictureLayout
         private let pool: OpaquePointer
 
@@ -26,7 +26,7 @@ final class DecoderMemory: Sendable {
         }
         private static let pools = Mutex<[Entry]>([])
 
-        /// That of the decoders there are, or a new one; nil without memory.
+        /// Returns the existing pool for a layout, or a new one; nil without memory.
         static func of(_ layout: PictureLayout) -> Ordinary? {
             pools.withLock { pools in
                 pools.removeAll { $0.pool == nil }
@@ -44,11 +44,11 @@ final class DecoderMemory: Sendable {
 
         deinit {
             var pool: OpaquePointer? = pool
-            // It is freed with the last of its buffers.
+            // libavutil frees it with the last of its buffers.
             av_buffer_pool_uninit(&pool)
         }
 
-        /// Puts a buffer into a frame; false without memory.
+        /// Attaches a buffer to a frame; false without memory.
         func fill(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
             guard let buffer = av_buffer_pool_get(pool) else { return false }
             layout.describe(frame, buffer)
@@ -56,10 +56,10 @@ final class DecoderMemory: Sendable {
         }
     }
 
-    /// nil is libavcodec's own memory.
+    /// The memory chosen for each kind; nil means libavcodec's own.
     private let known = Mutex<[Kind: Ordinary?]>([:])
 
-    /// The corresponding C functions are `avcodec_align_dimensions2` and `avcodec_default_get_buffer2`.
+    /// Provides the buffer of a frame. The corresponding C functions are `avcodec_align_dimensions2` and `avcodec_default_get_buffer2`.
     fileprivate func getBuffer(
         _ context: UnsafeMutablePointer<AVCodecContext>, _ frame: UnsafeMutablePointer<AVFrame>, _ flags: Int32
     ) -> Int32 {
@@ -77,12 +77,12 @@ final class DecoderMemory: Sendable {
             return decided
         }
         guard let ordinary else { return avcodec_default_get_buffer2(context, frame, flags) }
-        // Another size may be seen of what is drawn than at the first picture, and there is room for the first one's only.
+        // The visible size may differ from the first picture's, and only that one has room.
         for pool in pools where pool.layout.isSame(as: ordinary.layout) && pool.fill(frame) { return 0 }
         return ordinary.fill(frame) ? 0 : shim_averror(ENOMEM)
     }
 
-    /// The formats that pools are for, the deprecated full-range names replaced by the plain ones; nil for others.
+    /// Returns the pool format for a pixel format, with the plain names for the deprecated full-range ones; nil for others.
     static func planar(_ format: Int32) -> AVPixelFormat? {
         switch AVPixelFormat(rawValue: format) {
         case AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P: AV_PIX_FMT_YUV420P
@@ -92,7 +92,7 @@ final class DecoderMemory: Sendable {
         }
     }
 
-    /// What the decoder's vector code needs for pictures of a kind.
+    /// Returns the size and alignment that the decoder's vector code needs for pictures of a kind.
     private static func needs(
         _ context: UnsafeMutablePointer<AVCodecContext>, _ kind: Kind
     ) -> (width: Int, height: Int, alignment: [Int32]) {
@@ -120,7 +120,7 @@ final class DecoderMemory: Sendable {
 }
 
 extension UnsafeMutablePointer<AVCodecContext> {
-    /// Has the decoder draw into memory of displays where they offer it; what comes back has to live as long as the decoder. nil where it has memory of
+    /// Makes the decoder draw into display memory if offered. The result must live as long as the decoder. nil if the decoder has memory of
     /// its own kind.
     func drawIntoPlanes() -> DecoderMemory? {
         guard let codec = pointee.codec, codec.pointee.capabilities & Int32(AV_CODEC_CAP_DR1) != 0, pointee.lowres == 0 else { return nil }

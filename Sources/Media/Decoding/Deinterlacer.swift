@@ -3,52 +3,52 @@ import CKioskMedia
 import DequeModule
 import KioskPlatform
 
-// An interlaced frame holds two fields, its odd and its even lines, which were taken one after the other. Shown as it is, what moves has
-// combs, and moves half as often as it was taken. bwdif makes a whole picture of each field, from the frames before and after it, too: 25
-// frames a second become 50 pictures. Of a VAAPI decoder's surfaces a filter of the device makes surfaces. Where that or the decoder fails, software
-// decodes the last frames once more, and bwdif goes on with them: pictures that have come out already are dropped by their times.
+// An interlaced frame holds two fields, its odd and its even lines, captured one after the other. Shown unchanged, motion has combs and
+// half its rate. bwdif makes a whole picture of each field, from the frames before and after it, too: 25 frames a second become 50
+// pictures. For a VAAPI decoder's surfaces, a filter of the device makes surfaces. If that filter or the decoder fails, software decodes
+// the last frames again and bwdif continues with them. It drops pictures that were already given out, by their times.
 
 extension MediaReader {
-    /// What becomes of interlaced frames.
+    /// The treatment of interlaced frames.
     package enum Deinterlacing: Hashable, Sendable, CaseIterable {
         /// Each field becomes a picture.
         case fields
         /// Each frame becomes a picture, for half the cost.
         case frames
-        /// They are shown as they are.
+        /// Frames are shown unchanged.
         case off
 
-        /// Loads what makes pictures of fields, for a process that opens no further files; false where it is not installed.
+        /// Loads the deinterlacing library, for a process that opens no further files; false if it is not installed.
         package static func load() -> Bool { kiosk_filters_load() }
     }
 }
 
-/// Takes decoded frames and gives out pictures, in order; what is not interlaced passes.
+/// Turns decoded frames into pictures, in order; frames without fields pass unchanged.
 ///
-/// The filter is made when the first interlaced frame comes, and anew where the size or the pixel format changes. It holds one frame back,
-/// so the last ones come out when it is told that no more follow. Frames go through by reference; only what is made is new.
+/// The first interlaced frame creates the filter; a new size or pixel format replaces it. It holds one frame back, so the last pictures
+/// come out at ``finish()``. Frames pass by reference; only new pictures take memory.
 struct Deinterlacer: ~Copyable, Sendable {
     private var mode: MediaReader.Deinterlacing
     private let threads: Int
     private var graph: DeinterlacingGraph?
     private var times = FieldTimes()
-    /// What needs no filtering, or has been drained from a filter.
+    /// Pictures that need no filter, or were drained from one.
     private var ready = UniqueDeque<TimedFrame>()
-    /// A frame before the target of a seek: only the next one needs it, and that may come long after.
+    /// A frame before the target of a seek. Only the next one needs it, and that may come long after.
     private var held: TimedFrame?
-    /// Whether the stream is interlaced, as its header or one of its frames says.
+    /// Whether the stream is interlaced, according to its header or one of its frames.
     private(set) var isInterlaced: Bool
-    /// Whether the device's filter has failed, and no frame in ordinary memory has come since.
+    /// Whether the device's filter failed, and no frame in ordinary memory has come since.
     private var hasLostSurfaces = false
-    /// Why it has, until that is asked for.
+    /// The reason for that failure, until ``takeSurfaceProblem()`` takes it.
     private var surfaceProblem: String?
-    /// When the last picture begins, and up to which they have been given out already.
+    /// The start of the last picture, and the time up to which pictures were already given out.
     private var lastTime: MediaTime?, catchUp: MediaTime?
-    /// Why its frames are shown as they are, or fewer pictures than there are fields; nil where neither is so.
+    /// The reason for showing frames unchanged, or fewer pictures than fields; nil if neither is the case.
     private(set) var problem: String?
 
-    /// For the frames of a stream with this header. Of a codec without fields in the sense of this filter it does nothing: Adam7 is what PNG
-    /// calls interlaced, and HEVC codes each field as a frame of its own, of half the height.
+    /// Creates a deinterlacer for a stream with this header. Does nothing for codecs without fields in this filter's sense. PNG calls Adam7
+    /// interlaced, and HEVC codes each field as a frame of half the height.
     init(_ parameters: AVCodecParameters, _ mode: MediaReader.Deinterlacing, threads: Int) {
         let hasNoFrames = [AV_CODEC_ID_PNG, AV_CODEC_ID_APNG, AV_CODEC_ID_HEVC].contains { $0 == parameters.codec_id }
         self.mode = hasNoFrames ? .off : mode
@@ -56,10 +56,10 @@ struct Deinterlacer: ~Copyable, Sendable {
         isInterlaced = parameters.isInterlaced
     }
 
-    /// Whether there are twice as many pictures as interlaced frames.
+    /// Whether each interlaced frame becomes two pictures.
     var makesFields: Bool { isInterlaced && mode == .fields }
 
-    /// From the next frame on each frame becomes one picture.
+    /// Makes one picture of each frame from the next one on.
     mutating func makeFrames(because problem: String) {
         guard mode == .fields else { return }
         drain()
@@ -69,9 +69,9 @@ struct Deinterlacer: ~Copyable, Sendable {
 
     // MARK: Frames
 
-    /// Takes a frame; its pictures are to be taken (``receive()``) before the next is put in.
+    /// Takes a frame. Take its pictures (``receive()``) before sending the next one.
     ///
-    /// - Parameter isContext: whether it is of use for what follows it only: of several in a row all but the last are dropped.
+    /// - Parameter isContext: whether only later frames need it: of several in a row, all but the last are dropped.
     mutating func send(_ frame: consuming TimedFrame, isContext: Bool = false) {
         if mode == .off {
             if frame.frame.av.isVAAPI { return loseSurfaces("nothing makes pictures of them") }
@@ -89,10 +89,10 @@ struct Deinterlacer: ~Copyable, Sendable {
 
     private mutating func filter(_ frame: consuming TimedFrame) {
         let hasFields = shim_frame_is_interlaced(frame.frame.av) != 0
-        // Two frames may be put in one after the other, after a seek.
+        // After a seek, two frames may come in a row.
         while let picture = filtered() { ready.append(picture) }
         let isForDevice = frame.frame.av.isVAAPI
-        // It comes once more from software.
+        // Software decodes this frame again.
         if isForDevice, hasLostSurfaces { return }
         if !isForDevice, frame.frame.surface == nil, hasLostSurfaces || graph?.isOfDevice == true { goOnInSoftware() }
         if graph?.takes(frame.frame) == false { drain() }
@@ -130,10 +130,10 @@ struct Deinterlacer: ~Copyable, Sendable {
 
     // MARK: Surfaces
 
-    /// Whether there is something to be said by ``takeSurfaceProblem()``.
+    /// Whether ``takeSurfaceProblem()`` has a problem to return.
     var hasSurfaceProblem: Bool { surfaceProblem != nil }
 
-    /// Why the device's filter is not to be given frames any more, once.
+    /// Returns, once, why the device's filter must receive no more frames.
     mutating func takeSurfaceProblem() -> String? { surfaceProblem.take() }
 
     private mutating func loseSurfaces(_ reason: String) {
@@ -141,14 +141,14 @@ struct Deinterlacer: ~Copyable, Sendable {
         (hasLostSurfaces, surfaceProblem) = (true, "its fields: \(reason)")
     }
 
-    /// Frames come from software, those first that the device's filter holds back or has given out already.
+    /// Continues with frames from software. The first are those that the device's filter held back or already gave out.
     private mutating func goOnInSoftware() {
         graph = nil
         times = FieldTimes()
         (hasLostSurfaces, surfaceProblem, catchUp) = (false, nil, lastTime)
     }
 
-    /// Whether a picture has been given out before. Its time may have been rounded otherwise.
+    /// Whether a picture was already given out. Its time may be rounded differently.
     private mutating func isOut(_ time: MediaTime) -> Bool {
         guard let catchUp else { return false }
         if time <= catchUp + .milliseconds(1) { return true }
@@ -158,17 +158,17 @@ struct Deinterlacer: ~Copyable, Sendable {
 
     // MARK: Pictures
 
-    /// The next picture; nil where another frame is needed first.
+    /// Returns the next picture; nil if it needs another frame first.
     mutating func receive() -> TimedFrame? { ready.popFirst() ?? filtered() }
 
-    /// No frame follows: what is held back comes out. False where that is nothing.
+    /// Ends the input and releases the pictures held back; false if there are none.
     mutating func finish() -> Bool {
         if let frame = held.take() { filter(frame) }
         drain()
         return !ready.isEmpty
     }
 
-    /// Forgets all frames, after a seek.
+    /// Discards all frames, after a seek.
     mutating func flush() {
         graph = nil
         times = FieldTimes()
@@ -177,7 +177,7 @@ struct Deinterlacer: ~Copyable, Sendable {
         (lastTime, catchUp) = (nil, nil)
     }
 
-    /// Takes everything out of the filter, which is used up by that.
+    /// Drains the filter and destroys it.
     private mutating func drain() {
         if graph == nil { return }
         graph!.sendEnd()
@@ -209,16 +209,16 @@ extension AVCodecParameters {
     var isInterlaced: Bool { field_order.rawValue > AV_FIELD_PROGRESSIVE.rawValue }
 }
 
-/// Places the pictures that come out of a deinterlacing filter: a pure value.
+/// Assigns times to the pictures of a deinterlacing filter. A pure value.
 ///
-/// The filter holds frames back, drops none, and gives out one picture or two of each. So that times are exact, and FFmpeg's versions need
-/// not agree on what they do to timestamps, frames are numbered on their way in: frame n has the timestamp n, and its pictures come out with
-/// 2n and 2n + 1. The real times stay here.
+/// The filter delays frames, drops none, and gives out one picture or two for each. FFmpeg's versions treat timestamps differently, so this
+/// type numbers the frames to keep times exact. Frame n has timestamp n; its pictures come out with 2n and 2n + 1. The real times stay
+/// here.
 ///
-/// The first field lasts half the frame, the second the rest of it. A frame lasts until the next begins, where that is known and no more
-/// than twice what the container tells: in a transport stream that may be the duration of one field.
+/// The first field lasts half the frame, the second the rest. A frame lasts until the next one begins, if that is known and at most twice
+/// the container's duration: a transport stream may state the duration of one field.
 struct FieldTimes: Hashable, Sendable {
-    /// A frame, or a picture of it.
+    /// The time of a frame, or of one of its pictures.
     struct Place: Hashable, Sendable {
         var time: MediaTime
         var duration: MediaTime
@@ -230,23 +230,23 @@ struct FieldTimes: Hashable, Sendable {
         var isInterlaced: Bool
     }
 
-    /// What has been put in and may still come out, in order.
+    /// The frames that were put in and may still come out, in order.
     private var frames: Deque<Frame> = []
-    /// The number of the first of them.
+    /// The number of the first frame in ``frames``.
     private var number: Int64 = 0
-    /// Whether a field of that one has come out.
+    /// Whether a field of that frame has come out.
     private var hasGivenField = false
 
-    /// A frame is put in; returns the timestamp that it is to have.
+    /// Registers a frame and returns the timestamp to send it with.
     mutating func send(_ place: Place, isInterlaced: Bool) -> Int64 {
         frames.append(Frame(place: place, isInterlaced: isInterlaced))
         return number + Int64(frames.count) - 1
     }
 
-    /// The place of the picture that has come out with this timestamp; nil where it is of no frame, or of one that has been given out.
+    /// Returns the place of the picture with this timestamp; nil if no frame has it, or if it was already given out.
     ///
     /// - Parameters:
-    ///   - isWhole: whether it shows its frame as it was put in.
+    ///   - isWhole: whether the picture shows its frame unchanged.
     ///   - ofFields: whether each field becomes a picture; else each frame becomes one.
     mutating func receive(_ timestamp: Int64, isWhole: Bool, ofFields: Bool) -> Place? {
         while let frame = frames.first, number < timestamp >> 1 || number == timestamp >> 1 && hasGivenField && !frame.isInterlaced {
@@ -260,7 +260,7 @@ struct FieldTimes: Hashable, Sendable {
             return place
         }
         let half = MediaTime(nanoseconds: place.duration.nanoseconds / 2)
-        // Of a file of one frame both have the same timestamp.
+        // In a file of one frame both have the same timestamp.
         if timestamp & 1 == 1 || hasGivenField {
             place.time = place.time + half
             place.duration = place.duration - half
@@ -278,7 +278,7 @@ struct FieldTimes: Hashable, Sendable {
         hasGivenField = false
     }
 
-    /// How long a frame lasts in fact, for the first in the queue.
+    /// Returns the real duration of the first frame in the queue.
     private func span(of frame: Frame) -> MediaTime {
         let told = frame.place.duration
         guard frames.count > 1 else { return told }

@@ -5,36 +5,36 @@ import KioskPlatform
 /// Owns a filter for frames of one size and pixel format, or for the surfaces of one VAAPI decoder. The corresponding C functions are
 /// `avfilter_graph_alloc` and `avfilter_graph_free`.
 ///
-/// What is called for surfaces ends up in a driver, and has a limit (``DriverCall``). libavfilter's `deinterlace_vaapi` drops as many frames at the
-/// beginning as the driver looks back, and as many at the end as it looks ahead. So the first frame is put in some times more before, and the last one
-/// after, with timestamps of no frame: whoever places the pictures drops those of them.
+/// Calls for surfaces end up in a driver, so they have a limit (``DriverCall``). libavfilter's `deinterlace_vaapi` drops frames at both
+/// ends: as many as the driver looks back and ahead. So this type repeats the first frame before the start, and the last one after the end.
+/// The copies have timestamps of no frame, and ``FieldTimes`` drops their pictures.
 struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointers are reached only through their single owner.
+    // Sendable because only the single owner reaches the pointers.
     private let raw: OpaquePointer
     private let size: (width: Int32, height: Int32), format: Int32, shape: (num: Int32, den: Int32)
-    /// Which decoder's surfaces it takes.
+    /// The decoder whose surfaces it takes.
     private let pool: UnsafeMutableRawPointer?
-    /// Whether it is one of a device, for surfaces.
+    /// Whether it is a device's filter, for surfaces.
     let isOfDevice: Bool
     private let isOfFields: Bool
-    /// Whether a call has not come back. The filter is that call's then.
+    /// Whether a call has not returned. That call then owns the filter.
     private var isHung = false
     /// The last surface that was put in.
     private var last: UnsafeMutablePointer<AVFrame>?
     /// No driver looks farther back or ahead.
     private static let padding = 3
 
-    /// What a filter gives out.
+    /// The output of a filter.
     enum Output: ~Copyable {
         case picture(VideoFrame)
-        /// Another frame is needed first, or there are no more.
+        /// It needs another frame first, or has no more pictures.
         case none
         case failed(String)
     }
 
     private static let late = DriverCall.silence(DriverCall.limit)
 
-    /// nil where it cannot be made, with the AVERROR in `status`.
+    /// Creates a filter; nil on failure, with the AVERROR in `status`.
     init?(_ frame: borrowing VideoFrame, threads: Int, ofFields: Bool, status: inout Int32) {
         (isOfDevice, isOfFields) = (frame.av.isVAAPI, ofFields)
         let made = Outcome()
@@ -75,13 +75,14 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         frame.av.pointee.hw_frames_ctx.flatMap { UnsafeMutableRawPointer($0.pointee.data) }
     }
 
-    /// Whether a frame is of that size, format and shape of pixels, and of that decoder.
+    /// Whether a frame has the same size, format, pixel shape and decoder.
     func takes(_ frame: borrowing VideoFrame) -> Bool {
         frame.av.pointee.width == size.width && frame.av.pointee.height == size.height && frame.av.pointee.format == format
             && (frame.av.pointee.sample_aspect_ratio.num, frame.av.pointee.sample_aspect_ratio.den) == shape && Self.pool(frame) == pool
     }
 
-    /// Moves a frame in, which is empty then; why that fails, and the frame is as it was. Timestamps are whole numbers that grow by one.
+    /// Sends a frame to the filter. A software filter takes over its picture and empties it; a device's filter takes a reference. Returns
+    /// the reason on failure, and leaves the frame unchanged. Timestamps are whole numbers that grow by one.
     mutating func send(_ frame: borrowing VideoFrame) -> String? {
         guard isOfDevice else {
             let status = kiosk_deinterlacer_send(raw, frame.av)
@@ -98,7 +99,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         return put(frame.av, timestamp)
     }
 
-    /// No frame follows.
+    /// Ends the input.
     mutating func sendEnd() {
         guard isOfDevice else {
             _ = kiosk_deinterlacer_send(raw, nil)
@@ -111,7 +112,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         _ = call({ _ = kiosk_deinterlacer_send(graph, nil) }, late: {})
     }
 
-    /// Puts another reference to a surface in; why that fails.
+    /// Sends another reference to a surface; returns the reason on failure.
     private mutating func put(_ frame: UnsafeMutablePointer<AVFrame>, _ timestamp: Int64) -> String? {
         guard let copy = av_frame_clone(frame) else { return "out of memory" }
         copy.pointee.pts = timestamp
@@ -122,7 +123,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         return made.status < 0 ? averrorText(made.status) : nil
     }
 
-    /// The next picture.
+    /// Returns the next picture.
     mutating func receive() -> Output {
         guard isOfDevice else {
             let picture = VideoFrame(adopting: av_frame_alloc())
@@ -139,7 +140,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         }
         guard isDone else { return .failed(Self.late) }
         if let exported = outcome.exported {
-            // Where there is one picture of each frame bwdif doubles its timestamp, and this filter does not.
+            // With one picture a frame, bwdif doubles the timestamp and this filter does not.
             if !isOfFields { exported.pointee.pts *= 2 }
             return .picture(VideoFrame(adopting: exported, orientation: .up, origin: picture, isPooled: true, use: nil))
         }
@@ -148,7 +149,7 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         return outcome.status == kAVERROR_EAGAIN || outcome.status == kAVERROR_EOF ? .none : .failed(averrorText(outcome.status))
     }
 
-    /// Calls the driver; false where that does not come back. The filter is freed then where the call ends, and what `late` frees.
+    /// Calls the driver; false if the call exceeds its limit. The call then frees the filter when it ends, and `late` frees its arguments.
     private mutating func call(_ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {
         if isHung { return false }
         nonisolated(unsafe) let graph = raw

@@ -1,18 +1,18 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What could not be decoded of a source, or not in full.
+/// A count of the parts of a source that did not decode, or not in full.
 ///
-/// A picture counts where its packet is marked as damaged by the demuxer, where libavcodec refuses it (`avcodec_send_packet`,
-/// `avcodec_receive_frame`), and where it is given out with an error concealed (``VideoFrame/isDamaged``). What comes before the first key frame is
-/// not damage: there a stream was joined in its middle.
+/// A picture counts in three cases. The demuxer marks its packet as damaged; libavcodec refuses it (`avcodec_send_packet`,
+/// `avcodec_receive_frame`); or the decoder conceals an error in it (``VideoFrame/isDamaged``). Pictures before the first key frame are not
+/// damage: such a stream was joined in its middle.
 package struct MediaDamage: Hashable, Sendable, CustomStringConvertible {
-    /// Pictures, and packets of sound.
+    /// The number of pictures, and of packets of sound.
     package internal(set) var pictures = 0, sound = 0
-    /// When the first of them was to be seen or heard, about: item time where it comes from ``MediaReader``, container time within Media.
+    /// The approximate time of the first damage: item time from ``MediaReader``, container time within Media.
     package internal(set) var begin: MediaTime?
 
-    /// None, or so much.
+    /// Creates a count of damage; none by default.
     package init(pictures: Int = 0, sound: Int = 0, begin: MediaTime? = nil) {
         (self.pictures, self.sound, self.begin) = (pictures, sound, begin)
     }
@@ -31,7 +31,7 @@ package struct MediaDamage: Hashable, Sendable, CustomStringConvertible {
             + "copy or export it again"
     }
 
-    /// What is the worse of two passes through a source.
+    /// Takes the worse of two passes through a source.
     package mutating func merge(_ other: MediaDamage) {
         pictures = max(pictures, other.pictures)
         sound = max(sound, other.sound)
@@ -52,7 +52,7 @@ package struct MediaDamage: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MediaReader {
-    /// What could not be decoded so far, in item time.
+    /// The damage found so far, in item time.
     package var damage: MediaDamage {
         mutating get {
             var damage = MediaDamage()

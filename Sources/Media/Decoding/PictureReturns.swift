@@ -1,15 +1,16 @@
 import CKioskFFmpeg
 import Synchronization
 
-/// Gives pictures back to a decoder whose own buffers they are.
+/// Returns pictures to a decoder that owns their buffers.
 ///
-/// With the last reference to such a picture libavcodec hands its buffer to the driver, with a system call that can hang like any other: and whoever lets
-/// go of the picture is the one that it is called by. That is mostly the compositor. So pictures are freed on a thread of their own (``DriverCall``), in
-/// order, and nobody waits for it. Where that thread hangs the decoder has no buffers before long, and is left then as for any call that does not return.
+/// When the last reference goes, libavcodec hands the picture's buffer to the driver, by a system call that can hang. The thread that
+/// releases the picture makes that call: mostly the compositor. So a separate thread frees pictures (``DriverCall``), in order, and no
+/// other thread waits for it. If that thread hangs, the decoder soon has no buffers. kiosk then leaves it, as for any call that does not
+/// return.
 final class PictureReturns: Sendable {
-    /// A picture, and what counts its decoder as in use until it has been given back.
+    /// A picture, with the mark that keeps its decoder in use until the picture is returned.
     private struct Picture: @unchecked Sendable {
-        // Sendable because the pointers are reached only by who has taken it out.
+        // Sendable because only the thread that takes it out reaches the pointers.
         let frame: UnsafeMutablePointer<AVFrame>, origin: UnsafeMutablePointer<AVFrame>?
         let use: DecoderShelf.Use
     }
@@ -21,7 +22,7 @@ final class PictureReturns: Sendable {
 
     private let state = Mutex(State())
 
-    /// Frees a picture soon. The corresponding C function is `av_frame_free`.
+    /// Frees a picture soon, on another thread. The corresponding C function is `av_frame_free`.
     func give(_ frame: UnsafeMutablePointer<AVFrame>, _ origin: UnsafeMutablePointer<AVFrame>?, _ use: consuming DecoderShelf.Use) {
         let picture = Picture(frame: frame, origin: origin, use: use)
         let begins = state.withLock { state in

@@ -1,21 +1,21 @@
 import CKioskFFmpeg
 import KioskPlatform
 
-/// The pictures of a source: its decoder, its deinterlacer, and the pictures that opening or seeking has decoded already. Times are the
+/// The picture track of a source: its decoder, its deinterlacer, and the pictures already decoded by opening or seeking. Times are the
 /// container's.
 struct PictureTrack: ~Copyable, Sendable {
     private var decoder: VideoDecoder
     private var deinterlacer: Deinterlacer
     private var pace = DecodingPace()
-    /// Whether it is judged how fast pictures come.
+    /// Whether to judge the speed of decoding.
     var isPaced = true
-    /// The frame that opening or ``seek(to:precision:isConstantRate:from:)`` has decoded; it is the next one.
+    /// The frame that opening or ``seek(to:precision:isConstantRate:from:)`` decoded: the next one.
     private var first: TimedFrame?
-    /// The one after it, where that had to be looked at.
+    /// The frame after it, if that had to be decoded, too.
     private var second: TimedFrame?
-    /// How long it has waited for the source so far, while that is counted.
+    /// The time spent waiting for the source, as long as speed is judged.
     private var timeReading = MediaTime.zero
-    /// Whether the decoder knows that no packet follows.
+    /// Whether the decoder was told that no packet follows.
     private var hasSentEnd = false
 
     init(_ decoder: consuming VideoDecoder, _ deinterlacer: consuming Deinterlacer) {
@@ -23,7 +23,7 @@ struct PictureTrack: ~Copyable, Sendable {
         self.deinterlacer = deinterlacer
     }
 
-    /// The next frame in order; nil after the last, and when cancelled. Blocks for reading and decoding.
+    /// Returns the next frame in order; nil after the last, and when cancelled. Blocks for reading and decoding.
     mutating func next(from demuxer: inout Demuxer) -> TimedFrame? {
         if let frame = first.take() { return frame }
         if let frame = second.take() { return frame }
@@ -37,7 +37,7 @@ struct PictureTrack: ~Copyable, Sendable {
 
     // MARK: Fields
 
-    /// Whether each field becomes a picture, as far as it has been decoded; and whether that has shown to be more than the machine can do.
+    /// Whether each field becomes a picture, as far as is known; and whether that was too much for the machine.
     var fields: (areMade: Bool, areTooMany: Bool) { mutating get { (makesFields, pace.isTooSlow) } }
 
     private var makesFields: Bool { deinterlacer.makesFields }
@@ -49,37 +49,37 @@ struct PictureTrack: ~Copyable, Sendable {
             because: "is interlaced, and this machine is too slow to make a picture of each of its fields: kiosk shows only half of them")
     }
 
-    /// What to call the hardware decoder in use; nil where it is software.
+    /// The name of the hardware decoder in use; nil for software.
     var hardware: String? { decoder.hardware }
     var isRefusedByDevices: Bool { decoder.isRefusedByDevices }
     var wouldUseDevice: Bool { decoder.wouldUseDevice }
     var shape: String { decoder.plan.shape }
 
-    /// What has not been decoded in full so far, in container time.
+    /// The damage found so far, in container time.
     var damage: MediaDamage { decoder.damage }
 
     // MARK: Opening
 
-    /// Decodes the first frame and keeps it to be the next one; false when there is none.
+    /// Decodes the first frame and keeps it as the next one; false if there is none.
     mutating func decodeFirst(from demuxer: inout Demuxer) -> Bool {
         first = decode(from: &demuxer)
         return first != nil
     }
 
-    /// Whether there is another frame behind the first one, which is kept.
+    /// Whether another frame follows the first one; keeps both.
     mutating func hasSecond(from demuxer: inout Demuxer) -> Bool {
         second = decode(from: &demuxer)
         return second != nil
     }
 
-    /// When the first frame begins; nil where none is kept.
+    /// The start of the first frame; nil if none is kept.
     mutating func firstTime() -> MediaTime? { first?.time }
 
-    /// Has the first frame begin at `time`.
+    /// Sets the start of the first frame.
     mutating func setFirstTime(_ time: MediaTime) { first?.time = time }
 
-    /// Adds to `video` what only the first frame tells: EXIF orientation, which lies within the picture, the shape of its pixels, the
-    /// colours of some codecs, and whether it is interlaced after all.
+    /// Adds properties to `video` that only the first frame shows: EXIF orientation, which lies within the picture, the shape of its
+    /// pixels, the colours of some codecs, and whether it is interlaced after all.
     mutating func complete(_ video: inout AssetDescription.Video?) {
         video?.isInterlaced = deinterlacer.isInterlaced
         video?.isDeinterlaced = makesFields
@@ -88,9 +88,9 @@ struct PictureTrack: ~Copyable, Sendable {
         if let frame = first?.frame.av { video?.addColors(of: frame.pointee) }
     }
 
-    /// Leaves out frames while `isBehind` says so of the next one's time; keeps that to be the next one.
+    /// Skips frames while `isBehind` returns true for the newest frame's time; keeps the last one as the next frame.
     ///
-    /// - Returns: when the next one begins; nil where there is none, or none was left out.
+    /// - Returns: the start of the next frame; nil if there is none, or none was skipped.
     mutating func skip(
         from demuxer: inout Demuxer, while isBehind: (MediaTime, borrowing Demuxer) -> Bool
     ) -> MediaTime? {
@@ -103,14 +103,14 @@ struct PictureTrack: ~Copyable, Sendable {
             newest = consume following
             leavesOut = true
         }
-        // What was looked at, where any was, has been taken by now.
+        // `first` and `second` are empty by now.
         first = newest.take()
         return leavesOut ? time : nil
     }
 
     // MARK: Seeking
 
-    /// Forgets what has been decoded, as the demuxer goes on elsewhere.
+    /// Discards all decoded frames: the demuxer continues elsewhere.
     mutating func restart() {
         first = nil
         second = nil
@@ -119,12 +119,12 @@ struct PictureTrack: ~Copyable, Sendable {
         deinterlacer.flush()
     }
 
-    /// Decodes up to the frame that `precision` asks for and keeps it to be the next one. `precision` counts in container time here, as
-    /// `wanted` does.
+    /// Decodes up to the frame that `precision` selects and keeps it as the next one. `precision` is in container time here, as is
+    /// `wanted`.
     ///
-    /// - Returns: when that frame begins and ends; nil when there is none.
-    /// - Parameter isConstantRate: whether all frames last equally long. Where they do not, containers tell how long a frame takes to
-    ///   decode rather than how long it is shown: only the time of the next frame tells that.
+    /// - Returns: the start and end of that frame; nil if there is none.
+    /// - Parameter isConstantRate: whether all frames last equally long. Otherwise containers state the decoding duration of a frame, not
+    ///   its display duration, which only the time of the next frame shows.
     mutating func seek(
         to wanted: MediaTime, precision: MediaReader.SeekPrecision, isConstantRate: Bool, from demuxer: inout Demuxer
     ) -> (begin: MediaTime, end: MediaTime)? {
@@ -146,7 +146,7 @@ struct PictureTrack: ~Copyable, Sendable {
 
     // MARK: Decoding
 
-    /// Decodes the next picture. Where `wanted` is given, frames well before it are decoded only where others depend on them.
+    /// Decodes the next picture. With `wanted`, decodes frames well before it only if others depend on them.
     private mutating func decode(from demuxer: inout Demuxer, skippingBefore wanted: MediaTime? = nil) -> TimedFrame? {
         while !demuxer.source.interruption.cancelled {
             if var picture = deinterlacer.receive() {
@@ -191,23 +191,23 @@ struct PictureTrack: ~Copyable, Sendable {
     }
 }
 
-/// Whether pictures come more slowly than they are shown: a pure value.
+/// Judges whether pictures come more slowly than they are shown. A pure value.
 ///
-/// What is counted is the time from when a picture is asked for until it is there, without reading. That is less than it takes where
-/// libavcodec's threads decode ahead meanwhile; but while pictures come too slowly the next one is asked for at once, and then it is all
-/// there is. A single slow second is a busy machine: it has to last.
+/// Measures the time from the request for a picture until it is there, without reading. libavcodec's threads may decode ahead meanwhile,
+/// which makes that too short. But if pictures come too slowly, the next request follows at once, and the measure is complete. A single
+/// slow second may be a busy machine: slowness has to last.
 struct DecodingPace: Hashable, Sendable {
-    /// Pictures are counted for this long.
+    /// The length of a measurement.
     static let window = MediaTime.milliseconds(500)
-    /// So many windows in a row must be slow.
+    /// The number of slow windows in a row for a verdict.
     static let windows = 2
 
     private var spent = MediaTime.zero, shown = MediaTime.zero
     private var slowWindows = 0
-    /// Whether it is too slow; it stays so.
+    /// Whether decoding is too slow; it stays so.
     private(set) var isTooSlow = false
 
-    /// Counts a picture that took `time` to come and is shown for `duration`.
+    /// Counts a picture that took `time` to decode and is shown for `duration`.
     mutating func add(_ time: MediaTime, for duration: MediaTime) {
         spent += time
         shown += duration

@@ -1,18 +1,18 @@
 import CKioskFFmpeg
 
-/// How the planes of a picture lie in ordinary memory, by its pixel format and size: what is needed to say whether they lie in it.
+/// The extents of a picture's planes in ordinary memory, by its pixel format and size: for checks that the planes fit their memory.
 package struct PlaneExtents: Hashable, Sendable {
     /// At most 4; a palette is one.
     package let planeCount: Int
-    /// Bytes of a row and rows of each plane; 0 of those that there are not.
+    /// Bytes per row, and rows, of each plane; 0 for missing planes.
     package let rowBytes: SIMD4<Int>, rows: SIMD4<Int>
-    /// Bytes of the whole picture without gaps.
+    /// The bytes of the whole picture without gaps.
     package let byteCount: Int
 
     private static let paletteBytes = 1024
 
-    /// nil of a format that does not lie in ordinary memory, or that libswscale does not read. The corresponding C functions are `av_pix_fmt_desc_get` and
-    /// `av_image_fill_linesizes`.
+    /// Creates the extents; nil for a format that does not lie in ordinary memory, or that libswscale does not read. The corresponding C
+    /// functions are `av_pix_fmt_desc_get` and `av_image_fill_linesizes`.
     ///
     /// - Parameters:
     ///   - format: an AVPixelFormat, or any other number.
@@ -27,7 +27,7 @@ package struct PlaneExtents: Hashable, Sendable {
         var planeCount = Int(av_pix_fmt_count_planes(pixelFormat))
         guard 1...4 ~= planeCount, av_image_fill_linesizes(&sizes, pixelFormat, Int32(width)) >= 0 else { return nil }
         for plane in 0..<planeCount {
-            // The second and the third have chroma; a fourth has alpha.
+            // The second and third planes have chroma; a fourth has alpha.
             let shift = plane == 1 || plane == 2 ? Int(description.log2_chroma_h) : 0
             (rowBytes[plane], rows[plane]) = (Int(sizes[plane]), (height + (1 << shift) - 1) >> shift)
             if sizes[plane] <= 0 { return nil }

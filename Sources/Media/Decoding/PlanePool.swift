@@ -3,27 +3,27 @@ import Glibc
 import KioskPlatform
 import Synchronization
 
-// A software decoder draws its pictures into memory that libavcodec allocates, from where a display copies them into memory that a plane shows. Where the
-// processor reads a plane's memory as fast as any other, the decoder can draw there at once: libavcodec asks for the memory of each picture
-// (`AVCodecContext.get_buffer2`), and is given a plane's (``DecoderMemory``). Such a picture is an ordinary one in all other respects, so whoever does
-// not know of this reads it as ever.
+// A software decoder draws its pictures into memory from libavcodec, and a display copies them into memory that a plane shows. If the
+// processor reads plane memory as fast as any other, the decoder can draw there at once. libavcodec requests the memory of each picture
+// (`AVCodecContext.get_buffer2`), and ``DecoderMemory`` returns a plane's. Such a picture is an ordinary one in all other respects, so code
+// unaware of this reads it as usual.
 //
-// A display offers a pool for a format and a size when it has seen a picture that it would show so. From then on the decoders of the process take their
-// memory there; what has been decoded before is copied. A buffer goes back to its pool when the last reference to its picture is gone: libavcodec keeps
-// some that others are predicted from, the queue some that wait, and the display what is seen.
+// A display offers a pool for a format and a size once it has seen a picture that it would show that way. From then on the decoders of the
+// process take their memory there; earlier pictures are copied. A buffer returns to its pool with the last reference to its picture.
+// libavcodec keeps some buffers for prediction, the queue some that wait, and the display the visible ones.
 
-/// Where the planes of a picture are in its memory.
+/// The layout of a picture's planes in its memory.
 package struct PictureLayout: Sendable {
     package let byteCount: Int
     package let planeCount: Int
-    /// Bytes from one row to the next, and of the first row from the beginning, of each plane.
+    /// Bytes from row to row of each plane, and from the beginning to its first row.
     package let strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>
 
     package init(byteCount: Int, planeCount: Int, strides: InlineArray<3, Int>, offsets: InlineArray<3, Int>) {
         (self.byteCount, self.planeCount, self.strides, self.offsets) = (byteCount, planeCount, strides, offsets)
     }
 
-    /// With rows of luma `pitch` bytes apart, and `rows` of them; 8 bits a sample, a plane for each component.
+    /// Creates a layout with `rows` rows of luma, `pitch` bytes apart; 8 bits a sample, a plane for each component.
     init(_ format: AVPixelFormat, pitch: Int, rows: Int) {
         let description = av_pix_fmt_desc_get(format)!.pointee
         let (stride, chroma) = (pitch >> Int(description.log2_chroma_w), rows >> Int(description.log2_chroma_h))
@@ -37,7 +37,7 @@ package struct PictureLayout: Sendable {
             && (0..<planeCount).allSatisfy { strides[$0] == other.strides[$0] && offsets[$0] == other.offsets[$0] }
     }
 
-    /// Puts memory of this layout into a frame.
+    /// Attaches memory of this layout to a frame.
     func describe(_ frame: UnsafeMutablePointer<AVFrame>, _ buffer: UnsafeMutablePointer<AVBufferRef>) {
         let base = buffer.pointee.data!
         func data(_ plane: Int) -> UnsafeMutablePointer<UInt8>? { plane < planeCount ? base + offsets[plane] : nil }
@@ -48,16 +48,17 @@ package struct PictureLayout: Sendable {
     }
 }
 
-/// Memory of a display that a picture can be decoded into: luma, then chroma.
+/// Display memory that a decoder can draw into: luma, then chroma.
 package final class PlaneMemory: Sendable {
     let base: UInt
     let layout: PictureLayout
-    /// What the display knows it by, and keeps it alive.
+    /// The display's own object, which keeps the memory alive.
     package let owner: any AnyObject & Sendable
-    /// A descriptor by which another process maps it; nil where there is none. The corresponding C function is `drmPrimeHandleToFD`.
+    /// Returns a descriptor with which another process maps the memory; nil if there is none. The corresponding C function is
+    /// `drmPrimeHandleToFD`.
     package let share: @Sendable () -> SharedDescriptor?
 
-    /// From `base` on, valid as long as `owner`.
+    /// Describes memory at `base`, valid as long as `owner`.
     package init(
         base: UnsafeMutableRawPointer, _ layout: PictureLayout, owner: any AnyObject & Sendable,
         share: @escaping @Sendable () -> SharedDescriptor? = { nil }
@@ -66,11 +67,11 @@ package final class PlaneMemory: Sendable {
     }
 }
 
-/// Memory of a display for pictures of one format and size. Any thread.
+/// A pool of display memory for pictures of one format and size. Any thread.
 package final class PlanePool: Sendable {
     private struct State {
         var idle: [PlaneMemory] = []
-        /// By their addresses.
+        /// The buffers in use, by address.
         var used: [UInt: PlaneMemory] = [:]
         var isOpen = true
     }
@@ -81,15 +82,15 @@ package final class PlanePool: Sendable {
     private let make: @Sendable () -> PlaneMemory?
     private let state: Mutex<State>
 
-    /// More buffers than decoder, queue and display have at once: what goes beyond is decoded into ordinary memory.
+    /// More buffers than decoder, queue and display hold at once. Beyond it, decoders use ordinary memory.
     static let most = 64
 
-    /// How large a buffer has to be for pictures of a size: decoders draw whole blocks, and read and write a little beyond them.
+    /// Returns the buffer size for a picture size: decoders draw whole blocks, and access a little beyond them.
     package static func room(width: Int, height: Int) -> (width: Int, height: Int) {
         ((width + 127) & ~127, ((height + 63) & ~63) + 16)
     }
 
-    /// For pictures of this size; `make` makes a buffer of ``room(width:height:)``, on any thread, nil where it cannot.
+    /// Creates a pool for pictures of this size. `make` returns a buffer of ``room(width:height:)``, on any thread; nil if it fails.
     package convenience init(
         _ format: AVPixelFormat, width: Int, height: Int, first: PlaneMemory, make: @escaping @Sendable () -> PlaneMemory?
     ) {
@@ -106,27 +107,27 @@ package final class PlanePool: Sendable {
         state = Mutex(State(idle: idle))
     }
 
-    // MARK: What is offered
+    // MARK: Offers
 
     private static let offers = Mutex<[PlanePool]>([])
     private static let changes = Atomic<UInt32>(0)
 
-    /// All that is offered, and how often that has changed.
+    /// The offered pools, and the number of changes to them.
     package static var offered: [PlanePool] { offers.withLock { $0 } }
     package static var changeCount: UInt32 { changes.load(ordering: .acquiring) }
 
-    /// What is offered for pictures of this format and size now.
+    /// Returns the pools offered for pictures of this format and size now.
     static func offered(_ format: AVPixelFormat, width: Int, height: Int) -> [PlanePool] {
         offers.withLock { $0 }.filter { $0.format == format && ($0.width, $0.height) == (width, height) }
     }
 
-    /// Offers its memory to the decoders of the process.
+    /// Offers this pool to the decoders of the process.
     package func offer() {
         Self.offers.withLock { $0.append(self) }
         Self.changes.add(1, ordering: .releasing)
     }
 
-    /// Its memory is not to be used any more; what is used is freed when it comes back.
+    /// Withdraws the pool. Buffers in use are freed on return.
     package func close() {
         Self.offers.withLock { $0.removeAll { $0 === self } }
         Self.changes.add(1, ordering: .releasing)
@@ -138,26 +139,26 @@ package final class PlanePool: Sendable {
         withExtendedLifetime(idle) {}
     }
 
-    /// Buffers that pictures are in.
+    /// The number of buffers that hold pictures.
     package var usedCount: Int { state.withLock { $0.used.count } }
 
-    /// The buffer that a picture is in; nil where it is none of this pool's.
+    /// Returns the buffer of a picture; nil if it is not from this pool.
     package func memory(of frame: borrowing VideoFrame) -> PlaneMemory? {
         guard let buffer = frame.av.pointee.buf.0, let data = buffer.pointee.data else { return nil }
         guard let memory = state.withLock({ $0.used[UInt(bitPattern: data)] }) else { return nil }
-        // Cropped at the left or at the top it begins elsewhere.
+        // A picture cropped at the left or at the top begins elsewhere.
         return frame.av.pointee.data.0 == data ? memory : nil
     }
 
-    // MARK: What is taken
+    // MARK: Loans
 
-    /// A reference of libavcodec's to a buffer.
+    /// libavcodec's reference to a buffer.
     private final class Loan: Sendable {
         let pool: PlanePool, memory: PlaneMemory
         init(_ pool: PlanePool, _ memory: PlaneMemory) { (self.pool, self.memory) = (pool, memory) }
     }
 
-    /// A buffer, to be given back; nil where there is none.
+    /// Takes a buffer, to return with ``giveBack(_:)``; nil if there is none.
     package func take() -> PlaneMemory? {
         let (memory, count, isOpen) = state.withLock { state in
             let memory = state.idle.popLast()
@@ -170,7 +171,7 @@ package final class PlanePool: Sendable {
         return fresh
     }
 
-    /// A buffer is nobody's any more.
+    /// Returns a buffer that is no longer in use.
     package func giveBack(_ memory: PlaneMemory) {
         state.withLock { state in
             state.used[memory.base] = nil
@@ -178,12 +179,12 @@ package final class PlanePool: Sendable {
         }
     }
 
-    /// Whether pictures of this format and size lie in its buffers. The deprecated full-range formats lie there as the plain ones.
+    /// Whether its buffers suit pictures of this format and size. The deprecated full-range formats have the layout of the plain ones.
     package func takes(_ format: Int32, width: Int, height: Int) -> Bool {
         DecoderMemory.planar(format) == self.format && (width, height) == (self.width, self.height)
     }
 
-    /// Puts a buffer that was taken into a frame; `isOver` is called with its last reference. False without memory.
+    /// Attaches a taken buffer to a frame; calls `isOver` with its last reference. False without memory.
     package func put(_ memory: PlaneMemory, into frame: UnsafeMutablePointer<AVFrame>, isOver: @escaping @Sendable () -> Void) -> Bool {
         final class End: Sendable {
             let body: @Sendable () -> Void
@@ -201,7 +202,7 @@ package final class PlanePool: Sendable {
         return true
     }
 
-    /// Puts a buffer into a frame; false where there is none.
+    /// Takes a buffer and attaches it to a frame; false if there is none.
     func fill(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
         guard let memory = take() else { return false }
         let loan = Unmanaged.passRetained(Loan(self, memory))

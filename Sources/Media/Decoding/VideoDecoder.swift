@@ -4,24 +4,23 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// The decoder of a picture stream: packets in, frames in presentation order out, with times of the container.
+/// A decoder of a picture stream: takes packets and gives out frames in presentation order, with container times.
 ///
-/// Where a hardware decoder is wanted and there is one (``DecoderChoice``), it begins. When that fails at the first picture the next way is
-/// tried, in the end software. When it fails later, software goes on: it is given the packets since the last key frame once more
-/// (``KeptPackets``), and the pictures that have been given out already are dropped. The queues behind ride out the time that takes.
+/// A hardware decoder begins if one is wanted and available (``DecoderChoice``). If it fails at the first picture, the next way follows, in
+/// the end software. If it fails later, software takes over. It receives the packets since the last key frame again (``KeptPackets``) and
+/// drops pictures that were already given out. The queues behind cover the time for that.
 ///
-/// A hardware decoder is left at its first error. libavcodec would go on, with pictures that are wrong and not marked so.
+/// kiosk leaves a hardware decoder at its first error. libavcodec would continue with wrong pictures, without marking them.
 ///
-/// Some devices have one decoder only, and the next item is opened while it is in use. Where all ways refuse the first picture while another
-/// hardware decoder of this process is in use, software begins, and keeps packets, too. When that decoder has come free (``DecoderShelf``) it is
-/// tried in the same manner the other way round: it is given the packets since the last key frame, and drops the pictures that have been given
-/// out. That happens soon after a key frame only, so that it costs the time of a few pictures: mostly between the first picture of an item, which
-/// is decoded when it is opened, and the second.
+/// Some devices have only one decoder, and kiosk opens the next item while it is in use. If all ways refuse the first picture while this
+/// process uses another hardware decoder, software begins and keeps packets, too. Once that decoder is free (``DecoderShelf``), kiosk tries
+/// it. It receives the packets since the last key frame and drops pictures that were already given out. That happens only soon after a key
+/// frame, so it costs the time of a few pictures. Mostly it falls between an item's first picture, decoded at opening, and its second.
 struct VideoDecoder: ~Copyable, Sendable {
     var codec: CodecContext?
     let plan: DecoderPlan
     private let geometry: TrackGeometry
-    /// How long a frame lasts at the average rate, where the container tells one.
+    /// The duration of a frame at the average rate; nil if the container states none.
     let nominalDuration: MediaTime?
     var lastTime: MediaTime?
     private var lastDuration: MediaTime
@@ -29,68 +28,68 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     /// libavcodec's number of the codec.
     var codecID: AVCodecID { plan.codecID }
-    /// FFmpeg's name of it.
+    /// FFmpeg's name of the codec.
     var codecName: String { plan.codec }
-    /// What to call the hardware decoder in use; nil where it is software.
+    /// The name of the hardware decoder in use; nil for software.
     var hardware: String?
-    /// Whether some were tried, and none takes this. Software may also be waiting for one that is in use.
+    /// Whether devices were tried and all refuse this stream. Software may also be waiting for one that is in use.
     var isRefusedByDevices: Bool { !allWays.isEmpty && hardware == nil && place == nil }
-    /// Whether a device would be tried by whoever has one.
+    /// Whether a process with a device would try it.
     var wouldUseDevice = false
-    /// Whether that is one of V4L2, which libavcodec can neither begin anew nor ask what went wrong.
+    /// Whether a V4L2 decoder is in use. libavcodec can neither restart it nor query its errors.
     private var isStateful: Bool { hardware != nil && method == .v4l2 }
     var method: DecoderChoice.Method?
-    /// How often in a row it has taken no packet.
+    /// How often in a row the decoder has refused a packet.
     var stalls = 0
-    /// What may still be tried where that one refuses the first picture, and what has refused so far.
+    /// The ways left if the present one refuses the first picture, and the refusals so far.
     var ways: [DecoderChoice.Way]
     var refusals: [String] = []
     let warns: Bool
-    /// How long a call of the hardware's driver may take in mid-item.
+    /// The time limit of a driver call in mid-item.
     let driverLimit: MediaTime
     var problem: String?
-    /// Its place in the line for a hardware decoder; nil where it does not wait for one.
+    /// Its place in the queue for a hardware decoder; nil if it does not wait.
     var place: DecoderShelf.Place?
-    /// What was there to be tried at the beginning, and is tried again.
+    /// The ways available at the beginning, for the next attempt.
     private let allWays: [DecoderChoice.Way]
-    /// Whether the hardware decoder that software has been left for has not given out a picture yet.
+    /// Whether the hardware decoder that replaced software has not given out a picture yet.
     private var isOnTrial = false
 
-    /// What it costs, where one thread might do; nil where that is not measured.
+    /// The measured decoding load; nil if it is not measured (one thread anyway, or a preview).
     private var load: DecodingLoad?
-    /// Whether software decodes on one thread because that will do.
+    /// Whether software decodes on one thread because that is enough.
     private(set) var isLight = false
 
     var kept: KeptPackets
-    /// What has to be decoded again.
+    /// The packets to decode again.
     var replay = UniqueDeque<Packet>()
-    /// Whether no packet follows, and whether the decoder knows.
+    /// Whether no packet follows, and whether the decoder was told so.
     private var hasEnd = false, knowsEnd = false
-    /// Whether a frame has been given out, and the timestamp of the last one since a seek.
+    /// Whether a frame was given out, and the timestamp of the last one since a seek.
     private var hasGivenOut = false
     var lastStamp: Int64?
-    /// When the first packet since a seek is decoded: a picture that has no time is not earlier.
+    /// The time of the first packet since a seek: a picture without a time is not earlier.
     private var firstTime: MediaTime?
-    /// Where the memory of the last picture lies, if others may depend on it.
+    /// The address of the last picture's memory, if other pictures may depend on it.
     private var lastMemory: UInt?
-    /// Frames up to this timestamp have been given out already.
+    /// Frames up to this timestamp were already given out.
     var catchUp: Int64?
-    /// The timestamps of the frames that were given out last for the device's filter, which holds some back: these are given out again by software.
+    /// The timestamps of the last frames given to the device's filter, which holds some back. Software gives these out again.
     private var unfiltered: Deque<Int64> = []
-    /// More than a filter looks ahead and back.
+    /// More frames than a filter looks ahead and back.
     private static let mostUnfiltered = 8
-    /// Whether packets are left out up to the next key frame.
+    /// Whether to discard packets until the next key frame.
     private var awaitsKey = false
-    /// What has not been decoded in full, and whether a key frame has been sent since the beginning or a seek.
+    /// The damage so far, and whether a key frame was sent since the beginning or a seek.
     private(set) var damage = MediaDamage()
     private var hasSentKey = false
-    /// The timestamp of a packet that has been counted as damaged.
+    /// The timestamp of a packet already counted as damaged.
     private var damagedStamp: Int64?
 
-    /// More packets than this are not decoded once more to come to a hardware decoder: they would take longer than the queues ride out.
+    /// The most packets to decode again when switching to a hardware decoder: more would take longer than the queues cover.
     private static let mostRepeated = 24
 
-    /// Errors in a row that a decoder may return before it is taken to have nothing more.
+    /// Consecutive errors after which a decoder counts as exhausted.
     private static let errorLimit = 64
 
     init(
@@ -105,7 +104,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         driverLimit = wish.driverLimit
         refusals = choice.obstacle.map { [$0] } ?? []
         if self.plan.threads > 1, !self.plan.isPreview { load = DecodingLoad(self.plan.source) }
-        // It would be one decoder more than there are items.
+        // A kept decoder would be one more than there are items.
         if ways.isEmpty, !self.plan.isPreview { DecoderShelf.clear() }
         if !ways.isEmpty, DecoderShelf.isAwaited { (ways, place) = ([], DecoderShelf.Place()) }
         if !beginHardware() {
@@ -117,7 +116,7 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     // MARK: Packets
 
-    /// Hands over a packet. One that the decoder cannot use is left out. The corresponding C function is `avcodec_send_packet`.
+    /// Sends a packet to the decoder and drops it if the decoder cannot use it. The corresponding C function is `avcodec_send_packet`.
     mutating func send(_ packet: borrowing Packet) {
         if firstTime == nil {
             let (presentation, decoding) = (packet.raw.pointee.pts, packet.raw.pointee.dts)
@@ -139,14 +138,14 @@ struct VideoDecoder: ~Copyable, Sendable {
         if isDamage(avcodec_send_packet(raw, packet.raw)) { damage.addPicture(at: MediaTime(ticks: stamp, of: plan.timeBase)) }
     }
 
-    /// Whether what software makes of a packet is an error that counts. With several threads it may be one of an earlier packet.
+    /// Whether a status of the software decoder is an error that counts. With several threads it may belong to an earlier packet.
     private func isDamage(_ status: Int32) -> Bool {
         status < 0 && status != kAVERROR_EAGAIN && status != kAVERROR_EOF && hasSentKey
     }
 
     private mutating func sendToHardware(_ packet: borrowing Packet) {
         if isStateful, packet.raw.pointee.pts == kAV_NOPTS_VALUE {
-            // The driver would give out pictures that nobody can tell apart.
+            // The driver's pictures could not be told apart.
             kept.append(packet)
             return fail("its packets do not say when they are presented")
         }
@@ -157,11 +156,11 @@ struct VideoDecoder: ~Copyable, Sendable {
         }
         stalls = 0
         kept.append(packet)
-        // A stream that is joined in the middle cannot be decoded before its first key frame.
+        // A stream joined in the middle cannot be decoded before its first key frame.
         if status < 0, kept.hasKey || !kept.isComplete { fail(codec?.reason(status) ?? "") }
     }
 
-    /// Says that no packet follows: the decoder gives out the frames that it still holds.
+    /// Marks the end of the packets; the decoder then gives out the frames that it still holds.
     mutating func sendEnd() {
         hasEnd = true
         if replay.isEmpty { forwardEnd() }
@@ -172,7 +171,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         _ = codec?.send(nil)
     }
 
-    /// Gives the decoder the next of what it has to be given again; false where there is nothing.
+    /// Sends the next packet to decode again, or the pending end; false if there is neither.
     private mutating func sendAgain() -> Bool {
         if let packet = replay.popFirst() {
             send(packet)
@@ -183,7 +182,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         return true
     }
 
-    /// Leaves out frames that no other depends on, on the way to a seek target.
+    /// Skips frames that no other frame depends on, on the way to a seek target.
     mutating func setDecodesOnlyReferences(_ value: Bool) {
         skipsNonReferences = value
         codec?.raw.pointee.skip_frame = value ? AVDISCARD_NONREF : AVDISCARD_DEFAULT
@@ -195,7 +194,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         return presentation < time - .seconds(1)
     }
 
-    /// Drops all it holds, after a seek. What follows is decoded as fast as it can be: with all threads. The corresponding C function is
+    /// Discards everything after a seek. Decodes the rest at full speed, with all threads. The corresponding C function is
     /// `avcodec_flush_buffers`.
     mutating func flush() {
         load?.restart()
@@ -225,8 +224,8 @@ struct VideoDecoder: ~Copyable, Sendable {
         case end
     }
 
-    /// The next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it. The corresponding C
-    /// function is `avcodec_receive_frame`.
+    /// Returns the next frame, if one is ready. Times never go back: a frame without a usable time follows the one before it. The
+    /// corresponding C function is `avcodec_receive_frame`.
     mutating func receive() -> Output {
         if let place, place.isCalled { tryHardwareAgain() }
         var frame = av_frame_alloc()!
@@ -241,7 +240,7 @@ struct VideoDecoder: ~Copyable, Sendable {
                 continue
             }
             if hardware == nil {
-                // Errors are passed over: the frames of other threads may still come behind them.
+                // Skip errors: frames of other threads may still follow.
                 for _ in 0..<Self.errorLimit where status != 0 && status != kAVERROR_EOF && status != kAVERROR_EAGAIN {
                     if isDamage(status) { damage.addPicture(at: lastTime) }
                     status = avcodec_receive_frame(raw, frame)
@@ -260,23 +259,23 @@ struct VideoDecoder: ~Copyable, Sendable {
         return .end
     }
 
-    /// Leaves the hardware decoder where a status says that it cannot go on; false where it can, or is through.
+    /// Leaves the hardware decoder if `status` means that it cannot continue; false if it can, or is done.
     private mutating func endsHardware(_ status: Int32) -> Bool {
         switch status {
         case kAVERROR_EAGAIN:
             if stalls <= Self.errorLimit { return false }
             fail("it takes no packet and gives no picture out")
         case kAVERROR_EOF:
-            // libavcodec takes each error of a V4L2 driver that it does not expect for the end of the stream.
+            // libavcodec reports each unexpected error of a V4L2 driver as the end of the stream.
             if !knowsEnd { fail("it ended before its stream did") } else if !isStateful || !leavesEnd() { return false }
         default: fail(codec?.reason(status) ?? "")
         }
         return true
     }
 
-    /// What makes a hardware decoder's picture useless; nil where nothing does.
+    /// Returns the defect that makes a hardware decoder's picture useless; nil if there is none.
     private func defect(of frame: AVFrame) -> String? {
-        // Where it cannot begin, libavcodec's V4L2 decoder gives out a picture of nothing.
+        // If libavcodec's V4L2 decoder cannot begin, it gives out an empty picture.
         if frame.buf.0 == nil { return "its picture has no memory" }
         if frame.decode_error_flags != 0 { return "its picture is damaged" }
         let isSurface = frame.format == AV_PIX_FMT_VAAPI.rawValue || frame.format == AV_PIX_FMT_DRM_PRIME.rawValue
@@ -284,8 +283,8 @@ struct VideoDecoder: ~Copyable, Sendable {
         return nil
     }
 
-    /// Takes over what the decoder has put into `frame`, and what describes it; nil where that has been given out before or cannot be: `frame` is
-    /// empty then.
+    /// Takes the picture in `frame`, and in `exported` its description as dmabufs. Returns nil and empties `frame` if the picture was
+    /// already given out or cannot be used.
     private mutating func give(
         _ frame: UnsafeMutablePointer<AVFrame>, _ exported: UnsafeMutablePointer<AVFrame>?
     ) -> TimedFrame? {
@@ -296,7 +295,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         stalls = 0
         let stamps = [frame.pointee.pts, frame.pointee.best_effort_timestamp]
         let stamp = stamps.first { $0 != kAV_NOPTS_VALUE }
-        // At the end each thread of FFmpeg 7's MPEG-4 decoder gives out the last reference that it knows, though another has done so.
+        // At the end each thread of FFmpeg 7's MPEG-4 decoder gives out its last reference, even if another thread did.
         let memory = frame.pointee.pict_type == AV_PICTURE_TYPE_B ? nil : frame.pointee.buf.0.map { UInt(bitPattern: $0.pointee.data) }
         if knowsEnd, hardware == nil, codecID == AV_CODEC_ID_MPEG4, memory != nil, memory == lastMemory {
             drop()
@@ -348,10 +347,10 @@ struct VideoDecoder: ~Copyable, Sendable {
 
     // MARK: From hardware to software and back
 
-    /// What there is to be said of the decoder since the last call.
+    /// Returns the problem found since the last call.
     mutating func takeProblem() -> String? { problem.take() }
 
-    /// Opens the first of the ways that can be opened; false where none can.
+    /// Opens the first way that works; false if none does.
     private mutating func beginHardware() -> Bool {
         while !ways.isEmpty {
             let way = ways.removeFirst()
@@ -368,12 +367,12 @@ struct VideoDecoder: ~Copyable, Sendable {
         return false
     }
 
-    /// Leaves the hardware decoder, and has what it was given decoded again.
+    /// Leaves the hardware decoder and decodes its packets again.
     mutating func fail(_ reason: String) {
         guard let name = hardware.take() else { return }
         let hasGap = !kept.isComplete
         repeatKept()
-        // Some devices have one decoder only.
+        // Some devices have only one decoder.
         codec?.lease?.isSound = false
         codec = nil
         if !hasGivenOut || isOnTrial {
@@ -390,8 +389,8 @@ struct VideoDecoder: ~Copyable, Sendable {
         beginSoftware()
     }
 
-    /// Opens a decoder anew that cannot drop what it holds. Where that fails, as the pictures of the old one may be in use and the device have one
-    /// decoder only, software goes on.
+    /// Reopens a decoder that cannot flush. Opening fails if the old pictures are in use and the device has only one decoder; then software
+    /// continues.
     mutating func reopen() {
         guard let way = codec?.lease?.identity.way else { return }
         codec = nil
@@ -401,8 +400,8 @@ struct VideoDecoder: ~Copyable, Sendable {
         beginSoftware()
     }
 
-    /// Has software decode what a decoder that is through has kept back; false where that is nothing. FFmpeg's V4L2 decoder takes an error, and that
-    /// all of its buffers are in use, for the end of what it has to give out.
+    /// Has software decode the pictures that a finished decoder kept back; false if there are none. FFmpeg's V4L2 decoder ends its output
+    /// early after an error, or if all of its buffers are in use.
     private mutating func leavesEnd() -> Bool {
         guard kept.isComplete, let last = kept.lastStamp, last > lastStamp ?? .min, let name = hardware.take() else { return false }
         HardwareHistory.log.debug("\(plan.source.withoutCredentials): \(name) has kept back the last pictures: decoded in software")
@@ -413,7 +412,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         return true
     }
 
-    /// Has what is kept decoded again, by whatever follows.
+    /// Queues the kept packets for the next decoder.
     private mutating func repeatKept() {
         var again = UniqueDeque<Packet>()
         while let packet = kept.popFirst() { again.append(packet) }
@@ -423,7 +422,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         (knowsEnd, stalls) = (false, 0)
     }
 
-    /// Leaves software for a hardware decoder that may have come free, where that does not take long.
+    /// Switches from software to a hardware decoder that may be free now, if that is quick.
     private mutating func tryHardwareAgain() {
         guard hardware == nil, kept.hasKey, kept.isComplete, kept.count <= Self.mostRepeated, lastStamp != nil || !hasGivenOut else {
             return
@@ -447,7 +446,7 @@ struct VideoDecoder: ~Copyable, Sendable {
         }
     }
 
-    /// Says why software decodes, where anybody wants to know. Where the device may be busy that is not said before it has been tried again.
+    /// Reports why software decodes, as a problem or in the log. If the device may be busy, waits for the second attempt first.
     private mutating func sayRefusals() {
         if place != nil { return }
         if DecoderShelf.isAnyInUse, !allWays.isEmpty {

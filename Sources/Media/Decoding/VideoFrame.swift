@@ -1,40 +1,40 @@
 import CKioskFFmpeg
 import KioskPlatform
 
-/// A decoded picture. Owns its `AVFrame`, whose planes may be shared with the decoder and so must not be written.
+/// A decoded picture. Owns its `AVFrame`; do not write to the planes, which the decoder may share.
 ///
-/// It has one owner at a time, so it may be handed from thread to thread.
+/// One owner at a time: threads may pass it on.
 package struct VideoFrame: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
+    // Sendable because only the single owner reaches the pointer.
 
     /// The frame: planes, line sizes, pixel format, colour description. Valid as long as this value; read only.
     package let av: UnsafeMutablePointer<AVFrame>
 
-    /// How the stored picture must be rotated to be upright.
+    /// The rotation that makes the stored picture upright.
     package var orientation: Orientation
 
-    /// FFmpeg's name of the codec it was encoded with, for messages; empty where nobody decoded it.
+    /// FFmpeg's name of the picture's codec, for messages; empty if nothing was decoded.
     package var codec = ""
 
-    /// Whether it is shown as a decoder has drawn it that would draw into memory of a plane, too (``PlanePool``).
+    /// Whether the picture is shown as its decoder drew it, and that decoder could draw into plane memory, too (``PlanePool``).
     package var takesPlaneMemory = false
 
-    /// Has whoever decoded a surface copy it to ordinary memory, where that is another process.
+    /// Copies the picture to ordinary memory if another process decoded its surface.
     package var copier: (any SurfaceCopier)?
 
-    /// The hardware decoder's own picture, which `av` describes as dmabufs; nil where `av` is what the decoder gave.
+    /// The hardware decoder's own picture, which `av` describes as dmabufs; nil if `av` is the decoder's own picture.
     private let origin: UnsafeMutablePointer<AVFrame>?
     private let saidFormat: AVPixelFormat?
     private let comesFromPool: Bool
-    /// Counts its decoder as in use, where the picture is one of that decoder's own buffers.
+    /// Marks its decoder as in use if the picture is one of that decoder's own buffers.
     private let use: DecoderShelf.Use?
 
-    /// Takes ownership of `av`, which must hold a picture in ordinary memory, or a hardware decoder's as dmabufs (AV_PIX_FMT_DRM_PRIME)
-    /// that is drawn.
+    /// Takes ownership of `av`. It must hold a picture in ordinary memory, or a hardware decoder's finished one as dmabufs
+    /// (AV_PIX_FMT_DRM_PRIME).
     ///
     /// - Parameters:
-    ///   - pixelFormat: of a picture in dmabufs, where nothing else tells.
-    ///   - origin: the decoder's own picture, where `av` describes it; owned from now on, too.
+    ///   - pixelFormat: the format of a picture in dmabufs, if nothing else states it.
+    ///   - origin: the decoder's own picture, if `av` describes it; taken over, too.
     ///   - isPooled: see ``isPooled``.
     package init(
         adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation = .up, pixelFormat: AVPixelFormat? = nil,
@@ -43,7 +43,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         self.init(adopting: av, orientation: orientation, pixelFormat: pixelFormat, origin: origin, isPooled: isPooled, use: nil)
     }
 
-    /// The same; `use` is that of its decoder, where the picture is one of that decoder's own buffers.
+    /// The same; `use` belongs to its decoder if the picture is one of that decoder's own buffers.
     init(
         adopting av: UnsafeMutablePointer<AVFrame>, orientation: Orientation, pixelFormat: AVPixelFormat? = nil,
         origin: UnsafeMutablePointer<AVFrame>?, isPooled: Bool, use: DecoderShelf.Use?
@@ -60,10 +60,10 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         origin?.free()
     }
 
-    /// Another frame with the same picture, which is not copied; nil without memory. The corresponding C function is `av_frame_clone`.
+    /// Returns another frame with the same picture, not copied; nil without memory. The corresponding C function is `av_frame_clone`.
     package func shared() -> VideoFrame? {
         guard let copy = av_frame_clone(av) else { return nil }
-        // Without it the picture would still be there: what describes it holds a reference. It could only not be downloaded.
+        // Without `origin` the picture remains, as its description holds a reference; only a download would fail.
         var frame = VideoFrame(
             adopting: copy, orientation: orientation, pixelFormat: saidFormat, origin: origin.flatMap { av_frame_clone($0) },
             isPooled: comesFromPool, use: use)
@@ -71,32 +71,30 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
         return frame
     }
 
-    /// Pixel format of the picture: the frame's own, or of what lies in the hardware decoder's surface; AV_PIX_FMT_NONE where FFmpeg has no
-    /// name for that.
+    /// The pixel format of the picture, or of the hardware decoder's surface; AV_PIX_FMT_NONE if FFmpeg has no name for it.
     package var pixelFormat: AVPixelFormat {
         guard let surface else { return AVPixelFormat(rawValue: av.pointee.format) }
         if let saidFormat { return saidFormat }
         return (origin ?? av).pointee.hw_frames_ctx.map(\.surfaceFormat) ?? surface.pointee.pixelFormat
     }
 
-    /// The dmabufs of a hardware decoder's surface, drawn already; nil where the picture lies in ordinary memory. Valid as long as this
-    /// value.
+    /// The finished dmabufs of a hardware decoder's surface; nil for a picture in ordinary memory. Valid as long as this value.
     package var surface: UnsafePointer<AVDRMFrameDescriptor>? { av.descriptor.map { UnsafePointer($0) } }
 
-    /// The same picture in ordinary memory, copied where it lies in a surface; nil where the driver refuses. Blocks while it is copied:
-    /// some milliseconds, as memory of graphics devices is slow to read. The corresponding C function is `av_hwframe_transfer_data`.
+    /// Returns the same picture in ordinary memory, copied from a surface if needed; nil if the driver refuses. Blocks while copying: some
+    /// milliseconds, as memory of graphics devices is slow to read. The corresponding C function is `av_hwframe_transfer_data`.
     package func downloaded() -> VideoFrame? {
         if surface == nil { return shared() }
         SurfaceUse.noteCopied()
         return copier.map { $0.copy(self) } ?? mapped()
     }
 
-    /// The same of a surface by its driver, or of one whose memory can be mapped as it is.
+    /// Returns the same picture in ordinary memory: by the driver for its own surface, or by mapping.
     package func mapped() -> VideoFrame? {
         (origin ?? av).downloaded(pixelFormat).map { VideoFrame(adopting: $0, orientation: orientation) }
     }
 
-    /// Whether its memory is one of the few pictures that a hardware decoder has (``PicturePool``).
+    /// Whether the picture occupies one of the few buffers of a hardware decoder (``PicturePool``).
     package var isPooled: Bool { comesFromPool || surface != nil }
 
     /// Stored width in pixels, before orientation.
@@ -104,7 +102,7 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     /// Stored height in pixels, before orientation.
     package var height: Int { Int(av.pointee.height) }
 
-    /// Width of a stored pixel divided by its height; 1 where the stream does not say.
+    /// Width of a stored pixel divided by its height; 1 if the stream does not say.
     package var pixelAspectRatio: Double { av.pointee.sample_aspect_ratio.pixelAspectRatio }
 
     /// Whether the decoder had to conceal errors in the picture.
@@ -121,14 +119,14 @@ package struct VideoFrame: ~Copyable, @unchecked Sendable {
     }
 }
 
-/// Copies pictures out of surfaces of another process's decoder. Any thread.
+/// Copies pictures from surfaces of another process's decoder. Any thread.
 package protocol SurfaceCopier: AnyObject, Sendable {
-    /// The same picture in ordinary memory; nil where that cannot be had. Blocks while it is copied.
+    /// Returns the same picture in ordinary memory; nil if that fails. Blocks while copying.
     func copy(_ frame: borrowing VideoFrame) -> VideoFrame?
 }
 
 extension UnsafeMutablePointer<AVFrame> {
-    /// Says where one of the first four planes lies, and how many bytes it is from row to row.
+    /// Sets the address of one of the first four planes, and the bytes from row to row.
     package func setPlane(_ plane: Int, _ place: UnsafeMutablePointer<UInt8>, _ stride: Int32) {
         withUnsafeMutablePointer(to: &pointee.data) { data in
             data.withMemoryRebound(to: UnsafeMutablePointer<UInt8>?.self, capacity: 8) { $0[plane] = place }
@@ -139,16 +137,16 @@ extension UnsafeMutablePointer<AVFrame> {
     }
 }
 
-/// A frame with the time it begins at and how long it lasts.
+/// A frame with its start and duration.
 package struct TimedFrame: ~Copyable, Sendable {
     /// The picture.
     package var frame: VideoFrame
-    /// When it begins: item time where it comes from ``MediaReader``, container time within Media.
+    /// The start: item time from ``MediaReader``, container time within Media.
     package var time: MediaTime
-    /// How long it lasts, as the container tells.
+    /// The duration, according to the container.
     package var duration: MediaTime
 
-    /// A frame with its time.
+    /// Creates a frame with its time.
     package init(frame: consuming VideoFrame, time: MediaTime, duration: MediaTime) {
         self.frame = frame
         self.time = time

@@ -4,41 +4,40 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// Reads a source packet by packet into a queue for its pictures and one for its sound, and judges how far the two are apart in the file.
-///
-/// Either side reads on when its queue is empty, so packets of the other side pile up meanwhile. Where a file is interleaved so badly that
-/// the pictures wait for sound that lies far behind, or for sound that never comes, two limits end the wait: ``isSoundMissing(from:)``
-/// takes sound that has not come for silence, and ``interleavingLimit`` bounds the bytes in a queue.
+/// Reads a source packet by packet into queues for pictures and sound. Measures how far apart the two are in the file.
+/// Either side reads when its queue is empty, and packets of the other side pile up meanwhile. In a badly interleaved file, the pictures
+/// may wait for sound that lies far behind or never comes. Two limits end that wait: ``isSoundMissing(from:)`` replaces late sound by
+/// silence, and ``interleavingLimit`` bounds the bytes in a queue.
 struct Demuxer: ~Copyable, Sendable {
     private(set) var source: PacketSource
     var pictures = PacketQueue(), sound = PacketQueue(), subtitles = PacketQueue()
     /// Whether the last packet is in its queue.
     private(set) var hasReadAll = false
     private(set) var hasReadPacket = false
-    /// What is wrong with the source, as far as it has been read: each text once, later ones at the end.
+    /// Problems found in the source so far: each text once, new ones at the end.
     private(set) var problems: [String]
-    /// Container time at which the sound read so far ends.
+    /// The container time at which the sound read so far ends.
     private(set) var soundReadTo: MediaTime?
-    /// Whether the pictures are a video track: those of a cover have no times.
+    /// Whether the pictures are a video track: a cover has no times.
     private let hasVideo: Bool
-    /// Whether it has still to be said which subtitles are wanted: the beginning of all is kept until then.
+    /// Whether the subtitles are not chosen yet: the beginning of all is kept until then.
     private var keepsAllSubtitles: Bool
     private var rebaser = TimestampRebaser()
-    /// What has been added to the container's times of the picture that was read last.
+    /// The offset added to the container's times of the last picture read.
     var pictureOffset: MediaTime { rebaser.pictureOffset }
-    /// Container time of the picture packet that was read last.
+    /// The container time of the last picture packet read.
     private(set) var pictureReadTo: MediaTime?
-    /// How far behind the pictures the sound in the file has been at most.
+    /// The longest lag of the sound behind the pictures in the file so far.
     private var soundLag = MediaTime.zero
 
-    /// Bytes that the packets of one kind may take while the other kind is wanted; a file that needs more plays nowhere.
+    /// The most bytes for packets of one kind while the other kind is wanted. No player handles a file that needs more.
     private static let interleavingLimit = 64 << 20
-    /// Bytes of subtitles that wait for the pictures that they belong to.
+    /// The most bytes of subtitles that wait for their pictures.
     private static let mostSubtitles = 16 << 20
-    /// Sound is missing where the pictures read are further ahead of it than it has lagged so far, and by this time more. In a file they
-    /// must be so many bytes, too: these are read at once, so what is interleaved no worse than that keeps all of its sound.
+    /// The limits for missing sound. It is missing if the pictures are ahead by its longest lag so far and this time more. In a file they
+    /// must also take this many bytes. kiosk reads these at once, so files interleaved no worse than that keep all of their sound.
     private static let missingSound = (time: MediaTime.seconds(2), bytes: 4 << 20)
-    /// A lag beyond this is not waited for the next time: it is the last packet of an encoder whose pictures had ended, for one.
+    /// A longer lag does not extend the next wait: for example, an encoder's last packet after its pictures ended.
     private static let longestLag = MediaTime.seconds(10)
 
     init(
@@ -86,7 +85,7 @@ struct Demuxer: ~Copyable, Sendable {
         return true
     }
 
-    /// Says that a list of parts has given less than it tells: libavformat leaves out parts that it cannot read, without an error.
+    /// Reports that a list had less than it states: libavformat skips unreadable parts without an error.
     private mutating func reportEarlyEnd() {
         guard source.format.isList, source.prematureEnd == nil, !source.interruption.cancelled, let end = source.extent.end,
             let readTo = [pictureReadTo, soundReadTo].compactMap({ $0 }).max(), end - readTo > Self.longestMissing
@@ -96,10 +95,10 @@ struct Demuxer: ~Copyable, Sendable {
                 + "behind a second EXT-X-MAP")
     }
 
-    /// The times of a list are rounded to seconds.
+    /// The tolerance for the times of a list, which are rounded to seconds.
     private static let longestMissing = MediaTime.seconds(2)
 
-    /// Says that pictures or sound come in a track which was not there when the source was opened.
+    /// Reports pictures or sound in a track that did not exist at opening.
     private mutating func reportNewTrack(_ index: Int32) {
         guard let kind = source.kindOfNewTrack(index) else { return }
         report(
@@ -107,16 +106,17 @@ struct Demuxer: ~Copyable, Sendable {
                 + "fit, so join them again (ffmpeg -f concat)")
     }
 
-    /// Whether what has been read says that no sound comes from container time `soundEnd` on, while the pictures go on.
+    /// Whether the packets read show that no sound comes from container time `soundEnd` on, while the pictures continue.
     func isSoundMissing(from soundEnd: MediaTime) -> Bool {
         guard !hasReadAll, let pictureReadTo, pictureReadTo - soundEnd > soundLag + Self.missingSound.time else { return false }
         return pictures.byteCount > Self.missingSound.bytes || isURL(source.name)
     }
 
-    /// Whether so many pictures wait for sound that no more may be read for it.
+    /// Whether too many pictures wait for sound to read more for it.
     var isFull: Bool { pictures.byteCount > Self.interleavingLimit }
 
-    /// Drops what has been read and goes on where container time `time` can be decoded; `isBeginning` where the source begins at that time.
+    /// Discards the packets read and continues at a point from which container time `time` can be decoded. `isBeginning`: whether the
+    /// source begins at that time.
     ///
     /// - Throws: as ``PacketSource/seek(to:isBeginning:index:)``.
     mutating func seek(to time: MediaTime, isBeginning: Bool, frameDuration: MediaTime?) throws(MediaError) {
@@ -128,33 +128,33 @@ struct Demuxer: ~Copyable, Sendable {
         rebaser.restart(expecting: isBeginning ? source.begin : time, frameDuration: frameDuration, hasVideo: hasVideo)
     }
 
-    /// Neither reads nor keeps sound from now on.
+    /// Stops reading sound and discards it.
     mutating func leaveOutSound() {
         source.discardSound()
         sound.removeAll()
     }
 
-    /// Reads the sound of another stream from here on; returns what has been read of the one before and not been decoded.
+    /// Reads the sound of another stream from here on; returns the old stream's packets that were read and not decoded.
     mutating func selectSound(_ index: Int32) -> PacketQueue {
         source.selectSound(index)
         soundReadTo = nil
         return exchange(&sound, with: PacketQueue())
     }
 
-    /// Reads another stream of subtitles from here on; -1 for none. Of the first one what has been read by then is kept.
+    /// Reads another subtitle stream from here on; -1 for none. The first choice keeps the packets of that stream read so far.
     mutating func selectSubtitles(_ index: Int32) {
         source.selectSubtitles(index)
         if keepsAllSubtitles { subtitles.keep(stream: index) } else { subtitles.removeAll() }
         keepsAllSubtitles = false
     }
 
-    /// Adds to ``problems`` what is not among them.
+    /// Adds a problem to ``problems`` unless it is there.
     mutating func report(_ problem: String) {
         if !problems.contains(problem) { problems.append(problem) }
     }
 }
 
-/// Packets of one stream that have been read and wait for its decoder, in order.
+/// A queue of one stream's packets that wait for its decoder, in order.
 struct PacketQueue: ~Copyable, Sendable {
     private var packets = UniqueDeque<Packet>()
     /// Bytes of all packets in the queue.
@@ -169,21 +169,21 @@ struct PacketQueue: ~Copyable, Sendable {
         packets.append(packet)
     }
 
-    /// Takes the oldest packet; nil when there is none.
+    /// Takes the oldest packet; nil if there is none.
     mutating func popFirst() -> Packet? {
         guard let packet = packets.popFirst() else { return nil }
         byteCount -= Int(packet.raw.pointee.size)
         return packet
     }
 
-    /// Drops all packets but those of a stream.
+    /// Discards all packets except those of one stream.
     mutating func keep(stream index: Int32) {
         var kept = PacketQueue()
         while let packet = popFirst() { if packet.raw.pointee.stream_index == index { kept.append(packet) } }
         self = kept
     }
 
-    /// Drops all packets and the memory of the queue.
+    /// Discards all packets and the memory of the queue.
     mutating func removeAll() {
         packets = UniqueDeque()
         byteCount = 0

@@ -1,16 +1,16 @@
 import KioskPlatform
 
-// How much of a source is there without waiting for it.
+// The part of a source that is available without waiting.
 
-/// What is there of a source at one moment.
+/// The loaded part of a source at one moment.
 package struct LoadedMedia: Hashable, Sendable {
-    /// The item time up to which it is there.
+    /// The item time up to which the source is loaded.
     package var until: MediaTime
-    /// Whether nothing more is to come.
+    /// Whether the source is loaded to its end.
     package var isWhole: Bool
-    /// Media seconds that are received in a second; nil of a source that is not received ahead.
+    /// Media seconds received per second; nil for a source that is not received ahead.
     package var speed: Double?
-    /// What a live stream has in hand while all is well; nil of anything else.
+    /// The normal reserve of a live stream; nil for anything else.
     package var goal: MediaTime?
 
     package init(until: MediaTime, isWhole: Bool = false, speed: Double? = nil, goal: MediaTime? = nil) {
@@ -18,33 +18,34 @@ package struct LoadedMedia: Hashable, Sendable {
     }
 }
 
-/// How far a source had been read and received when its reader was asked. What has been received since then is added when
-/// ``loaded(at:)`` is called: from any thread, while the reader waits, and when it is gone.
+/// A snapshot of how far a reader had read and received its source. ``loaded(at:)`` adds the packets received since: from any thread, while
+/// the reader waits, and after the reader is gone.
 package struct Loading: Sendable {
-    /// What was there when the reader was asked.
+    /// The part loaded when the snapshot was taken.
     private let base: LoadedMedia
-    /// Where a receiver counts, which it outlives, and what it had counted by then.
+    /// The receiver's meter, which outlives the receiver, and its counts in the snapshot.
     private var meter: Monitor<ReceptionProgress>?
     private var received = MediaTime.zero, seeks = 0
-    /// Who knows better by now, where somebody else reads it.
+    /// The newer state from another process that reads the source.
     private var known: (@Sendable () -> LoadedMedia?)?
 
-    /// That of a source that is not received ahead: it has been read up to an item time.
+    /// Creates the loading of a source that is not received ahead, read up to an item time.
     package init(until: MediaTime, isWhole: Bool = false) { base = LoadedMedia(until: until, isWhole: isWhole) }
 
-    /// That of a source that somebody else reads, of which `known` says how much is there, and at least so much is. From any thread.
+    /// Creates the loading of a source that another process reads. `known` returns the loaded part, at least `until`, and may run on any
+    /// thread.
     package init(until: MediaTime, known: @escaping @Sendable () -> LoadedMedia?) {
         base = LoadedMedia(until: until)
         self.known = known
     }
 
-    /// That of a source of which so much has been received.
+    /// Creates the loading of a source with a receiver.
     init(until: MediaTime, goal: MediaTime?, _ meter: Monitor<ReceptionProgress>, received: MediaTime, seeks: Int) {
         base = LoadedMedia(until: until, goal: goal)
         (self.meter, self.received, self.seeks) = (meter, received, seeks)
     }
 
-    /// What is there at `now`.
+    /// Returns the loaded part at `now`.
     package func loaded(at now: HostTime) -> LoadedMedia {
         if var loaded = known?() {
             loaded.until = max(loaded.until, base.until)
@@ -54,7 +55,7 @@ package struct Loading: Sendable {
         return meter.withLock { progress in
             var loaded = base
             loaded.speed = progress.speed(at: now)
-            // After a seek its receiver counts what comes from another place on.
+            // After a seek the receiver counts packets from another place.
             guard progress.seeks == seeks else { return loaded }
             loaded.until = loaded.until + (progress.received - received)
             loaded.isWhole = progress.end == .whole
@@ -63,16 +64,16 @@ package struct Loading: Sendable {
     }
 }
 
-/// How much of a source has been received, and how fast it comes. A pure value.
+/// The amount received of a source, and the speed. A pure value.
 ///
-/// The speed counts while something is to be received. A receiver that has as much as it may have rests, and that says nothing of the line.
-/// What was received long ago says nothing either: the speed is that of the last ``window``. To open the source counts, as a probe
-/// receives packets, too, which are handed out in no time afterwards.
+/// Only the time in which the receiver works counts for the speed. A full receiver rests, and that says nothing of the line. Old packets
+/// say nothing either: the speed covers the last ``window``. Opening the source counts: its probe also receives packets, which are then
+/// handed out at once.
 struct ReceptionProgress: Hashable, Sendable {
     enum End: Hashable, Sendable {
-        /// All has been received.
+        /// The source was received to its end.
         case whole
-        /// Reading failed before that.
+        /// Reading failed before the end.
         case failed
     }
 
@@ -81,32 +82,32 @@ struct ReceptionProgress: Hashable, Sendable {
         var received: MediaTime
     }
 
-    /// What has been received in all, from wherever in the source: of that of its two streams of which it is more.
+    /// The total time received, from anywhere in the source: the larger one of its two streams.
     var received: MediaTime { max(pictures, sound) }
-    /// How often the place in the source has changed.
+    /// The number of seeks.
     private(set) var seeks = 0
-    /// Why nothing more comes; nil while it does.
+    /// The reason why nothing more comes; nil while it does.
     private(set) var end: End?
     private var pictures = MediaTime.zero, sound = MediaTime.zero
     private let since: HostTime
-    /// For how long it has rested before now, and since when it does.
+    /// The total rest before now, and the start of the present rest.
     private var rested = MediaTime.zero
     private var restsSince: HostTime?
-    /// What had been received at times of the past, one for each ``interval`` at most.
+    /// Past totals, at most one per ``interval``.
     private var marks = [Mark(busy: .zero, received: .zero)]
 
     private static let window = MediaTime.seconds(4), interval = MediaTime.milliseconds(500)
 
-    /// That of a source that has been opened at `since`.
+    /// Creates the progress of a source opened at `since`.
     init(since: HostTime) {
         self.since = since
         marks.reserveCapacity(16)
     }
 
-    /// For how long it has been receiving.
+    /// Returns the working time of the receiver.
     private func busy(at now: HostTime) -> MediaTime { (restsSince ?? now) - since - rested }
 
-    /// A packet has come that is `step` behind the one before it.
+    /// Adds a packet that is `step` behind the one before it.
     mutating func receive(_ step: MediaTime, isPicture: Bool, at now: HostTime) {
         if isPicture { pictures = pictures + step } else { sound = sound + step }
         let busy = busy(at: now)
@@ -115,7 +116,7 @@ struct ReceptionProgress: Hashable, Sendable {
         while marks.count > 1, busy - marks[1].busy >= Self.window { marks.removeFirst() }
     }
 
-    /// Nothing is to be received from now on.
+    /// Marks the receiver as resting.
     mutating func rest(at now: HostTime) { restsSince = restsSince ?? now }
 
     mutating func goOn(at now: HostTime) {
@@ -124,16 +125,16 @@ struct ReceptionProgress: Hashable, Sendable {
         self.restsSince = nil
     }
 
-    /// Nothing more comes.
+    /// Marks the end.
     mutating func finish(_ end: End) { self.end = end }
 
-    /// It goes on in another place.
+    /// Marks a seek.
     mutating func seek() {
         seeks += 1
         end = nil
     }
 
-    /// Media seconds that come in a second; 0 where nothing does any more.
+    /// Returns the media seconds received per second; 0 after a failure.
     func speed(at now: HostTime) -> Double {
         if end == .failed { return 0 }
         let busy = busy(at: now)
@@ -144,7 +145,7 @@ struct ReceptionProgress: Hashable, Sendable {
 }
 
 extension MediaReader {
-    /// How much of it is there; `time` is the item time up to which its pictures have been handed out.
+    /// Returns the loaded part; `time` is the item time up to which pictures were handed out.
     package func loading(from time: MediaTime) -> Loading {
         guard let receiver = demuxer.source.receiver else {
             let readTo = (demuxer.pictureReadTo ?? demuxer.soundReadTo).map { $0 - origin } ?? time

@@ -4,18 +4,17 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// Receives the packets of a source that comes over the network, on a thread of its own: who decodes finds them ready, and a gap of the
-/// network is bridged by what has been received before it.
+/// Receives the packets of a network source on its own thread. The decoder finds them ready, and they bridge a gap of the network.
 ///
-/// Of a file that is fetched up to ``Limits`` is read ahead; then the connection waits. A live stream does not wait: what is received
-/// beyond the limits pushes out the oldest, and while nobody has begun to take packets (the stream is open and waits to be played) no more
-/// than the goal is kept, from a key frame on. ``ReceptionGate`` says when packets may be taken.
+/// A fetched file is read ahead up to ``Limits``; then the connection waits. A live stream does not wait: new packets beyond the limits
+/// push out the oldest. A parked stream (open, waiting to be played) keeps only the goal, from a key frame on. ``ReceptionGate`` decides
+/// when packets may be taken.
 ///
-/// The thread alone calls libavformat, once it runs: seeks are carried out there, too.
+/// Once the thread runs, only it calls libavformat; it also performs seeks.
 final class PacketReceiver: @unchecked Sendable {
-    // Sendable because the context is touched by the thread alone, and the state is behind a lock.
+    // Sendable because only the thread touches the context, and a lock guards the state.
 
-    /// What there is for who takes packets.
+    /// The result of taking a packet.
     enum Taken: ~Copyable {
         case packet(Packet)
         /// The source has ended, or reading has failed with this error.
@@ -41,38 +40,38 @@ final class PacketReceiver: @unchecked Sendable {
         var extent: StreamClock.Extent
         var seek: Seek?
         var seekStatus: Int32?
-        /// The sound stream that is wanted; -1 for none.
+        /// The wanted sound stream; -1 for none.
         var audio: Int32
-        /// The stream of subtitles that is wanted; nil until that is said: all are kept until then.
+        /// The wanted subtitle stream; nil until it is chosen: all are kept until then.
         var subtitle: Int32?
-        /// The source has been opened: to wait for a packet before is no gap.
+        /// Whether the source is open: waiting for a packet before that is no gap.
         var isOpen = false
-        /// Open, and nobody has begun to take packets.
+        /// Whether the source is open, without a call of ``take(until:)`` since.
         var isParked = false
         var isStopping = false
     }
 
-    /// What the thread is to do.
+    /// The thread's next task.
     private enum Work {
         case read, seek(Seek), stop
     }
 
     let isLive: Bool
-    /// Tells others than who decodes how much has come.
+    /// Tells other threads how much was received.
     let meter: Monitor<ReceptionProgress>
     private let format: FormatContext
     private let interruption: Interruption
     private let video: Int32
-    /// The sound stream that libavformat gives out; the thread's alone.
+    /// The sound stream that libavformat gives out; only the thread uses it.
     private var heard: Int32
     private var shown: Int32?
-    /// How long a read may take.
+    /// The time limit of a read.
     private let limit: MediaTime
-    /// What a live stream keeps, at least, while it waits to be played.
+    /// The minimum that a live stream keeps while it waits to be played.
     private let beginning: MediaTime
     private let state: Monitor<State>
 
-    /// Of what is fetched, so much is collected after a gap.
+    /// The amount of a fetched file to collect after a gap.
     private static let goalOfFiles = MediaTime.seconds(2)
     private static let partlyBeginning = MediaTime.seconds(12)
     private static let longestPart = MediaTime.seconds(12)
@@ -85,17 +84,17 @@ final class PacketReceiver: @unchecked Sendable {
         (self.format, self.interruption, self.isLive) = (format, interruption, isLive)
         (video, heard) = (streams.video, streams.audio)
         meter = Monitor(ReceptionProgress(since: format.input.begin))
-        // What a server has ready at the start of a stream is played.
+        // Play the part of the stream that the server has ready at the start.
         beginning = isPartly && settings.latency == nil ? Self.partlyBeginning : .zero
-        // What is fetched is asked for again by libavformat itself, from where it broke off.
-        // The next part of a list comes no sooner than the sender has made it.
+        // libavformat itself requests a fetched file again, from the point of the break.
+        // The next part of a list comes no sooner than its sender has made it.
         let patience = isLive && format.isList ? Self.longestPart : .zero
         limit = isLive ? settings.timeout + patience : settings.timeout + settings.reconnect
         let goal = isLive ? settings.latency ?? StreamSettings.defaultLatency : Self.goalOfFiles
         state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio, subtitle: shown))
     }
 
-    /// Starts the thread, which keeps this object until ``stop()``.
+    /// Starts the thread, which keeps this object alive until ``stop()``.
     func start() -> Thread { Thread("receiver") { [self] in run() } }
 
     /// Ends the thread.
@@ -104,9 +103,9 @@ final class PacketReceiver: @unchecked Sendable {
         interruption.cancel()
     }
 
-    // MARK: For who decodes
+    // MARK: For the decoder
 
-    /// The next packet; nil where none may be taken before `deadline`.
+    /// Returns the next packet; nil if none may be taken before `deadline`.
     func take(until deadline: HostTime) -> Taken? {
         let taken: Taken? = state.wait(until: deadline) { state -> Taken? in
             state.isParked = false
@@ -122,11 +121,11 @@ final class PacketReceiver: @unchecked Sendable {
             }
             return .packet(packet)
         }
-        state.signal { _ in }  // there may be room again
+        state.signal { _ in }  // may have made room
         return taken
     }
 
-    /// The source has been opened: a live stream is to be received for a while before it goes on, and waits to be played.
+    /// Marks the source as opened. A live stream collects packets before it continues, and waits to be played.
     func opened() {
         state.withLock { state in
             state.isOpen = true
@@ -136,13 +135,13 @@ final class PacketReceiver: @unchecked Sendable {
         }
     }
 
-    /// What lies ready at one moment.
+    /// The packets ready at one moment.
     struct Level: Hashable, Sendable {
-        /// Of either stream; nil where it has no packet here.
+        /// The level of either stream; nil without a packet here.
         var pictures: MediaTime?, sound: MediaTime?
-        /// How much is to, and how often it was not enough.
+        /// The wanted level, and the number of gaps.
         var goal: MediaTime, gaps: Int
-        /// What the ``meter`` had counted by then.
+        /// The counts of the ``meter`` at that moment.
         var received: MediaTime, seeks: Int
     }
 
@@ -159,7 +158,7 @@ final class PacketReceiver: @unchecked Sendable {
     var isEncrypted: Bool { state.withLock { $0.isEncrypted } }
     var extent: StreamClock.Extent { state.withLock { $0.extent } }
 
-    /// Has the thread seek; returns libavformat's status, nil where that took too long.
+    /// Makes the thread seek; returns libavformat's status, nil if that took too long.
     func seek(index: Int32, timestamp: Int64, mayJump: Bool, until deadline: HostTime) -> Int32? {
         state.signal { state in
             state.seek = Seek(index: index, timestamp: timestamp, mayJump: mayJump)
@@ -172,7 +171,7 @@ final class PacketReceiver: @unchecked Sendable {
         return nil
     }
 
-    /// Receives another sound stream from now on; -1 for none. What has been received of the one before is left out.
+    /// Receives another sound stream from now on; -1 for none. Discards the received packets of the old one.
     func listen(to audio: Int32) {
         state.signal { state in
             state.audio = audio
@@ -180,7 +179,7 @@ final class PacketReceiver: @unchecked Sendable {
         }
     }
 
-    /// Receives another stream of subtitles from now on; -1 for none.
+    /// Receives another subtitle stream from now on; -1 for none.
     func listen(toSubtitles index: Int32) { state.signal { $0.subtitle = index } }
 
     // MARK: The thread
@@ -221,7 +220,7 @@ final class PacketReceiver: @unchecked Sendable {
         var status = format.read(packet, within: limit, interruption)
         let index = packet.raw.pointee.stream_index
         let extent = format.extent(of: streams)
-        // A variant that the line has shown not to carry: another is chosen where the stream is opened again.
+        // The line has proved too slow for this variant: reopening the stream chooses another one.
         if status >= 0, isTooFast { status = Self.tooFast }
         guard status >= 0 else {
             return state.signal { state in
@@ -258,7 +257,7 @@ final class PacketReceiver: @unchecked Sendable {
         }
     }
 
-    /// Has libavformat give out `wanted` of two streams.
+    /// Switches libavformat's output from stream `present` to stream `wanted`; -1 for none.
     private func follow(_ wanted: Int32, _ present: inout Int32) {
         if wanted == present { return }
         if present >= 0 { shim_stream_discard(format.raw.pointee.streams[Int(present)], 1) }
@@ -266,7 +265,7 @@ final class PacketReceiver: @unchecked Sendable {
         present = wanted
     }
 
-    /// Has libavformat give out this stream of subtitles alone; nothing where it has still to be said which.
+    /// Makes libavformat give out only this subtitle stream. Does nothing until one is chosen.
     private func followSubtitles(_ wanted: Int32?) {
         guard let wanted, wanted != shown else { return }
         shown = wanted
@@ -278,7 +277,7 @@ final class PacketReceiver: @unchecked Sendable {
         }
     }
 
-    /// Whether the stream has run dry, and takes more than the line carries.
+    /// Whether the stream ran dry and needs more than the line carries.
     private var isTooFast: Bool {
         guard let bandwidth = format.input.variantBandwidth, state.withLock({ $0.gate.gaps > 0 }),
             let throughput = Throughput.seen.withLock({ $0.of(format.input.lastServer) })
@@ -286,7 +285,7 @@ final class PacketReceiver: @unchecked Sendable {
         return throughput < bandwidth
     }
 
-    /// The status of a stream that was left because of that.
+    /// The status of a stream that ended for that reason.
     static let tooFast = shim_averror(EOVERFLOW)
 
     private func carryOut(_ seek: Seek) {
@@ -303,7 +302,7 @@ final class PacketReceiver: @unchecked Sendable {
     }
 }
 
-/// Ends a receiver's thread with its last user, without waiting for that: the source is closed by the thread (``ClosingSource``).
+/// Ends a receiver's thread with its last user, without waiting: the thread closes the source (``ClosingSource``).
 final class Receiving: Sendable {
     let receiver: PacketReceiver
 

@@ -4,7 +4,7 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// The streams of a source that are played, by their index in the AVFormatContext; -1 where there is none.
+/// The played streams of a source, by their index in the AVFormatContext; -1 for none.
 struct StreamIndices: Hashable, Sendable {
     var video: Int32 = -1
     var audio: Int32 = -1
@@ -14,32 +14,32 @@ struct StreamIndices: Hashable, Sendable {
     func contains(_ index: Int32) -> Bool { index == video || index == audio || index == subtitle }
 }
 
-/// The packets of an opened source, in the order of the file and with the timestamps that libavformat gives them.
+/// The packets of an opened source, in file order and with libavformat's timestamps.
 ///
-/// Packets behind the next one can be looked at: what follows a jump of the timestamps tells what it is (``TimestampRebaser``). They stay
-/// in memory and are handed out later, in order.
+/// Allows a look at packets behind the next one: the packets after a timestamp jump show its kind (``TimestampRebaser``). They stay in
+/// memory until ``next()`` hands them out in order.
 struct PacketSource: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointers are to parts of the format, which belongs to it.
+    // Sendable because the pointers refer to parts of the format, which owns them.
     /// The path or URL.
     let name: String
     let format: FormatContext
     let interruption: Interruption
-    /// How long a step of opening may take, and a seek.
+    /// The time limit of a step of opening, and of a seek.
     let openingLimit: MediaTime
-    /// Receives what comes over the network; nil of a file, which is read when a packet is wanted.
+    /// The receiver of a network source; nil for a file, which is read on demand.
     private let receiving: Receiving?
     private let readingLimit: MediaTime
-    /// The streams that were found when it was opened: the list in the context may move while packets are received.
+    /// The streams found at opening: the context's list may move while packets arrive.
     private let found: [UnsafeMutablePointer<AVStream>?]
-    /// The streams that are played. The sound may be left out later.
+    /// The played streams. The sound may be dropped later.
     var streams: StreamIndices
-    /// Why reading failed before the end, in words; nil where it has not.
+    /// The reason in words if reading failed before the end; nil otherwise.
     private(set) var prematureEnd: String?
     /// Whether a packet was encrypted.
     private(set) var isEncrypted = false
-    /// Packets read by ``peek(_:)``, before they are handed out.
+    /// Packets that ``peek(_:)`` read and ``next()`` has not handed out.
     private var ahead = UniqueDeque<Packet>()
-    /// Container time at which the source begins, as the container tells.
+    /// The container time of the source's beginning, according to the container.
     let begin: MediaTime?
     /// Whether libavformat has given its last packet.
     private var hasEnded = false
@@ -66,19 +66,20 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
                 extent: format.extent(of: streams)))
     }
 
-    /// The first picture has been decoded: what is received of a live stream is collected from now on.
+    /// Marks the first picture as decoded: from now on a live stream collects the packets it receives.
     func opened() { receiving?.receiver.opened() }
 
-    /// What receives it, where it comes over the network.
+    /// The receiver of a network source; nil for a file.
     var receiver: PacketReceiver? { receiving?.receiver }
 
-    /// The next packet; nil at the end, after an error (``prematureEnd``) and when cancelled. Blocks, at most ``readingTimeLimit``.
+    /// Returns the next packet; nil at the end, after an error (``prematureEnd``) and when cancelled. Blocks, for a file at most
+    /// ``readingTimeLimit``, for a stream until 2 s after its receiver's limit.
     mutating func next() -> Packet? { ahead.popFirst() ?? read() }
 
-    /// Packets in memory that ``next()`` hands out without reading.
+    /// The number of packets in memory that ``next()`` hands out without reading.
     var packetsAhead: Int { ahead.count }
 
-    /// The packet `position` places behind the next one; nil where the source ends before it. Valid until ``next()`` hands it out.
+    /// Returns the packet `position` places behind the next one; nil if the source ends before it. Valid until ``next()`` hands it out.
     mutating func peek(_ position: Int) -> UnsafeMutablePointer<AVPacket>? {
         while position >= ahead.count {
             guard let packet = read() else { return nil }
@@ -87,7 +88,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return ahead[position].raw
     }
 
-    /// Reads a packet from libavformat, or takes one that has been received.
+    /// Reads a packet from libavformat, or takes a received one.
     private mutating func read() -> Packet? {
         if hasEnded || interruption.cancelled { return nil }
         if let receiver { return take(from: receiver) }
@@ -101,8 +102,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return packet
     }
 
-    /// Waits for a packet as long as the receiver's own wait for one may last, and a little longer: a call that nobody can interrupt may
-    /// not return at all.
+    /// Waits for a packet a little longer than the receiver may wait itself: an uninterruptible call may never return.
     private mutating func take(from receiver: PacketReceiver) -> Packet? {
         let interruption = interruption
         return interruption.reading { next(of: receiver) }
@@ -119,7 +119,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
                 end(with: status)
                 return nil
             case nil:
-                // The receiver is at work: its own limit counts.
+                // The receiver is busy: its own limit counts.
                 giveUp = max(giveUp, interruption.deadline + Self.margin)
                 if HostTime.now > giveUp {
                     end(with: kAVERROR_EXIT)
@@ -135,7 +135,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
     private mutating func end(with status: Int32) {
         hasEnded = true
         guard status != kAVERROR_EOF, !interruption.cancelled else { return }
-        // FFmpeg takes the end of what comes by HTTP without a length for an error.
+        // For HTTP without a length, FFmpeg reports the end as an error.
         if status == shim_averror(EIO), receiver?.isLive == true, SourceOptions.kind(of: name) == .http, !format.isList { return }
         let isTimeout = status == kAVERROR_EXIT || status == shim_averror(ETIMEDOUT)
         if status == PacketReceiver.tooFast {
@@ -145,13 +145,14 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         prematureEnd = isTimeout ? MediaError.Reason.timedOut(seconds: readingLimit.seconds).text : averrorText(status)
     }
 
-    /// Moves to where container time `time` can be decoded from, or to the first byte. Drops the packets in memory. The corresponding C
-    /// function is `avformat_seek_file`.
+    /// Moves to a point from which container time `time` can be decoded, or to the first byte. Discards the packets in memory. The
+    /// corresponding C function is `avformat_seek_file`.
     ///
     /// - Parameters:
-    ///   - isBeginning: whether `time` is where the source begins.
-    ///   - index: the stream by whose index is sought; -1 for libavformat's choice.
-    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/notSeekable(_:)`` where the source cannot be sought in.
+    ///   - isBeginning: whether `time` is the beginning of the source.
+    ///   - index: the stream whose index to use; -1 for libavformat's choice.
+    /// - Throws: ``MediaError/Reason/cancelled``; ``MediaError/Reason/notSeekable(_:)``; for a stream
+    ///   ``MediaError/Reason/timedOut(seconds:)``.
     mutating func seek(to time: MediaTime, isBeginning: Bool, index: Int32) throws(MediaError) {
         ahead = UniqueDeque()
         hasEnded = false
@@ -165,7 +166,8 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
             return
         }
         var status: Int32 = -1
-        // To the first byte at once only in formats without an index: in others the demuxer would go on counting times from where it stood.
+        // Only formats without an index go straight to the first byte: other demuxers would continue to count times from their old
+        // position.
         if !isBeginning || !format.mayJump {
             let (index, timestamp) = soundPreroll(before: time) ?? (index, timestamp)
             status = avformat_seek_file(format.raw, index, .min, timestamp, timestamp, 0)
@@ -175,8 +177,8 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         if status < 0 { throw MediaError(name, .notSeekable(averrorText(status))) }
     }
 
-    /// Where to seek in a file of AAC alone, by which stream; nil in any other. Half of a frame comes from the one before: without that its beginning
-    /// is faded in. At the beginning it is the priming, whose times are less than zero.
+    /// Returns the seek target, and its stream, in a file with only AAC; nil for any other file. Half of a frame comes from the one before,
+    /// without which its beginning fades in. At the beginning that is the priming, with times below zero.
     private func soundPreroll(before time: MediaTime) -> (index: Int32, timestamp: Int64)? {
         guard streams.video < 0, let stream = stream(streams.audio), let parameters = stream.pointee.codecpar,
             parameters.pointee.codec_id == AV_CODEC_ID_AAC, parameters.pointee.sample_rate > 0,
@@ -187,14 +189,14 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return (streams.audio, max(wanted, min(first, time.ticks(of: stream.pointee.time_base))))
     }
 
-    /// Has libavformat drop the packets of the sound stream from now on.
+    /// Makes libavformat discard the packets of the sound stream from now on.
     mutating func discardSound() {
         guard let stream = stream(streams.audio) else { return }
         if let receiver { receiver.listen(to: -1) } else { shim_stream_discard(stream, 1) }
         streams.audio = -1
     }
 
-    /// Has libavformat give out the packets of another sound stream from now on.
+    /// Makes libavformat give out the packets of another sound stream from now on.
     mutating func selectSound(_ index: Int32) {
         guard let stream = stream(index) else { return }
         if let receiver {
@@ -206,7 +208,7 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         streams.audio = index
     }
 
-    /// Has libavformat give out the packets of another stream of subtitles from now on; -1 for none.
+    /// Makes libavformat give out the packets of another subtitle stream from now on; -1 for none.
     mutating func selectSubtitles(_ index: Int32) {
         if let receiver {
             receiver.listen(toSubtitles: index)
@@ -216,19 +218,19 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         streams.subtitle = index
     }
 
-    /// Whether a stream is one of subtitles.
+    /// Whether a stream has subtitles.
     func isSubtitle(_ index: Int32) -> Bool { stream(index)?.pointee.codecpar.pointee.codec_type == AVMEDIA_TYPE_SUBTITLE }
 
-    // MARK: What libavformat knows of its times
+    // MARK: Times according to libavformat
 
-    /// The stream with this index; nil where there is none.
+    /// Returns the stream with this index; nil if there is none.
     func stream(_ index: Int32) -> UnsafeMutablePointer<AVStream>? {
         if index >= 0, index < found.count { return found[Int(index)] }
         guard receiver == nil, index >= 0, index < format.raw.pointee.nb_streams else { return nil }
         return format.raw.pointee.streams[Int(index)]
     }
 
-    /// What a track holds that has come since the source was opened; nil of one that was there, and of a stream over the network.
+    /// Returns the kind of a track that appeared after opening; nil for an earlier track, for other kinds, and for a network stream.
     func kindOfNewTrack(_ index: Int32) -> TrackKind? {
         guard receiver == nil, index >= found.count, index < format.raw.pointee.nb_streams,
             let type = format.raw.pointee.streams[Int(index)]?.pointee.codecpar.pointee.codec_type
@@ -236,13 +238,13 @@ struct PacketSource: ~Copyable, @unchecked Sendable {
         return type == AVMEDIA_TYPE_VIDEO ? .video : type == AVMEDIA_TYPE_AUDIO ? .audio : nil
     }
 
-    /// When a packet is decoded, in container time: its decoding time stamp, else its presentation time stamp, else nil.
+    /// Returns the decoding time of a packet in container time: its decoding timestamp, else its presentation timestamp, else nil.
     func decodingTime(of packet: UnsafeMutablePointer<AVPacket>) -> MediaTime? {
         let value = packet.pointee.dts == kAV_NOPTS_VALUE ? packet.pointee.pts : packet.pointee.dts
         return stream(packet.pointee.stream_index)?.time(value)
     }
 
-    /// What the container tells of its times so far: the end of a fragmented file grows as it is read.
+    /// The extent of the source according to the container so far: a fragmented file grows as it is read.
     var extent: StreamClock.Extent { receiver?.extent ?? format.extent(of: streams) }
 }
 
@@ -260,36 +262,36 @@ extension FormatContext {
             firstStamps[packet.raw.pointee.stream_index] =
                 packet.raw.pointee.dts == kAV_NOPTS_VALUE ? packet.raw.pointee.pts : packet.raw.pointee.dts
         }
-        // Most demuxers take a read that fails for the end of the file; the I/O context keeps the error.
+        // Most demuxers report a failed read as the end of the file; the I/O context keeps the error.
         if status == kAVERROR_EOF, let io = raw.pointee.pb, io.pointee.error < 0 { return io.pointee.error }
         return status
     }
 
-    /// Moves to the first byte, or the first packet of a list, which has no first byte: its demuxer leaves out what is decoded before a time, and
-    /// then all up to a key frame. Returns libavformat's status.
+    /// Moves to the first byte, or to the first packet of a list, which has no first byte. A list's demuxer skips packets decoded before a
+    /// time, and then all up to a key frame. Returns libavformat's status.
     func seekToBeginning(_ streams: StreamIndices) -> Int32 {
         let index = streams.video >= 0 ? streams.video : streams.audio
         guard isList, let first = firstStamps[index] else { return avformat_seek_file(raw, -1, .min, 0, .max, AVSEEK_FLAG_BYTE) }
         return avformat_seek_file(raw, index, .min, first, first, 0)
     }
 
-    /// Time between two reads of a source that has no packet yet (EAGAIN), in microseconds.
+    /// The pause between two reads of a source without a packet yet (EAGAIN), in microseconds.
     private static let retryPause: UInt32 = 5000
 
-    /// Whether timestamps of this format may jump, as those of a transport stream do. The flag of the format is AVFMT_TS_DISCONT.
+    /// Whether timestamps of this format may jump, as in a transport stream. The format's flag is AVFMT_TS_DISCONT.
     var mayJump: Bool { raw.pointee.iformat.pointee.flags & AVFMT_TS_DISCONT != 0 }
 
-    /// Whether it is a list of parts, each fetched by itself (HLS, DASH).
+    /// Whether it is a list of separately fetched parts (HLS, DASH).
     var isList: Bool { ["hls", "dash"].contains(String(cString: raw.pointee.iformat.pointee.name)) }
 
-    /// Whether it can be sought in. libavformat seeks in a list by its parts, and fetches each from its beginning: it does not matter how
-    /// the list was read, nor whether the server takes ranges.
+    /// Whether it can seek. libavformat seeks in a list by its parts and fetches each from its beginning. So neither the list's own
+    /// transport nor the server's support for ranges matters.
     var isSeekable: Bool {
         if isList { return raw.pointee.ctx_flags & AVFMTCTX_UNSEEKABLE == 0 && !input.hasPiecesOfMP4 }
         return raw.pointee.pb == nil || raw.pointee.pb.pointee.seekable != 0
     }
 
-    /// Has libavformat give out the packets of these streams alone, and of all subtitles where that is said.
+    /// Makes libavformat give out only the packets of these streams, and of all subtitles if `andSubtitles`.
     func giveOut(_ streams: StreamIndices, andSubtitles: Bool = false) {
         for index in 0..<Int32(raw.pointee.nb_streams) where !streams.contains(index) {
             let stream = raw.pointee.streams[Int(index)]
@@ -298,11 +300,11 @@ extension FormatContext {
         }
     }
 
-    /// What the container tells of the times of these streams.
+    /// Returns the extent of these streams according to the container.
     func extent(of streams: StreamIndices) -> StreamClock.Extent {
         let context = raw.pointee
         var extent = StreamClock.Extent(mayJump: mayJump, end: nil)
-        // A duration that libavformat has computed from the bit rate says nothing.
+        // A duration that libavformat computed from the bit rate means nothing.
         guard context.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE, context.duration > 0,
             let begin = MediaTime(ticks: context.start_time, of: shim_rational(1, AV_TIME_BASE)),
             let duration = MediaTime(ticks: context.duration, of: shim_rational(1, AV_TIME_BASE))

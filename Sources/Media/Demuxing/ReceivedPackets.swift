@@ -2,22 +2,22 @@ import CKioskFFmpeg
 import DequeModule
 import KioskPlatform
 
-/// Packets of a stream that have been received and not been taken, in order, and how much time they cover.
+/// A queue of received packets of a stream, in order, with the time that they cover.
 ///
-/// The time is added up of the steps from packet to packet, so that timestamps may jump. What is dropped counts on: the packet behind it
-/// has a longer step.
+/// The time is the sum of the steps from packet to packet, so timestamps may jump. Dropped packets still count: the packet behind them has
+/// a longer step.
 struct ReceivedPackets: ~Copyable, Sendable {
-    /// One of the two streams that are played.
+    /// One of the two played streams.
     struct Track: Hashable, Sendable {
-        /// Decoding time of the packet that came last.
+        /// Decoding time of the last packet that came.
         var last: MediaTime?
-        /// What the packets that are here cover.
+        /// The time that the packets in the queue cover.
         var level = MediaTime.zero
-        /// Steps of packets that were dropped.
+        /// The steps of dropped packets.
         var dropped = MediaTime.zero
         var count = 0
 
-        /// How far a packet that is decoded at `time` and lasts `duration` is behind the one before.
+        /// Returns the step from the last packet to one with decoding time `time` and duration `duration`.
         mutating func step(to time: MediaTime?, duration: MediaTime) -> MediaTime {
             defer { if let time { last = time } }
             guard let time, let last else { return duration }
@@ -28,7 +28,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
         private static let longestStep = MediaTime.seconds(10)
     }
 
-    /// A packet, and how far it is behind the one before it of the same stream. Subtitles are nil where pictures are true: they count for nothing.
+    /// A packet and its step from the one before it in the same stream. `isPicture` is nil for subtitles, which do not count.
     struct Entry: ~Copyable, Sendable {
         var packet: Packet
         var step: MediaTime
@@ -47,7 +47,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
 
     var count: Int { entries.count }
 
-    /// How much of the stream is here: of that of its two streams that has come less far. One that has none here does not count.
+    /// The time queued: the smaller one of the two streams. A stream without packets here does not count.
     var level: MediaTime {
         switch (pictures.count, sound.count) {
         case (0, _): sound.level
@@ -56,7 +56,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
         }
     }
 
-    /// Appends a packet; returns how far it is behind the one before.
+    /// Appends a packet; returns its step from the one before.
     @discardableResult
     mutating func append(_ packet: consuming Packet, isPicture: Bool, at time: MediaTime?, lasting duration: MediaTime) -> MediaTime {
         let isKey = packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0
@@ -70,7 +70,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
         return step
     }
 
-    /// Appends one of subtitles.
+    /// Appends a packet of subtitles.
     mutating func append(subtitles packet: consuming Packet) {
         byteCount += Int(packet.raw.pointee.size)
         entries.append(Entry(packet: packet, step: .zero, isPicture: nil, isKey: false))
@@ -89,7 +89,8 @@ struct ReceivedPackets: ~Copyable, Sendable {
         self[isPicture].count -= 1
     }
 
-    /// Drops what is older than the newest key frame that has `time` of pictures behind it; all but `time` of a stream without pictures.
+    /// Drops the packets before the newest key frame with at least `time` of pictures from it on. Without pictures, drops all but `time` of
+    /// sound.
     mutating func drop(keeping time: MediaTime, hasPictures: Bool) {
         var behind = MediaTime.zero
         var index = entries.count - 1
@@ -111,7 +112,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
             case nil: break
             }
         }
-        // The next packet of either is as much further behind the one that was taken last.
+        // The next packet of each stream is that much further behind the last one taken.
         add(dropped.pictures, isPicture: true)
         add(dropped.sound, isPicture: false)
     }
@@ -125,7 +126,7 @@ struct ReceivedPackets: ~Copyable, Sendable {
         self[isPicture].dropped += step
     }
 
-    /// Drops everything; what comes next has no packet before it.
+    /// Drops everything; the next packet has none before it.
     mutating func removeAll() {
         entries = UniqueDeque()
         (pictures, sound, byteCount) = (Track(), Track(), 0)

@@ -1,48 +1,48 @@
 import KioskPlatform
 
-/// Decides when what has been received of a stream may be decoded. A pure value: levels and times in, a decision out.
+/// Decides when received packets may be decoded. A pure value: levels and times in, a decision out.
 ///
-/// The *level* is how much of the stream has been received and not been taken. At the beginning of a live stream, and after a gap in which
-/// everything was taken, nothing more is given out before the level has come to ``goal``: what is played is as far behind what is received
-/// from then on, and a packet may be as late as that without being missed. A gap that was shorter than ``longestJitter`` was too much for
-/// the goal, which grows by half; a longer one was a fault of the network, which no goal outlasts.
+/// The *level* is the time of packets received and not taken. At the beginning of a live stream, and after a gap with an empty queue, the
+/// gate closes. It opens once the level reaches ``goal``. From then on playback is that far behind reception, and a packet may be that
+/// late. A gap shorter than ``longestJitter`` was too much for the goal, which grows by half. A longer one was a network fault, which no
+/// goal outlasts.
 struct ReceptionGate: Hashable, Sendable {
-    /// How much is received before anything is given out.
+    /// The level at which the gate opens.
     private(set) var goal: MediaTime
-    /// How often everything had been taken while more was to come.
+    /// How often the queue ran dry while more was to come.
     private(set) var gaps = 0
     private let longestGoal: MediaTime
-    /// Since when the level is to come to the goal; nil where everything passes.
+    /// The time since which the gate waits for the goal; nil while it is open.
     private var fillingSince: HostTime?
-    /// When everything had been taken; nil once a packet has come again.
+    /// The time at which the queue ran dry; nil once a packet has come again.
     private var gapSince: HostTime?
 
     private static let longestJitter = MediaTime.seconds(2)
 
-    /// One that lets everything pass before it is told to ``fill(at:)``.
+    /// Creates an open gate. It closes at the first ``fill(at:)`` or ``ranDry(at:)``.
     init(goal: MediaTime) {
         self.goal = goal
         longestGoal = max(goal, min(goal.scaled(by: 4), .seconds(60)))
     }
 
-    /// Lets nothing pass before the level has come to the goal.
+    /// Closes the gate until the level reaches the goal.
     mutating func fill(at now: HostTime) { fillingSince = now }
 
-    /// A packet is asked for and none is there.
+    /// Notes that a packet was requested from an empty queue.
     mutating func ranDry(at now: HostTime) {
         guard gapSince == nil else { return }
         gaps += 1
         (gapSince, fillingSince) = (now, now)
     }
 
-    /// A packet has come.
+    /// Notes that a packet has come.
     mutating func received(at now: HostTime) {
         guard let since = gapSince else { return }
         if now - since < Self.longestJitter { goal = min(goal + goal.scaled(by: 0.5), longestGoal) }
         (gapSince, fillingSince) = (nil, now)
     }
 
-    /// Whether a packet may be taken. What comes more slowly than it is played is not waited for without end.
+    /// Whether a packet may be taken. The wait has a limit, for a stream that comes more slowly than it plays.
     mutating func isOpen(level: MediaTime, isFull: Bool, at now: HostTime) -> Bool {
         guard let since = fillingSince else { return true }
         guard level >= goal || isFull || now - since > goal + goal + Self.longestJitter else { return false }

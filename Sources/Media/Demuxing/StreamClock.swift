@@ -1,43 +1,43 @@
 import KioskPlatform
 
-/// Decides where the timestamps of a stream jump, and what has to be added to those after a jump so that they follow those before it. A
-/// pure value.
+/// Finds the timestamp jumps of a stream, and the offset that makes the times after a jump follow those before it. A pure value.
 ///
-/// In a transport stream (and every format that FFmpeg marks AVFMT_TS_DISCONT) timestamps may jump: where the encoder was started anew, or
-/// where files were concatenated. In any other file a jump is damage: of one timestamp, or of the one to which those of a Matroska cluster
-/// are relative. But a gap there may also be intended: a slide that is shown for a minute, a screen recording in which nothing moved. So a
-/// step forward in such a file is a jump only
-/// - behind the end that the container tells (``Extent``), or
-/// - when the times come back soon after (``Sequel``), or
-/// - when the container tells no end, and either the step is long and the source ends soon after, or it is longer than ten minutes.
+/// Timestamps of a transport stream, and of every format that FFmpeg marks AVFMT_TS_DISCONT, may jump: after an encoder restart, or between
+/// concatenated files. In any other file a jump is damage: to one timestamp, or to a Matroska cluster's base timestamp. But a gap there may
+/// also be intended: a slide shown for a minute, a screen recording without motion. So a step forward in such a file is a jump only
+/// - beyond the end that the container states (``Extent``), or
+/// - if the times come back soon after (``Sequel``), or
+/// - if the container states no end, and the step is long and the end of the source follows soon, or it exceeds ten minutes.
 ///
-/// In either kind a step is no jump where the other stream has packets within the gap. What lies between two edits of an edit list is read, too, and marked
-/// as not to be shown. Its times are counted towards the edit that follows, and go forward and back over those of what is shown: they are judged apart.
+/// In either kind a step is no jump if the other stream has packets within the gap. libavformat also reads packets between two edits of an
+/// edit list, and marks them as hidden. Their times count towards the next edit, and run forward and back over the visible times: this type
+/// judges them separately.
 ///
-/// Picture and sound jump one after the other, and by the same time, so that they stay together. The pictures lead: where files were joined
-/// whose times overlap, theirs go back by less than a second, and that is a jump, too. Times of sound that go back so little may be jitter. So
-/// the sound takes the pictures' jump, as soon as that fits its times better than its own, or they have gone back before the pictures' did.
+/// Picture and sound jump one after the other, and by the same time: they stay together. The pictures lead. If files with overlapping times
+/// were joined, the pictures' times go back by less than a second, and that is a jump, too. Sound times that go back so little may be
+/// jitter. So the sound takes the pictures' jump if that fits its times better than its own offset. It also does if its own times went back
+/// before the pictures' did.
 struct StreamClock: Hashable, Sendable {
-    /// What a container tells of its timestamps.
+    /// A container's description of its timestamps.
     struct Extent: Hashable, Sendable {
         /// Whether timestamps of its format may jump.
         var mayJump: Bool
-        /// When it ends; nil where the container does not tell.
+        /// The end of the source; nil if the container does not state it.
         var end: MediaTime?
     }
 
-    /// What the times of a stream do after a step forward that may be intended.
+    /// The course of a stream's times after a step forward that may be intended.
     enum Sequel: Hashable, Sendable {
-        /// They come back.
+        /// The times come back.
         case returns
         case goesOn
         /// The source ends soon.
         case ends
-        /// They cannot be read ahead: a live stream.
+        /// Unknown: a live stream cannot be read ahead.
         case unknown
     }
 
-    /// What a step of the times is judged to be.
+    /// The judgement of a step in the times.
     enum Step: Hashable, Sendable {
         case on, jump
         /// It depends on its sequel.
@@ -45,38 +45,37 @@ struct StreamClock: Hashable, Sendable {
     }
 
     private(set) var offset = MediaTime.zero
-    /// Decoding time and end of the last packet, offset included. Before the first: when that is expected at the latest.
+    /// Decoding time and end of the last packet, offset included. Before the first packet: its latest expected time.
     private var last: MediaTime?, end: MediaTime?
-    /// End of the last packet, where that was not to be shown.
+    /// The end of the last packet, if that was hidden.
     private var leftOutEnd: MediaTime?
     private var hasBegun = false
     /// Whether the other stream jumps when this one does.
     private let leads: Bool
-    /// How often its times have jumped.
+    /// The number of jumps in this stream.
     private var jumps = 0
-    /// How often those of the other one had, when this one's went back or jumped alone, and where that was; nil where they have not.
+    /// The other stream's number of jumps when this one went back or jumped alone, and the time of that; nil if it did neither.
     private var ahead: Ahead?
     private struct Ahead: Hashable { let jumps: Int, at: MediaTime }
-    /// How far decoding times may go back: real ones never do, but FFmpeg estimates some of a stream whose frames are reordered.
+    /// The longest step back of decoding times. Real ones never go back, but FFmpeg estimates some if frames are reordered.
     private let longestStepBack: MediaTime
-    /// The same of a stream that leads, in a format whose times may jump: no frame waits for more than five others.
+    /// The same for a leading stream in a format whose times may jump: no frame waits for more than five others.
     private let shortestOverlap: MediaTime
 
     private static let shortestStepBack = MediaTime.seconds(1)
-    /// A step forward beyond this is judged.
+    /// A longer step forward is judged.
     private static let longestGap = MediaTime.seconds(10)
-    /// A step forward beyond this is a jump behind the container's end. That end may be wrong by the tolerance: it is rounded, or the
-    /// sound's.
+    /// A longer step forward is a jump if it passes the container's end. The tolerance covers a rounded end, or the end of the sound.
     private static let longestGapAtEnd = MediaTime.seconds(1), tolerance = MediaTime.milliseconds(500)
-    /// Where the container tells no end, a gap up to this is intended when the times go on behind it.
+    /// The longest intended gap if the container states no end and the times continue after it.
     private static let longestGapWithoutEnd = MediaTime.seconds(600)
 
-    /// How long it may take until the other stream jumps, too.
+    /// The longest delay until the other stream jumps, too.
     private static let longestLead = MediaTime.seconds(10)
 
-    /// A clock for packets, the first of which is expected at `begin` (nil: anywhere) and whose frames last `frameDuration`.
+    /// Creates a clock. The first packet is expected at `begin` (nil: anywhere), and frames last `frameDuration`.
     ///
-    /// - Parameter leads: false of sound beside pictures.
+    /// - Parameter leads: false for sound beside pictures.
     init(expecting begin: MediaTime? = nil, frameDuration: MediaTime? = nil, leads: Bool = true) {
         (last, end) = (begin, begin)
         self.leads = leads
@@ -84,14 +83,14 @@ struct StreamClock: Hashable, Sendable {
         longestStepBack = max(Self.shortestStepBack, min(frameDuration ?? .zero, .seconds(60)) * 20)
     }
 
-    /// Whether the next packet, with decoding time `time`, is a step forward that may be intended: then its sequel has to be known. `other`
-    /// is the clock of the other stream.
+    /// Whether the next packet, with decoding time `time`, is a step forward that may be intended. Its sequel decides then. `other` is the
+    /// clock of the other stream.
     func isDoubtful(at time: MediaTime, beside other: StreamClock, within extent: Extent) -> Bool {
         step(to: time + offset, beside: other, within: extent) == .doubtful
     }
 
-    /// Whether the next packet, which is marked as not to be shown, is as edit lists have it: it follows the one before, or goes back. Damage steps forward, and
-    /// demuxers take what follows it for what lies behind the last edit.
+    /// Whether the next packet, marked as hidden, fits an edit list: it follows the packet before, or goes back. Damage steps forward, and
+    /// demuxers take the packets after it for packets beyond the last edit.
     mutating func leavesOut(at time: MediaTime, lasting duration: MediaTime, within extent: Extent) -> Bool {
         guard !extent.mayJump, offset == .zero, let before = leftOutEnd ?? end, time <= before + Self.longestGapAtEnd else { return false }
         leftOutEnd = time + duration
@@ -103,7 +102,7 @@ struct StreamClock: Hashable, Sendable {
         step(to: time + offset, beside: other, within: extent) == .jump
     }
 
-    /// What is to be added to the timestamps of the next packet, with decoding time `time`, and whether they jump there.
+    /// Returns the offset for the timestamps of the next packet, with decoding time `time`, and whether they jump there.
     mutating func offset(
         at time: MediaTime, lasting duration: MediaTime, beside other: StreamClock, within extent: Extent, sequel: Sequel = .unknown
     ) -> (offset: MediaTime, isJump: Bool) {
@@ -136,7 +135,7 @@ struct StreamClock: Hashable, Sendable {
         return (offset, isJump)
     }
 
-    /// Takes the other stream's jump, where this one has come to the same place in the file.
+    /// Takes over the other stream's jump once this stream reaches the same place in the file.
     private mutating func follow(_ other: StreamClock, at time: MediaTime) {
         guard other.offset != offset, let end else { return }
         func distance(_ offset: MediaTime) -> UInt64 { (time + offset - end).nanoseconds.magnitude }
@@ -145,20 +144,20 @@ struct StreamClock: Hashable, Sendable {
         (offset, last, self.end, ahead) = (other.offset, nil, nil, nil)
     }
 
-    /// What a later time `next` of the stream says of its step to `time`; nil when it says nothing.
+    /// Returns the meaning of a later time `next` of the stream for its step to `time`; nil if it has none.
     func sequel(of time: MediaTime, next: MediaTime) -> Sequel? {
         if next < time - longestStepBack { return .returns }
         return next >= time + Self.longestGap ? .goesOn : nil
     }
 
-    /// How long a packet lasts: the duration it has, unless that ends far behind the container's end.
+    /// Returns the duration of a packet: its own, unless that ends far beyond the container's end.
     static func duration(_ duration: MediaTime, at time: MediaTime, within extent: Extent) -> MediaTime {
         guard !extent.mayJump, let end = extent.end, duration > longestGapAtEnd, time + duration > end + tolerance else { return duration }
         return max(.zero, end - time)
     }
 
-    /// What the distance between a frame's presentation time `time` and its decoding time `decoding` is. A frame waits for a few others at
-    /// most, but the decoding times that FFmpeg estimates reach a gap that many frames later.
+    /// Judges the distance between a frame's presentation time `time` and its decoding time `decoding`. A frame waits for a few others at
+    /// most. But decoding times that FFmpeg estimates reach a gap that many frames later.
     func presentation(at time: MediaTime, decodedAt decoding: MediaTime, within extent: Extent) -> Step {
         if extent.mayJump { return .on }
         let delay = time - decoding, longest = max(Self.longestGap, longestStepBack)
@@ -172,7 +171,7 @@ struct StreamClock: Hashable, Sendable {
         if extent.mayJump, !hasBegun { return .on }
         let gap = time - end
         guard gap > Self.longestGapAtEnd else { return .on }
-        // The other stream has gone on within the gap: packets of this one are rare, and their times do not jump.
+        // The other stream continued within the gap: packets of this one are rare, and their times do not jump.
         if other.hasBegun, let otherEnd = other.end, otherEnd > end + gap.scaled(by: 0.5) { return .on }
         if !extent.mayJump, let end = extent.end, time > end + Self.tolerance { return .jump }
         if gap <= Self.longestGap { return .on }

@@ -2,38 +2,38 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// Rebases the timestamps of packets where they jump, so that those of either stream make one run. A ``StreamClock`` for each stream
-/// decides what a jump is; this type reads ahead where it has to know what follows, and rewrites the packets.
+/// Rebases packet timestamps after jumps: each stream gets continuous times. A ``StreamClock`` for each stream finds the jumps. This type
+/// reads ahead if that needs a sequel, and rewrites the packets.
 struct TimestampRebaser: Sendable {
     private var pictures = StreamClock(), sound = StreamClock()
     private var hasReportedJump = false
 
-    /// What is added to the times of pictures at present.
+    /// The present offset of the picture times.
     var pictureOffset: MediaTime { pictures.offset }
 
-    /// At most so much is read ahead to see whether timestamps come back.
+    /// The most to read ahead to see whether timestamps come back.
     private static let readAheadLimit = (packets: 4000, bytes: 8 << 20)
 
-    /// Begins anew where the first packets are expected at container time `begin` (nil: anywhere). `hasVideo` says whether there are pictures
-    /// whose times the sound follows.
+    /// Restarts with the first packets expected at container time `begin` (nil: anywhere). `hasVideo`: whether there are pictures whose
+    /// times the sound follows.
     mutating func restart(expecting begin: MediaTime?, frameDuration: MediaTime?, hasVideo: Bool) {
         pictures = StreamClock(expecting: begin, frameDuration: frameDuration)
         sound = StreamClock(expecting: begin, leads: !hasVideo)
     }
 
-    /// Rewrites the timestamps and the duration of the packet that was taken last from `source`.
+    /// Rewrites the timestamps and the duration of the last packet taken from `source`.
     ///
-    /// - Returns: the time to which timestamps jump that should not, the first time that this is seen.
+    /// - Returns: the time to which timestamps jump wrongly; only for the first such jump.
     mutating func rebase(_ packet: borrowing Packet, from source: inout PacketSource) -> MediaTime? {
         let raw = packet.raw, index = packet.raw.pointee.stream_index
         guard source.streams.contains(index), let stream = source.stream(index) else { return nil }
         if index == source.streams.subtitle {
-            // They come when they like, and go with the pictures.
+            // Subtitles come at any time and move with the pictures.
             move(raw, by: pictures.offset, stream)
             return nil
         }
         let isPicture = index == source.streams.video
-        // Frames that are reordered are in the order of their decoding times alone.
+        // Of reordered frames, only the decoding times are in order.
         guard
             let time = isPicture && stream.pointee.codecpar.pointee.video_delay > 0
                 ? stream.time(raw.pointee.dts) : source.decodingTime(of: raw)
@@ -67,7 +67,7 @@ struct TimestampRebaser: Sendable {
         if isJump, !extent.mayJump { jump = jump ?? time }
         if offset != .zero {
             move(raw, by: offset, stream)
-            // The demuxer marks frames behind the end of an edit list as not to be shown, and has judged by the damaged time.
+            // The demuxer marks frames beyond the end of an edit list as hidden, and used the damaged time for that.
             if !extent.mayJump { raw.pointee.flags &= ~AV_PKT_FLAG_DISCARD }
         }
         if isPicture, extent.mayJump, raw.pointee.flags & AV_PKT_FLAG_CORRUPT != 0, isBeforeJoint(index, within: extent, of: &source) {
@@ -78,9 +78,9 @@ struct TimestampRebaser: Sendable {
         return jump
     }
 
-    /// Whether files were joined behind the picture that was rebased last, or behind the next one. The demuxer marks the last before a joint as damaged, as
-    /// the counters of its packets and the next ones do not fit, and libavformat's parser hands the mark on with the one before. If something is missing
-    /// the decoder says so.
+    /// Whether files were joined right after the last rebased picture, or after the next one. The demuxer marks the last picture before a
+    /// joint as damaged, as the packet counters do not fit there. libavformat's parser passes the mark on with the picture before. If
+    /// something is really missing, the decoder reports it.
     private func isBeforeJoint(_ index: Int32, within extent: StreamClock.Extent, of source: inout PacketSource) -> Bool {
         guard !isURL(source.name), let stream = source.stream(index) else { return false }
         var (position, count) = (0, 0)
@@ -97,19 +97,19 @@ struct TimestampRebaser: Sendable {
 
     private func move(_ raw: UnsafeMutablePointer<AVPacket>, by offset: MediaTime, _ stream: UnsafeMutablePointer<AVStream>) {
         let ticks = offset.ticks(of: stream.pointee.time_base)
-        // A sum that overflows is far from any plausible time, whatever it becomes.
+        // A sum that overflows is implausible, whatever its value.
         if raw.pointee.dts != kAV_NOPTS_VALUE { raw.pointee.dts &+= ticks }
         if raw.pointee.pts != kAV_NOPTS_VALUE { raw.pointee.pts &+= ticks }
     }
 
-    /// Whether a frame's presentation time is damaged. Frames that are decoded after the first one behind a gap and presented before it go
-    /// back in time, too; so it is damaged only where more frames go back than ever wait for another.
+    /// Whether a frame's presentation time is damaged. Frames decoded after the first one behind a gap, and presented before it, go back in
+    /// time, too. So it is damaged only if more frames go back than ever wait for another.
     private func isDamaged(_ presentation: MediaTime, _ step: StreamClock.Step, in index: Int32, of source: inout PacketSource) -> Bool {
         if step != .doubtful { return step == .jump }
         return sequel(of: presentation, in: index, of: &source, returns: 17, by: \.pts) == .returns
     }
 
-    /// Reads ahead to see what the times of a stream do after a step to `time`. They come back where so many packets (`returns`) do.
+    /// Reads ahead for the sequel of a step to `time`. The times come back if `returns` packets do.
     private func sequel(
         of time: MediaTime, in index: Int32, of source: inout PacketSource, returns: Int = 1, by kind: KeyPath<AVPacket, Int64>? = nil
     ) -> StreamClock.Sequel {

@@ -2,36 +2,36 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// What a source holds, as far as its headers tell.
+/// A description of a source from its headers.
 package struct AssetDescription: Hashable, Sendable {
     /// A picture track.
     package struct Video: Hashable, Sendable {
         /// FFmpeg's short codec name: `h264`.
         package var codec: String
-        /// Stored pixels across and down, before orientation; what the container crops is left out.
+        /// Stored pixels across and down, before orientation and after the container's crop.
         package var width: Int, height: Int
         /// Width of a stored pixel divided by its height.
         package var pixelAspectRatio: Double
-        /// How the stored picture must be rotated to be upright.
+        /// The rotation that makes the stored picture upright.
         package var orientation: Orientation
-        /// Average frames a second; nil for a still and where the container tells none.
+        /// Average frames a second; nil for a still, or if the container does not say.
         package var frameRate: Double?
-        /// Whether the frames follow each other at one rate, as far as the container tells.
+        /// Whether the container describes one constant frame rate.
         package var isConstantFrameRate: Bool
         /// FFmpeg's name of the pixel format: `yuv420p10le`.
         package var pixelFormat: String
-        /// The profile of Dolby Vision where its colours are those of no other standard (5); nil of anything else.
+        /// The Dolby Vision profile if its colours follow no other standard (5); nil for anything else.
         package var dolbyVisionProfile: Int?
-        /// FFmpeg's names of its primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`; nil where neither the
-        /// container nor the first picture has them.
+        /// FFmpeg's names of the primaries, transfer function and matrix: `bt2020`, `smpte2084`, `bt2020nc`. nil if neither the container
+        /// nor the first picture has them.
         package var colorPrimaries: String?, colorTransfer: String?, colorMatrix: String?
         /// Whether its frames consist of fields.
         package var isInterlaced: Bool
-        /// Whether a picture is made of each of them, so that there are twice as many as ``frameRate`` says.
+        /// Whether the decoder makes a picture from each field, which doubles ``frameRate``.
         package var isDeinterlaced = false
-        /// Whether the container says that only a part of the stored picture is to be seen.
+        /// Whether the container crops the stored picture.
         package var isCropped = false
-        /// When the track begins and how long it lasts, as its header tells, in the container's time.
+        /// The start and the length of the track by its header, in the container's time.
         package var start: MediaTime?, duration: MediaTime?
     }
 
@@ -43,10 +43,10 @@ package struct AssetDescription: Hashable, Sendable {
         package var sampleRate: Int
         /// Number of channels.
         package var channelCount: Int
-        /// When the track begins and how long it lasts, as its header tells, in the container's time.
+        /// The start and the length of the track by its header, in the container's time.
         package var start: MediaTime?, duration: MediaTime?
 
-        /// A track of which no more is known.
+        /// Creates a track from these values alone.
         package init(
             codec: String, sampleRate: Int, channelCount: Int, start: MediaTime? = nil, duration: MediaTime? = nil
         ) {
@@ -57,29 +57,29 @@ package struct AssetDescription: Hashable, Sendable {
 
     /// The container's short name: `mov,mp4,m4a,3gp,3g2,mj2`.
     package var container: String
-    /// Length as the container tells it; nil for stills and live streams.
+    /// The length by the container; nil for stills and live streams.
     package var duration: MediaTime?
     /// The picture track that is played.
     package var video: Video?
     /// The sound track that is played.
     package var audio: Audio?
-    /// Whether it is a single image without a duration; an animation of one frame is one, too.
+    /// Whether it is a single image without a duration, or an animation of one frame.
     package var isStill: Bool
-    /// Whether it can be sought in.
+    /// Whether kiosk can seek in it.
     package var isSeekable: Bool
     /// All its tracks, played or not.
     package var tracks: [AssetTrack] = []
-    /// Its chapters in their order, in item time.
+    /// The chapters in order, in item time.
     package var chapters: [AssetChapter] = []
-    /// What it says of itself.
+    /// The title and other texts from the container.
     package var metadata = AssetMetadata()
-    /// Whether it is a file of this machine, which is read in no time beside a stream.
+    /// Whether it is a local file, which reads in no time compared with a stream.
     package var isLocal = true
     /// Whether it is a stream without an end.
     var isLive: Bool { duration == nil && !isStill && !isLocal }
 
-    /// Leaves out what the picture track has before `time`, in the container's time: a recording that begins between two key frames is shown from the second
-    /// one on.
+    /// Drops the part of the picture track before `time`, in the container's time. A recording that begins between two key frames is shown
+    /// from the second one on.
     mutating func leaveOut(before time: MediaTime) {
         guard let start = video?.start, time > start else { return }
         let lead = time - start
@@ -87,24 +87,24 @@ package struct AssetDescription: Hashable, Sendable {
         if let own = video?.duration, own > lead { video?.duration = own - lead }
         if let whole = duration, whole > lead { duration = whole - lead }
     }
-    /// What the file calls itself; nil where it does not say.
+    /// The file's own title; nil if it has none.
     package var title: String? { metadata.title }
 }
 
 extension AssetDescription {
-    /// A source of which no more is known.
+    /// Creates a source from its container alone.
     package init(container: String) { self.init(container: container, isStill: false, isSeekable: false) }
 }
 
 extension AssetDescription.Video {
-    /// A track of which no more is known.
+    /// Creates a track from these values alone.
     package init(codec: String, width: Int, height: Int) {
         self.init(
             codec: codec, width: width, height: height, pixelAspectRatio: 1, orientation: .up, isConstantFrameRate: false,
             pixelFormat: "", isInterlaced: false)
     }
 
-    /// Pixels across and down of the picture as it is shown at its own size: upright, of square pixels.
+    /// Pixels across and down of the picture at its own size: upright, with square pixels.
     package var presentationSize: (width: Int, height: Int) {
         let aspect = (1e-4...1e4).contains(pixelAspectRatio) ? pixelAspectRatio : 1
         let wide = Int(saturating: (Double(width) * aspect).rounded())
@@ -113,10 +113,10 @@ extension AssetDescription.Video {
 }
 
 extension AssetDescription.Video {
-    /// Whether its transfer function is one of high dynamic range (PQ, HLG).
+    /// Whether the transfer function is a high dynamic range one (PQ, HLG).
     package var isHighDynamicRange: Bool { colorTransfer.map { ["smpte2084", "arib-std-b67"].contains($0) } ?? false }
 
-    /// What is wrong with its colours where they are shown as those of a standard display; nil where they are such.
+    /// The fault of the colours on a standard display; nil if there is none.
     var colorProblem: String? {
         if let dolbyVisionProfile {
             return "is Dolby Vision (profile \(dolbyVisionProfile)) and shown with green and purple colours: convert it to SDR (BT.709)"
@@ -129,12 +129,12 @@ extension AssetDescription.Video {
         return "has the wide colours of BT.2020, which look paler than intended: convert it to BT.709"
     }
 
-    /// Takes the colour description of a stream's header, where it has one.
+    /// Adds the colour description of a stream's header, if it has one.
     mutating func addColors(of parameters: AVCodecParameters) {
         addColors(parameters.color_primaries, parameters.color_trc, parameters.color_space)
     }
 
-    /// Takes the colour description of a decoded frame, where the container had none.
+    /// Adds the colour description of a decoded frame, if the container had none.
     mutating func addColors(of frame: AVFrame) { addColors(frame.color_primaries, frame.color_trc, frame.colorspace) }
 
     private mutating func addColors(
@@ -151,7 +151,7 @@ extension AssetDescription.Video {
 }
 
 extension AssetDescription {
-    /// What the probed headers say of the streams with these indices; negative for none.
+    /// Describes the streams with these indices from the probed headers; a negative index is for none.
     init(_ format: FormatContext, video: Int32, audio: Int32) {
         let context = format.raw.pointee
         container = String(cString: context.iformat.pointee.name)
@@ -194,7 +194,7 @@ extension AssetDescription {
 }
 
 extension AssetDescription.Audio {
-    /// What the header of a stream says, in a container that lasts `duration`.
+    /// Describes a stream from its header, in a container that lasts `duration`.
     init(_ stream: UnsafeMutablePointer<AVStream>, within duration: MediaTime?) {
         let parameters = stream.pointee.codecpar.pointee
         self.init(
@@ -205,9 +205,9 @@ extension AssetDescription.Audio {
 }
 
 extension FormatContext {
-    /// Container time at which the sound of a file by iTunes ends and its padding begins; nil of others. The tag `iTunSMPB` counts samples, in
-    /// hexadecimal: nothing, priming, padding, and what is between them. libavformat takes the priming off. A tag that was copied from
-    /// another file does not add up to this one's length, and says nothing.
+    /// Returns the container time at which padding begins in a file by iTunes; nil for other files. The tag `iTunSMPB` has hexadecimal
+    /// numbers: nothing, then the samples of priming, of padding, and between them. libavformat removes the priming. If another program
+    /// copied the tag from a different file, its sum does not match this one's length. The tag is then ignored.
     func soundEnd(of stream: UnsafeMutablePointer<AVStream>) -> MediaTime? {
         guard let tag = av_dict_get(raw.pointee.metadata, "iTunSMPB", nil, 0)?.pointee.value,
             let start = stream.time(stream.pointee.start_time), let all = stream.time(stream.pointee.duration)
@@ -216,7 +216,7 @@ extension FormatContext {
         let rate = Int(stream.pointee.codecpar.pointee.sample_rate)
         guard numbers.count == 4, 1..<16384 ~= numbers[1], numbers[2] < 16384, 1..<(1 << 40) ~= numbers[3], rate > 0 else { return nil }
         let listed = MediaTime.frames(Int64(numbers[1] + numbers[2] + numbers[3]), sampleRate: rate)
-        // Whether its own length counts the priming is a matter of the writer.
+        // Writers differ in whether the length counts the priming.
         let tolerance = MediaTime.frames(Int64(numbers[1]) + 2048, sampleRate: rate)
         guard all <= listed + tolerance, listed <= all + tolerance else { return nil }
         return start + .frames(Int64(numbers[3]), sampleRate: rate)
@@ -224,7 +224,7 @@ extension FormatContext {
 }
 
 extension AVRational {
-    /// Whether it is `rate`, to a thousandth, or twice that where `orTwice` is set: of an interlaced stream it may be the rate of the fields.
+    /// Whether it is `rate`, to a thousandth. With `orTwice` it may be double, as interlaced streams may count fields.
     fileprivate func isMultiple(of rate: Double, orTwice: Bool) -> Bool {
         guard den > 0 else { return false }
         let ratio = av_q2d(self) / rate
@@ -233,8 +233,8 @@ extension AVRational {
 }
 
 extension UnsafeMutablePointer<AVStream> {
-    /// How long the track lasts, as its header tells. Matroska has a field for the length of the whole only; who writes it puts that of a
-    /// track into a tag (`DURATION`): FFmpeg when the track ends, mkvmerge how long it lasts.
+    /// Returns the length of the track by its header. Matroska has a field only for the whole length, so writers put a track's length into
+    /// a tag (`DURATION`). FFmpeg writes the track's end there, mkvmerge its length.
     fileprivate func ownDuration(within whole: MediaTime?) -> MediaTime? {
         if let duration = time(pointee.duration), duration > .zero { return duration }
         func tag(_ name: String, _ flags: Int32) -> UnsafeMutablePointer<AVDictionaryEntry>? {
@@ -245,19 +245,19 @@ extension UnsafeMutablePointer<AVStream> {
         }
         let isEnd = tag("_STATISTICS_WRITING_APP", AV_DICT_IGNORE_SUFFIX) == nil
         let duration = isEnd ? said - (time(pointee.start_time) ?? .zero) : said
-        // A tag that was copied from another file says nothing. A track may begin before the whole does.
+        // Ignores a tag copied from another file. A track may begin before the whole does.
         return duration > .zero && min(said, duration) <= whole ?? said ? duration : nil
     }
 }
 
 extension FormatContext {
-    /// Whether it is a format of single images.
+    /// Whether libavformat reads it as single images.
     var isStill: Bool {
         let name = String(cString: raw.pointee.iformat.pointee.name)
         return name == "image2" || name.hasSuffix("_pipe")
     }
 
-    /// Whether it is an image format that can be animated or not: GIF, APNG, and AVIF, whose container is MP4 with a brand of its own.
+    /// Whether it is an image format with optional animation: GIF, APNG and AVIF. AVIF is MP4 with its own brand.
     var isImage: Bool {
         let name = String(cString: raw.pointee.iformat.pointee.name)
         if ["gif", "apng"].contains(name) { return true }
@@ -267,8 +267,8 @@ extension FormatContext {
 }
 
 extension String {
-    /// The text as a title: control characters and line breaks are blanks, blanks follow one another only once, and what is longer than 200
-    /// Unicode scalars ends with an ellipsis. Nil where nothing is left. Counted in scalars because a character can have any number of marks.
+    /// The text as a title; nil if nothing is left. Replaces each run of control characters, line breaks and blanks by one blank. Shortens
+    /// more than 200 Unicode scalars to end with an ellipsis. Counts scalars because a character can have any number of marks.
     package var asTitle: String? {
         let longest = 200
         var scalars = String.UnicodeScalarView()

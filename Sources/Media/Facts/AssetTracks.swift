@@ -2,30 +2,30 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-// What a container tells of its tracks, its chapters and itself.
+// The tracks, the chapters and the tags of a container.
 
-/// A track of a source, as its header tells; a cover is none.
+/// A track of a source by its header; a cover is not a track.
 package struct AssetTrack: Hashable, Sendable, Identifiable {
     /// The index of the stream in the container.
     package var id: Int
     package var kind: TrackKind
-    /// Its place among those of its kind, from 1.
+    /// The place among the tracks of its kind, from 1.
     package var number: Int
     /// FFmpeg's short codec name: `aac`.
     package var codec: String
-    /// Its language; nil where the file does not say.
+    /// The language; nil if the file does not say.
     package var language: LanguageCode?
-    /// What it is called: `Director's commentary`.
+    /// The title: `Director's commentary`.
     package var title: String?
-    /// Whether the file marks it as the one to be played.
+    /// Whether the file marks it as the default track.
     package var isDefault: Bool
-    /// Of subtitles: whether they are only for what another language is spoken in (forced), and whether they tell of sounds, too (SDH).
+    /// For subtitles: whether they translate only speech in another language (forced), and whether they describe sounds, too (SDH).
     package var isForced = false, isForHardOfHearing = false
     /// Whether it is a file beside the source.
     package var isBeside = false
-    /// Of a picture track: pixels across and down as stored.
+    /// For a picture track: stored pixels across and down.
     package var width: Int?, height: Int?
-    /// Of a sound track: samples a second for each channel, and channels.
+    /// For a sound track: samples a second for each channel, and channels.
     package var sampleRate: Int?, channelCount: Int?
 
     /// `2 de aac stereo “Kommentar”`, for lists.
@@ -43,7 +43,7 @@ package struct AssetTrack: Hashable, Sendable, Identifiable {
 }
 
 extension AssetTrack {
-    /// A track of which no more is known.
+    /// Creates a track from these values alone.
     package init(id: Int, kind: TrackKind, number: Int, codec: String) {
         self.init(id: id, kind: kind, number: number, codec: codec, isDefault: false)
     }
@@ -51,31 +51,31 @@ extension AssetTrack {
 
 /// A chapter of a source, in item time.
 package struct AssetChapter: Hashable, Sendable {
-    /// What it is called; nil where the file does not say.
+    /// The title; nil if the file does not say.
     package var title: String?
     package var start: MediaTime
     package var end: MediaTime
 
-    /// A chapter from its parts.
+    /// Creates a chapter from its parts.
     package init(title: String?, start: MediaTime, end: MediaTime) { (self.title, self.start, self.end) = (title, start, end) }
 }
 
-/// What a source says of itself. Texts are one line of at most 200 characters.
+/// The tags of a source. Each text is one line of at most 200 characters.
 package struct AssetMetadata: Hashable, Sendable {
     package var title: String?
     package var artist: String?
     package var album: String?
-    /// When it was made, as the file writes it: `2024`, `2024-05-01`.
+    /// The date as the file writes it: `2024`, `2024-05-01`.
     package var date: String?
-    /// The picture that belongs to it: FFmpeg's short name of its codec (`mjpeg`, `png`); ``AssetCover`` reads it. nil where there is none.
+    /// FFmpeg's short codec name of the cover (`mjpeg`, `png`), which ``AssetCover`` reads; nil if there is none.
     package var cover: String?
 
-    /// One that says nothing.
+    /// Creates empty metadata.
     package init() {}
 }
 
 extension FormatContext {
-    /// The streams of a kind that are tracks, in the order of the container.
+    /// Returns the tracks of a kind, in the container's order.
     func streams(of kind: TrackKind) -> [UnsafeMutablePointer<AVStream>] {
         let type =
             switch kind {
@@ -88,10 +88,10 @@ extension FormatContext {
         }
     }
 
-    /// The stream that a choice stands for; -1 where there is none of this kind, or none is wanted. Of several that fit it is libavformat's
-    /// best; the corresponding C function is `av_find_best_stream`.
+    /// Returns the index of the stream for a choice. Returns -1 if the choice is off, and a negative AVERROR if no stream is of this kind.
+    /// If several fit, prefers libavformat's best, then the file's default. The corresponding C function is `av_find_best_stream`.
     ///
-    /// - Parameter related: the stream it is to belong to, where the container has programs.
+    /// - Parameter related: the stream that it should belong to, if the container has programs.
     func stream(_ choice: TrackChoice, of kind: TrackKind, related: Int32 = -1) -> Int32 {
         let type = kind == .audio ? AVMEDIA_TYPE_AUDIO : AVMEDIA_TYPE_VIDEO
         let automatic = av_find_best_stream(raw, type, -1, related, nil, 0)
@@ -109,7 +109,7 @@ extension FormatContext {
         }
     }
 
-    /// Whether a choice names a track that is not there, so that another is played: what to say about it.
+    /// Returns the text of a warning if a choice names a missing track and kiosk plays another.
     func problem(with choice: TrackChoice, of kind: TrackKind) -> String? {
         let streams = streams(of: kind)
         switch choice {
@@ -122,7 +122,7 @@ extension FormatContext {
         return "has no \(kind.rawValue) track “\(choice)”: kiosk plays the first choice of the file; there is \(have)"
     }
 
-    /// All tracks, those of a kind in the order of the container.
+    /// All tracks by kind, each kind in the container's order.
     var tracks: [AssetTrack] {
         TrackKind.allCases.flatMap { kind in
             streams(of: kind).enumerated().map { place, stream in
@@ -144,7 +144,7 @@ extension FormatContext {
         }
     }
 
-    /// The chapters, in container time; at most ``mostChapters``, those that make sense.
+    /// The chapters in container time, without those that have no valid start; from the first ``mostChapters``.
     var chapters: [AssetChapter] {
         (0..<min(Int(raw.pointee.nb_chapters), Self.mostChapters)).compactMap { index -> AssetChapter? in
             guard let chapter = raw.pointee.chapters[index],
@@ -156,7 +156,7 @@ extension FormatContext {
     }
     private static let mostChapters = 1000
 
-    /// What the container says of itself, or its sound where the container is Ogg, which has tags for streams only.
+    /// Returns the container's tags. Ogg has tags only for streams: there it adds those of `video` or `audio`, the higher index.
     func metadata(video: Int32, audio: Int32) -> AssetMetadata {
         let isOgg = String(cString: raw.pointee.iformat.pointee.name) == "ogg"
         let stream = isOgg && max(video, audio) >= 0 ? raw.pointee.streams[Int(max(video, audio))] : nil
@@ -173,7 +173,7 @@ extension FormatContext {
         return metadata
     }
 
-    /// The stream of the picture that belongs to the file; nil where there is none.
+    /// The stream of the file's cover; nil if there is none.
     var cover: UnsafeMutablePointer<AVStream>? {
         (0..<Int(raw.pointee.nb_streams)).compactMap { raw.pointee.streams[$0] }.first { shim_stream_is_attached_picture($0) != 0 }
     }
@@ -184,15 +184,15 @@ extension FormatContext {
 }
 
 extension UnsafeMutablePointer<AVStream> {
-    /// The language of the track; nil where the file does not say.
+    /// The language of the track; nil if the file does not say.
     var language: LanguageCode? {
         av_dict_get(pointee.metadata, "language", nil, 0)?.pointee.value.flatMap { LanguageCode(String(cString: $0)) }
     }
 }
 
 extension [AssetTrack] {
-    /// The track of subtitles that a choice stands for; nil for none. Automatically that is what somebody has put there for everybody: what is forced in the
-    /// language of the sound, or a file beside the source with no language in its name.
+    /// Returns the subtitle track for a choice; nil for none. The automatic choice is meant for every viewer. It is a forced track in the
+    /// language of the sound, or without a language. Otherwise it is a file beside the source with no language in its name.
     package func subtitles(_ choice: TrackChoice, sound: LanguageCode?) -> AssetTrack? {
         let all = filter { $0.kind == .subtitle }
         switch choice {
@@ -200,7 +200,7 @@ extension [AssetTrack] {
         case .number(let number): return all.first { $0.number == number }
         case .language(let code):
             let fitting = all.filter { $0.language.map(code.matches) ?? false }
-            // Those for everybody, then those for the hard of hearing, then those for what is in another language only.
+            // Full subtitles first, then those for the hard of hearing, then forced ones.
             return fitting.first { !$0.isForced && !$0.isForHardOfHearing } ?? fitting.first { !$0.isForced } ?? fitting.first
         case .automatic:
             let isHeard = { (track: AssetTrack) in track.language.map { sound.map($0.matches) ?? false } ?? true }
@@ -209,25 +209,25 @@ extension [AssetTrack] {
     }
 }
 
-/// The picture that belongs to a file.
+/// The cover of a file.
 package struct AssetCover: Hashable, Sendable {
     /// FFmpeg's short name of its codec: `mjpeg`, `png`.
     package var codec: String
-    /// The bytes of a file of that kind.
+    /// The bytes of a file in that format.
     package var bytes: [UInt8]
 
     /// A cover from its parts.
     package init(codec: String, bytes: [UInt8]) { (self.codec, self.bytes) = (codec, bytes) }
 
-    /// Larger ones are not given out.
+    /// The most bytes of a cover; larger ones count as none.
     private static let longest = 16 << 20
 
-    /// Opens a source to read its cover; nil where it has none. Blocks as ``MediaReader/open`` does.
+    /// Opens a source to read its cover; returns nil if it has none. Blocks as ``MediaReader/open`` does.
     ///
     /// - Parameters:
-    ///   - isKept: as of ``MediaReader/open``.
-    ///   - reach: what it may name; nil for what its kind may.
-    ///   - settings: how it is fetched where it comes over the network.
+    ///   - isKept: as for ``MediaReader/open``.
+    ///   - reach: the files and servers that the source may name; nil for the default of its kind.
+    ///   - settings: the network settings of a stream.
     package static func read(
         from source: String, isKept: Bool = false, reach: SourceReach? = nil, settings: StreamSettings = StreamSettings(),
         interruption: Interruption = Interruption()

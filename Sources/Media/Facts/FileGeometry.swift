@@ -2,29 +2,29 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-// What a file says of how its pictures are to be shown, where libavformat does not pass it on: the EXIF orientation of PNG, WebP and TIFF,
-// the rotation (`irot`, `imir`) of AVIF, and the part of a video that is to be seen (PixelCrop of Matroska, `clap` of MP4). It is read from a local
-// file's own headers. Everything in them is checked where it is read: what makes no sense is as if it were not there.
+// The display geometry in a local file's headers, as far as libavformat does not pass it on. It is the EXIF orientation of PNG, WebP and
+// TIFF, and the rotation (`irot`, `imir`) of AVIF. It is also the visible part of a video (PixelCrop of Matroska, `clap` of MP4). Each
+// value is checked when it is read. An invalid value counts as missing.
 
-/// How the pictures of a file are to be shown.
+/// The display geometry of a file's pictures.
 struct FileGeometry: Hashable, Sendable {
-    /// How a stored picture must be rotated to be upright; nil where the file does not say.
+    /// The rotation that makes a stored picture upright; nil if the file does not say.
     var orientation: Orientation?
-    /// What of the pictures of a track is to be seen, by the number of the track among those that have pictures, from 0, and by its id.
+    /// The visible parts of the picture tracks, each by its place among them, from 0, or by its id.
     var crops: [Crop] = []
-    /// How long it is by the header of an MP4, in seconds; nil where that does not tell, as of a film in fragments.
+    /// The length by the header of an MP4, in seconds; nil if the header has none, as for a fragmented film.
     var seconds: Double?
 
-    /// The part of a picture that is to be seen, of one track.
+    /// The visible part of one track's pictures.
     struct Crop: Hashable, Sendable {
-        /// Its place among the picture tracks, or the id that the container gives it; nil where the other one counts.
+        /// The place among the picture tracks, or the container's id; one of them is nil.
         var place: Int?, id: Int?
-        /// Pixels that are left out at each edge.
+        /// The pixels cut off at each edge.
         var left = 0, top = 0, right = 0, bottom = 0
-        /// The shape of the part, as Matroska says it: pixels across and down of the display; nil where it does not.
+        /// The shape of the visible part in Matroska: pixels across and down of the display; nil if not given.
         var display: PixelSize?
 
-        /// Whether something is left out, and something of a picture of this size is left.
+        /// Whether the crop removes something, and leaves something of a picture of this size.
         func fits(width: Int, height: Int) -> Bool {
             let edges = [left, top, right, bottom]
             return edges.allSatisfy { 0...65536 ~= $0 } && edges.contains { $0 > 0 } && left + right < width && top + bottom < height
@@ -33,7 +33,7 @@ struct FileGeometry: Hashable, Sendable {
 
     init() {}
 
-    /// What the local file at `path` says, whose format libavformat calls `format`. Blocks for reading its headers.
+    /// Reads the local file at `path`, in libavformat's format `format`. Blocks to read its headers.
     init(_ path: String, format: String, interruption: Interruption) {
         self.init()
         let kinds = ["png_pipe", "webp_pipe", "tiff_pipe", "image2", "mov", "matroska"]
@@ -41,7 +41,7 @@ struct FileGeometry: Hashable, Sendable {
         self = FileGeometry(Bytes(file.size) { offset, count in file.bytes(at: offset, count: count) })
     }
 
-    /// What these bytes of a file say.
+    /// Reads the geometry from these bytes of a file.
     init(_ bytes: Bytes) {
         let beginning = bytes.at(0, 12) ?? []
         if beginning.starts(with: [0x89, 0x50, 0x4E, 0x47]) {
@@ -62,20 +62,20 @@ struct FileGeometry: Hashable, Sendable {
         }
     }
 
-    /// Bytes of a file, by their place in it.
+    /// The bytes of a file, by offset.
     struct Bytes {
         let count: Int64
         private let read: (Int64, Int) -> [UInt8]?
 
         init(_ count: Int64, _ read: @escaping (Int64, Int) -> [UInt8]?) { (self.count, self.read) = (count, read) }
 
-        /// So many bytes from a place on; nil where there are fewer.
+        /// Returns `count` bytes at an offset; nil if there are fewer.
         func at(_ offset: Int64, _ count: Int) -> [UInt8]? {
             guard offset >= 0, count >= 0, offset <= self.count - Int64(count) else { return nil }
             return read(offset, count).flatMap { $0.count == count ? $0 : nil }
         }
 
-        /// A number of so many bytes, at most 7, the most significant first.
+        /// Returns a number of up to 7 bytes, big-endian unless `isLittle`.
         func number(_ offset: Int64, _ count: Int, isLittle: Bool = false) -> Int? {
             at(offset, count).map { bytes in (isLittle ? bytes.reversed() : bytes).reduce(0) { $0 << 8 | Int($1) } }
         }
@@ -85,7 +85,7 @@ struct FileGeometry: Hashable, Sendable {
 // MARK: EXIF
 
 extension FileGeometry {
-    /// More chunks, boxes or entries than this are not looked at.
+    /// The most chunks, boxes or entries that a reader looks at.
     private static let mostParts = 1000
 
     private static func exif(ofPNG bytes: Bytes) -> Orientation? {
@@ -103,7 +103,7 @@ extension FileGeometry {
         for _ in 0..<mostParts {
             guard let type = bytes.at(place, 4), let length = bytes.number(place + 4, 4, isLittle: true) else { return nil }
             if type.elementsEqual("EXIF".utf8) {
-                // Some write the beginning that it has in a JPEG.
+                // Some writers add the prefix of a JPEG's EXIF.
                 let hasName = bytes.at(place + 8, 6)?.elementsEqual("Exif\0\0".utf8) ?? false
                 return exif(bytes, at: place + (hasName ? 14 : 8))
             }
@@ -112,7 +112,7 @@ extension FileGeometry {
         return nil
     }
 
-    /// The orientation in a TIFF header at a place, which offsets in it are counted from.
+    /// Returns the orientation in a TIFF header at `base`, from which its offsets count.
     private static func exif(_ bytes: Bytes, at base: Int64) -> Orientation? {
         guard let mark = bytes.at(base, 4) else { return nil }
         let isLittle = mark.elementsEqual("II*\0".utf8)
@@ -130,7 +130,7 @@ extension FileGeometry {
 }
 
 extension Orientation {
-    /// From the number that EXIF has for it, 1 to 8.
+    /// Creates an orientation from its EXIF number, 1 to 8.
     init?(exif number: Int) {
         let known: [(Rotation, Bool)] = [
             (.none, false), (.none, true), (.clockwise180, false), (.clockwise180, true), (.clockwise270, true), (.clockwise90, false),
@@ -149,12 +149,12 @@ extension FileGeometry {
         var begin: Int64, end: Int64
     }
 
-    /// A box of the file itself. It is one of the first: a film in fragments has a thousand others.
+    /// Returns a top-level box. It is among the first 16; a fragmented film has a thousand others.
     private static func box(_ type: String, of bytes: Bytes) -> Box? {
         boxes(bytes, 0, bytes.count, until: type, most: 16).last { $0.type == type }
     }
 
-    /// The boxes between two places, up to one of a type where one is wanted.
+    /// Returns the boxes between two offsets; ends after the first of type `wanted`.
     private static func boxes(
         _ bytes: Bytes, _ begin: Int64, _ end: Int64, until wanted: String? = nil, most: Int = mostParts
     ) -> [Box] {
@@ -164,7 +164,7 @@ extension FileGeometry {
             guard let short = bytes.number(place, 4), let type = bytes.at(place + 4, 4) else { break }
             var (size, header) = (Int64(short), Int64(8))
             if short == 1 {
-                // A length of 8 bytes, of which 7 are enough for any file.
+                // The length has 8 bytes; 7 are enough for any file.
                 guard bytes.number(place + 8, 1) == 0, let long = bytes.number(place + 9, 7) else { break }
                 (size, header) = (Int64(long), 16)
             }
@@ -179,7 +179,7 @@ extension FileGeometry {
     private static func box(_ path: String..., in outer: Box, of bytes: Bytes) -> Box? {
         var box = outer
         for type in path {
-            // What a full box begins with.
+            // Skips the start of a full box.
             let skipped: Int64 = box.type == "meta" ? 4 : box.type == "stsd" ? 8 : 0
             guard let inner = boxes(bytes, box.begin + skipped, box.end).first(where: { $0.type == type }) else { return nil }
             box = inner
@@ -190,7 +190,7 @@ extension FileGeometry {
     private static func seconds(of movie: Box, _ bytes: Bytes) -> Double? {
         guard let header = box("mvhd", in: movie, of: bytes), let version = bytes.number(header.begin, 1) else { return nil }
         let place = header.begin + (version == 1 ? 20 : 12)
-        // Of a length of 8 bytes 7 are enough; all ones are none.
+        // If the length has 8 bytes, 7 are enough. All ones mean none.
         guard let scale = bytes.number(place, 4), scale > 0,
             let ticks = version == 1 ? bytes.number(place + 5, 7) : bytes.number(place + 4, 4), ticks > 0,
             version == 1 ? bytes.number(place + 4, 1) == 0 : ticks != UInt32.max
@@ -212,7 +212,7 @@ extension FileGeometry {
         }
     }
 
-    /// The clean aperture: width, height, and how far its middle lies from the picture's, each a fraction of two numbers of 32 bits.
+    /// Reads the clean aperture: width, height, and the offset of its centre from the picture's. Each is a fraction of two 32-bit numbers.
     private static func crop(_ bytes: Bytes, _ aperture: Box, id: Int, width: Int, height: Int) -> Crop? {
         let parts = (0..<4).compactMap { part -> Double? in
             let place = aperture.begin + Int64(part * 8)
@@ -229,8 +229,8 @@ extension FileGeometry {
         return crop
     }
 
-    /// The orientation of the primary item: its properties `irot` (quarters counter-clockwise) and `imir` (0 exchanges top and bottom, 1 left and
-    /// right), in their order.
+    /// Returns the orientation of the primary item from its properties, in their order. They are `irot` (counter-clockwise quarters) and
+    /// `imir` (0 exchanges top and bottom, 1 left and right).
     private static func orientation(ofHEIF bytes: Bytes) -> Orientation? {
         guard let meta = box("meta", of: bytes),
             let primary = box("pitm", in: meta, of: bytes), let version = bytes.number(primary.begin, 1),
@@ -265,7 +265,7 @@ extension FileGeometry {
             if property.type == "irot" {
                 orientation = Orientation(rotation: before.rotation + Rotation(quarters: 4 - value & 3), isMirrored: before.isMirrored)
             } else {
-                // Left and right exchanged after a rotation are exchanged before the one the other way round; top and bottom are half a circle more.
+                // A left-right exchange after a rotation equals one before the opposite rotation. Top and bottom add half a turn.
                 let back = Rotation(quarters: 4 - before.rotation.rawValue / 90)
                 orientation = Orientation(
                     rotation: back + (value & 1 == 0 ? Rotation.clockwise180 : Rotation.none), isMirrored: !before.isMirrored)
@@ -282,7 +282,7 @@ extension Rotation {
 // MARK: Matroska
 
 extension FileGeometry {
-    /// The elements of Matroska between two places, each with its number and where its content begins and ends; up to the first cluster.
+    /// Returns the Matroska elements between two offsets, each with the bounds of its content; up to the first cluster.
     private static func elements(_ bytes: Bytes, _ begin: Int64, _ end: Int64) -> [(id: Int, begin: Int64, end: Int64)] {
         var elements: [(id: Int, begin: Int64, end: Int64)] = []
         var place = begin

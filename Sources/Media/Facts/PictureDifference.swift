@@ -2,7 +2,7 @@ import CKioskFFmpeg
 import KioskVocabulary
 
 extension VideoFrame {
-    /// How far the samples of another picture of this size and depth are from these; nil where it is of another. Planes may be arranged otherwise.
+    /// Returns the difference from another picture's samples; nil if its size or depth differs. The planes may have different layouts.
     package func difference(from other: borrowing VideoFrame) -> (greatest: Int, squares: Double, samples: Int, peak: Double)? {
         guard let mine = av_pix_fmt_desc_get(pixelFormat)?.pointee, let theirs = av_pix_fmt_desc_get(other.pixelFormat)?.pointee,
             width == other.width, height == other.height, mine.nb_components == theirs.nb_components,
@@ -30,7 +30,7 @@ extension VideoFrame {
         Array([description.comp.0, description.comp.1, description.comp.2].prefix(Int(description.nb_components)))
     }
 
-    /// The samples of one component, in whatever plane and order.
+    /// The samples of one component, in any plane and order.
     private struct Samples {
         private let base: UnsafeMutablePointer<UInt8>
         private let stride: Int, step: Int, shift: Int, isWide: Bool

@@ -2,13 +2,13 @@ import CKioskFFmpeg
 import KioskPlatform
 
 extension MediaReader {
-    /// When each picture is shown, in order and from the first one on, without decoding any: nil where that cannot be told. Of a file whose index
-    /// has them all at one distance they are those of the index; any other is read to its end, which takes as long as its disk does. Of what
-    /// comes over the network it is the index or nothing. It ends, with nil, when `isCancelled` says so.
+    /// Returns the time of each picture, in order and from the first on, without decoding any; nil if it cannot know them. If the index of
+    /// the file has all pictures at one distance, the times come from the index. Otherwise it reads the file to its end, which takes as
+    /// long as its disk does. For a network source it uses the index or nothing. It ends with nil if `isCancelled` returns true.
     ///
-    /// Interlaced frames have twice as many times, or none, as one makes of their fields: nil.
+    /// Interlaced frames return nil: they may have twice as many times, or not, by the handling of fields.
     ///
-    /// The reader is at its end then.
+    /// The reader is then at its end.
     package mutating func pictureTimes(isCancelled: () -> Bool = { false }) -> [MediaTime]? {
         guard let video = description.video, !description.isStill, !video.isInterlaced else { return nil }
         if let times = indexedTimes { return times }
@@ -31,8 +31,8 @@ extension MediaReader {
         return Self.fromZero(times)
     }
 
-    /// The times of an index that has every picture, where they lie at one distance. It counts in decoding time: the times of presentation lie at
-    /// the same distances then.
+    /// The times from an index with every picture, if they lie at one distance. The index counts in decoding time. At one distance,
+    /// presentation times have the same distances.
     private var indexedTimes: [MediaTime]? {
         guard let stream = demuxer.source.stream(demuxer.source.streams.video) else { return nil }
         let count = avformat_index_get_entries_count(stream)
@@ -58,7 +58,7 @@ extension MediaReader {
 }
 
 extension Packet {
-    /// Whether it is a frame of VP8 that is never shown: others are predicted from it (`show_frame` of RFC 6386, 9.1). It has a time of its own.
+    /// Whether it is a VP8 frame that is never shown: others refer to it (`show_frame` of RFC 6386, 9.1). It has its own time.
     fileprivate func isHiddenVP8(codec: String) -> Bool {
         codec == "vp8" && raw.pointee.size > 0 && raw.pointee.data[0] & 0x10 == 0
     }

@@ -1,32 +1,31 @@
 import CKioskFFmpeg
 import KioskVocabulary
 
-/// How the stored pictures of a track are to be shown, as far as the container and the headers tell: one place for what is drawn, reported,
-/// exported and made small.
+/// The display geometry of a track's stored pictures, from the container and the headers. Drawing, reports, exports and previews all use
+/// it.
 ///
-/// **Shape of the pixels.** The container may say it (`pasp` and `tkhd` of MP4, DisplayWidth of Matroska), and so may the codec's header
-/// and each picture. They may disagree. The container comes first, since an author can correct it without encoding again; libavformat's
-/// `av_guess_sample_aspect_ratio` keeps the same order. Stills and covers have square pixels whatever they say: there it is a density for
-/// printing.
+/// **Shape of the pixels.** The container may give it (`pasp` and `tkhd` of MP4, DisplayWidth of Matroska). So may the codec's header and
+/// each picture. They may disagree. The container comes first, since an author can correct it without encoding again. libavformat's
+/// `av_guess_sample_aspect_ratio` uses the same order. Stills and covers always have square pixels: there the value is a print density.
 ///
 /// **Orientation.** A picture's own comes before the track's.
 ///
-/// **Crop.** What the container leaves out at the edges is cut off where the picture is made, so that everything behind sees a smaller
-/// picture. That is done in ordinary memory only.
+/// **Crop.** ``apply(to:)`` cuts off the edges that the container excludes, so all later code sees a smaller picture. This works only in
+/// ordinary memory.
 struct TrackGeometry: Sendable {
-    /// How a stored picture must be rotated to be upright, where it does not say so itself.
+    /// The rotation that makes a stored picture upright, if it has none of its own.
     let orientation: Orientation
-    /// What is to be seen of the stored picture; nil where that is all of it.
+    /// The visible part of the stored picture; nil for all of it.
     let crop: FileGeometry.Crop?
-    /// Pixels across and down as they are stored.
+    /// Stored pixels across and down.
     private let stored: (width: Int, height: Int)
-    /// The shape that the container tells; nil where it tells none.
+    /// The pixel shape from the container; nil if it gives none.
     private let shape: AVRational?
     private let isSquare: Bool
-    /// What the codec's header tells.
+    /// The pixel shape from the codec's header.
     private let shapeOfCodec: AVRational
 
-    /// That of a stream of an opened source.
+    /// Creates the geometry of a stream of an opened source.
     init(_ stream: UnsafeMutablePointer<AVStream>, of format: FormatContext) {
         let isCover = shim_stream_is_attached_picture(stream) != 0
         isSquare = format.isStill || format.isImage || isCover
@@ -41,7 +40,7 @@ struct TrackGeometry: Sendable {
             : format.geometry.crops.first {
                 ($0.place.map { $0 == place } ?? ($0.id == Int(stream.pointee.id))) && $0.fits(width: width, height: height)
             }
-        // libavformat compares the shape on the display with all of the stored picture.
+        // libavformat relates the display shape to the whole stored picture.
         let ofPart = crop.flatMap { crop in
             crop.display.map { AVRational(num: Int32($0.width), den: Int32($0.height)) }.map { ratio -> AVRational in
                 var shape = AVRational(num: 0, den: 1)
@@ -56,23 +55,23 @@ struct TrackGeometry: Sendable {
         shapeOfCodec = stream.pointee.codecpar.pointee.sample_aspect_ratio
     }
 
-    /// The shape of the pixels of a picture that tells `ratio` itself; 0:1 where nobody tells.
+    /// Returns the pixel shape of a picture with its own `ratio`; 0:1 if unknown.
     func shape(_ ratio: AVRational = AVRational(num: 0, den: 1)) -> AVRational {
         if isSquare { return AVRational(num: 1, den: 1) }
         return shape ?? [ratio, shapeOfCodec].first(where: \.isShape) ?? AVRational(num: 0, den: 1)
     }
 
-    /// Pixels across and down that are seen of the stored picture, before orientation.
+    /// Pixels across and down of the visible part, before orientation.
     var size: (width: Int, height: Int) {
         guard let crop else { return stored }
         return (stored.width - crop.left - crop.right, stored.height - crop.top - crop.bottom)
     }
 
-    /// How a decoded picture must be rotated; tells the picture the shape of its pixels, and cuts off what is not to be seen. The
-    /// corresponding C function is `av_frame_apply_cropping`.
+    /// Sets the pixel shape of a decoded picture, crops it, and returns its orientation. The corresponding C function is
+    /// `av_frame_apply_cropping`.
     func apply(to frame: UnsafeMutablePointer<AVFrame>) -> Orientation {
         frame.pointee.sample_aspect_ratio = shape(frame.pointee.sample_aspect_ratio)
-        // A decoder may have halved it, and a stream may change its size.
+        // A decoder may halve the picture, and a stream may change its size.
         let (width, height) = (Int(frame.pointee.width), Int(frame.pointee.height))
         if let crop, width > 0, height > 0, frame.descriptor == nil, !frame.isVAAPI {
             let halved = (0...3).first { (stored.width + (1 << $0) - 1) >> $0 == width && (stored.height + (1 << $0) - 1) >> $0 == height }
@@ -91,6 +90,6 @@ struct TrackGeometry: Sendable {
 extension AVRational {
     fileprivate var isShape: Bool { num > 0 && den > 0 }
 
-    /// Width of a pixel divided by its height; 1 where nobody tells.
+    /// Width of a pixel divided by its height; 1 if unknown.
     var pixelAspectRatio: Double { isShape ? av_q2d(self) : 1 }
 }

@@ -5,86 +5,88 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// What a reader's pictures are to be decoded by.
+/// The decoder that a reader wants for its pictures.
 package struct DecoderWish: Hashable, Sendable {
     /// The hardware or the processor.
     package var setting: DecoderSetting
-    /// The node of the only device to be tried; nil is each of /dev/dri/renderD*.
+    /// The node of the only device to try; nil tries each of /dev/dri/renderD*.
     package var device: String?
-    /// Bytes of packets that are kept for the case that the hardware fails.
+    /// The bytes of packets to keep in case the hardware fails.
     var keptBytes = KeptPackets.byteLimit
-    /// How long a call of the hardware's driver may take in mid-item.
+    /// The time limit of a driver call in mid-item.
     var driverLimit = DriverCall.limit
-    /// Whether pictures are made of the fields of interlaced frames.
+    /// Whether the decoder makes pictures from the fields of interlaced frames.
     var makesPictures = true
-    /// The devices of another process, which this one cannot use: it asks whether they would be tried (``MediaReader/wouldUseDevice``).
+    /// The devices of another process, which this process cannot use. The reader reports whether the choice would try them
+    /// (``MediaReader/wouldUseDevice``).
     package var elsewhere: DecoderChoice.Nodes?
-    /// Why hardware is not tried for this source; nil where it is.
+    /// The reason not to try hardware for this source; nil if there is none.
     package var failure: String?
-    /// What they have shown not to decode (``MediaReader/shape``).
+    /// The shapes of tracks that the devices have failed to decode (``MediaReader/shape``).
     package var refused: Set<String> = []
 
-    /// A wish as kiosk.conf says it.
+    /// Creates a wish from the values of kiosk.conf.
     package init(_ setting: DecoderSetting, device: String? = nil) { (self.setting, self.device) = (setting, device) }
 
-    /// The processor: previews, checks, covers.
+    /// The processor: for previews, checks and covers.
     package static let software = DecoderWish(.software)
 }
 
-/// How many pictures of a hardware decoder may be held at once. Its pool has a fixed number of them, and libavcodec does not wait for one
-/// to come back: it fails.
+/// The number of pictures of a hardware decoder that kiosk can hold at once. The decoder's pool has a fixed size. If it is empty,
+/// libavcodec fails; it does not wait for a picture to come back.
 package enum PicturePool {
-    /// So many may wait to be composed.
+    /// The most pictures that wait for composition.
     package static let mostQueued = 6
-    /// And so many more may be held elsewhere: being composed, ready, on the screen and leaving it, not yet freed by the feeder, and
-    /// decoded by opening or seeking.
+    /// The most pictures held elsewhere: in composition, ready, on the screen, leaving it, waiting for the feeder, or decoded by opening or
+    /// seeking.
     static let elsewhere = 8
-    /// What a pool needs beyond the pictures that others are predicted from.
+    /// The pictures that a pool needs in addition to the reference pictures.
     static let extra = mostQueued + elsewhere
-    /// What libavfilter asks for itself where it makes pictures of fields.
+    /// The pictures that libavfilter requests for itself when it makes pictures from fields.
     static let ofFilter = 10
-    /// Pictures that are asked of a V4L2 decoder: besides those a few for it to draw into.
+    /// The pictures requested from a V4L2 decoder: ``extra``, and a few for the decoder to draw into.
     static let ofV4L2 = extra + 10
-    /// What libavcodec's VAAPI decoders with the most references (H.264, HEVC) take for themselves.
+    /// The pictures that libavcodec's VAAPI decoders with the most references (H.264, HEVC) take for themselves.
     static let references = 21
 }
 
-/// Which hardware decoders are tried for a track, in order, before software: decided by what the track is, what libavcodec offers and which
-/// device nodes there are. Whether a device takes a profile or a size only its driver knows: a way that fails at the first picture is
-/// followed by the next.
+/// The hardware decoders to try for a track, in order, before software. The choice depends on the track, on libavcodec's decoders and on
+/// the device nodes. Only the driver knows whether its device takes a profile or a size. If a way fails at the first picture, kiosk tries
+/// the next.
 package struct DecoderChoice: Hashable {
     /// An interface to hardware decoders.
     enum Method: String, Hashable {
-        /// A graphics processor's driver in the process (libva).
+        /// A graphics driver in this process (libva).
         case vaapi
-        /// A decoder of the kernel that is given the stream as it is (libavcodec's `h264_v4l2m2m`): H.264 on a Raspberry Pi 4.
+        /// A stateful kernel decoder, which takes the stream unchanged (libavcodec's `h264_v4l2m2m`): H.264 on a Raspberry Pi 4.
         case v4l2
-        /// A decoder of the kernel that is given headers and slices, as the FFmpeg of Raspberry Pi OS, LibreELEC and Armbian has it: HEVC
-        /// on a Raspberry Pi, RK35xx, Allwinner.
+        /// A stateless kernel decoder, which takes headers and slices: HEVC on a Raspberry Pi, RK35xx, Allwinner. The FFmpeg of Raspberry
+        /// Pi OS, LibreELEC and Armbian has it.
         case v4l2Request = "v4l2-request"
     }
 
-    /// A decoder to be tried.
+    /// A decoder to try.
     struct Way: Hashable {
         var method: Method
-        /// libavcodec's name of the decoder.
+        /// libavcodec's name for the decoder.
         var decoder: String
-        /// The device's node; nil where the decoder finds it by itself.
+        /// The device's node; nil if the decoder finds it by itself.
         var device: String?
-        /// What answers its calls, or does not.
+        /// The key for calls that hang (``DriverCall``): the node, or the decoder's name.
         var driver: String { device ?? decoder }
     }
 
     struct Track: Hashable {
         var codec: String
-        /// Stored pixels across and down; 0 where the header does not tell.
+        /// Stored pixels across and down; 0 if the header does not say.
         var width: Int, height: Int
         var isInterlaced = false
-        /// Whether chroma has half the luma's resolution both ways, and each sample 8 or 10 bits: what these decoders give out.
+        /// Whether chroma has half the luma's resolution in both directions, and each sample has 8 or 10 bits: the output of these
+        /// decoders.
         var isPlain420 = true
         var bitsPerSample = 8
 
-        /// Bytes of all pictures of a VAAPI decoder.
+        /// The bytes of all pictures of a VAAPI decoder.
         var poolBytes: Int {
             let ofFields = isInterlaced ? PicturePool.ofFilter + PicturePool.extra : 0
             return Int(Double(width) * Double(height) * 1.5 * (bitsPerSample > 8 ? 2 : 1))
@@ -92,34 +94,34 @@ package struct DecoderChoice: Hashable {
         }
     }
 
-    /// What libavcodec has for a track's codec: names of decoders.
+    /// The names of libavcodec's decoders for a track's codec.
     struct Offers: Hashable {
-        /// Those that can work through VAAPI, and through the kernel's stateless decoders.
+        /// The decoders that can work through VAAPI, and through the kernel's stateless decoders.
         var vaapi: String?, v4l2Request: String?
-        /// Those that are a stateful decoder of the kernel.
+        /// The decoders that wrap a stateful kernel decoder.
         var v4l2: [String] = []
         var isEmpty: Bool { vaapi == nil && v4l2Request == nil && v4l2.isEmpty }
     }
 
     package struct Nodes: Hashable, Sendable {
-        /// Of graphics processors, in the order of their numbers.
+        /// The nodes of graphics processors, in the order of their numbers.
         package var render: [String] = []
-        /// Whether there is one of V4L2 (/dev/video*; a webcam has one, too).
+        /// Whether there is a V4L2 node (/dev/video*; a webcam has one, too).
         package var hasVideo = false
         package var isEmpty: Bool { render.isEmpty && !hasVideo }
 
         package init(render: [String] = [], hasVideo: Bool = false) { (self.render, self.hasVideo) = (render, hasVideo) }
     }
 
-    /// In order; software comes after the last.
+    /// The decoders in order; software comes after the last.
     var ways: [Way] = []
-    /// Why there is none; nil where there are some, and where nobody wants one.
+    /// The reason for an empty list; nil if ``ways`` is not empty or the wish is for software.
     var obstacle: String?
 
-    /// No hardware, and nothing to be said of it.
+    /// No hardware, and no reason to report.
     static let software = DecoderChoice()
 
-    /// None, for want of a wish or because of an obstacle.
+    /// Creates a choice without hardware, with the obstacle if there is one.
     init(obstacle: String? = nil) { self.obstacle = obstacle }
 
     init(_ track: Track, setting: DecoderSetting, offers: Offers, nodes: Nodes, memory: Int) {
@@ -134,10 +136,10 @@ package struct DecoderChoice: Hashable {
             if let decoder = offers.vaapi, track.poolBytes <= memory {
                 ways += nodes.render.map { Way(method: .vaapi, decoder: decoder, device: $0) }
             }
-            // These do not say which frames consist of fields.
+            // These do not report which frames consist of fields.
             if nodes.hasVideo, !track.isInterlaced {
                 ways += offers.v4l2.map { Way(method: .v4l2, decoder: $0) }
-                // Its pictures are shared by way of a graphics device; which one does not matter.
+                // It shares its pictures through a graphics device; any will do.
                 if let decoder = offers.v4l2Request, let node = nodes.render.first {
                     ways.append(Way(method: .v4l2Request, decoder: decoder, device: node))
                 }
@@ -153,10 +155,10 @@ package struct DecoderChoice: Hashable {
     }
 }
 
-// What there is to choose from: the side of DecoderChoice that looks at libavcodec and at /dev.
+// The part of DecoderChoice that looks at libavcodec and at /dev.
 
 extension DecoderChoice.Offers {
-    /// What libavcodec has for a codec. The corresponding C functions are `av_codec_iterate` and `avcodec_get_hw_config`.
+    /// Finds libavcodec's decoders for a codec. The corresponding C functions are `av_codec_iterate` and `avcodec_get_hw_config`.
     init(_ codec: AVCodecID) {
         for decoder in DecoderInventory.all where decoder.pointee.id == codec {
             let name = String(cString: decoder.pointee.name)
@@ -168,7 +170,7 @@ extension DecoderChoice.Offers {
 }
 
 extension UnsafePointer<AVCodec> {
-    /// Whether it can decode into pictures of `format` where it is given a device of `type`.
+    /// Whether the decoder can decode into pictures of `format` with a device of `type`.
     fileprivate func offers(_ type: AVHWDeviceType, _ format: AVPixelFormat) -> Bool {
         var index: Int32 = 0
         while let config = avcodec_get_hw_config(self, index) {
@@ -181,7 +183,7 @@ extension UnsafePointer<AVCodec> {
 }
 
 extension DecoderChoice.Nodes {
-    /// Those of this machine; of graphics processors only `device`, where one is given.
+    /// Finds the nodes of this machine. If `device` is given, it is the only graphics node.
     package init(device: String?) {
         if let device {
             if access(device, F_OK) == 0 { render = [device] }
@@ -193,8 +195,8 @@ extension DecoderChoice.Nodes {
 }
 
 extension DecoderChoice.Nodes {
-    /// Those of this machine that may decode something: no driver of a graphics processor is asked, as it would be loaded into this process. None where the
-    /// display cannot show what they give out. Blocks for devices of V4L2, each of which is asked once, and in a thread that may hang.
+    /// Returns the nodes of this machine that may decode; none if the display cannot show their output. Calls no graphics driver, because
+    /// libva would load it into this process. Blocks for V4L2 devices: queries each once, on a thread that may hang.
     package static func usable(device: String?) -> Self {
         if SurfaceUse.isPointless { return Self() }
         var nodes = Self(device: device)
@@ -215,7 +217,7 @@ extension DecoderChoice.Nodes {
 }
 
 extension DecoderChoice {
-    /// Whether devices that are elsewhere would be tried.
+    /// Returns whether the choice would try the devices of another process.
     static func wouldUseDevice(_ parameters: AVCodecParameters, _ wish: DecoderWish, memory: Int) -> Bool {
         let track = Track(parameters)
         guard let nodes = wish.elsewhere, !nodes.isEmpty, !wish.refused.contains(track.shape) else { return false }
@@ -224,10 +226,10 @@ extension DecoderChoice {
 }
 
 extension DecoderChoice.Track {
-    /// What a device takes all of, or nothing: `h264 1920x1080 8`.
+    /// The key for refusals, because a device takes all tracks of a shape or none: `h264 1920x1080 8`.
     var shape: String { "\(codec) \(width)x\(height) \(bitsPerSample)" }
 
-    /// What a stream's header says of it.
+    /// Creates a track from a stream's header.
     init(_ parameters: AVCodecParameters) {
         codec = String(cString: avcodec_get_name(parameters.codec_id))
         (width, height) = (Int(max(0, parameters.width)), Int(max(0, parameters.height)))
@@ -242,9 +244,9 @@ extension DecoderChoice.Track {
     }
 }
 
-/// What libavcodec can decode here, by the processor.
+/// The software decoders of libavcodec on this machine.
 package enum DecoderInventory {
-    /// Those of `codecs`, by FFmpeg's short names, that it cannot decode without hardware. The corresponding C functions are
+    /// Returns the codecs (FFmpeg's short names) that libavcodec cannot decode without hardware. The corresponding C functions are
     /// `avcodec_descriptor_get_by_name` and `av_codec_iterate`.
     package static func missing(of codecs: [String]) -> [String] {
         codecs.filter { codec in
@@ -256,12 +258,12 @@ package enum DecoderInventory {
     private static func hasSoftwareDecoder(_ codec: AVCodecID) -> Bool {
         all.contains { decoder in
             guard decoder.pointee.id == codec, decoder.pointee.capabilities & Int32(AV_CODEC_CAP_HARDWARE) == 0 else { return false }
-            // libavcodec's own decoder of AV1 parses only, and has hardware make the pictures.
+            // libavcodec's own AV1 decoder only parses; the hardware makes the pictures.
             return codec != AV_CODEC_ID_AV1 || String(cString: decoder.pointee.name) != "av1"
         }
     }
 
-    /// Those of the installed FFmpeg. The corresponding C function is `av_codec_iterate`.
+    /// The decoders of the installed FFmpeg. The corresponding C function is `av_codec_iterate`.
     static var all: some Sequence<UnsafePointer<AVCodec>> {
         sequence(state: UnsafeMutableRawPointer?.none) { av_codec_iterate(&$0) }.lazy.filter { av_codec_is_decoder($0) != 0 }
     }

@@ -4,24 +4,24 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// How the decoder of a track is opened, in software or as a hardware decoder; kept while the track is decoded, because hardware may fail
-/// in mid-item. Owns a copy of the stream's parameters.
+/// A plan for opening a track's decoder, in software or in hardware. It lives as long as the track is decoded, because hardware may fail in
+/// mid-item. Owns a copy of the stream's parameters.
 struct DecoderPlan: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
+    // Sendable because only its single owner uses the pointer.
     private let parameters: UnsafeMutablePointer<AVCodecParameters>
     let timeBase: AVRational
     let source: String
     let threads: Int
-    /// How often both sides are halved by the decoder.
+    /// The number of times that the decoder halves both sides.
     let reduction: Int
     let maxPixels: Int
     let isPreview: Bool
-    /// Whether only a part of its pictures is seen: they are drawn into ordinary memory.
+    /// Whether pictures are cropped: they are then decoded into ordinary memory.
     let isCropped: Bool
-    /// Whether pictures are made of the fields of interlaced frames.
+    /// Whether the decoder makes pictures from the fields of interlaced frames.
     let makesPictures: Bool
 
-    /// A plan for a stream; the corresponding C function is `avcodec_parameters_copy`.
+    /// Creates a plan for a stream. The corresponding C function is `avcodec_parameters_copy`.
     init(
         _ stream: UnsafeMutablePointer<AVStream>, source: String, threads: Int, reduction: Int, maxPixels: Int, isPreview: Bool,
         isCropped: Bool = false, makesPictures: Bool = true
@@ -49,7 +49,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
     /// FFmpeg's name of the codec.
     var codec: String { String(cString: avcodec_get_name(parameters.pointee.codec_id)) }
 
-    /// Opens the decoder that uses the processor, with so many threads.
+    /// Opens the software decoder with this number of threads.
     func software(threads: Int) throws(MediaError) -> CodecContext {
         var memory: DecoderMemory?
         var codec = try CodecContext.open(parameters, timeBase: timeBase, source: source) { context in
@@ -59,7 +59,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
                 context.pointee.skip_frame = AVDISCARD_NONKEY
                 context.pointee.skip_loop_filter = AVDISCARD_ALL
             }
-            // For pictures that are larger than their header says. The decoder counts the pixels before it reduces them.
+            // For pictures that are larger than the header says. The decoder counts the pixels before it reduces the picture.
             context.pointee.max_pixels = Int64(maxPixels)
             if !isPreview, !isCropped { memory = context.drawIntoPlanes() }
         }
@@ -67,8 +67,8 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         return codec
     }
 
-    /// A hardware decoder with a lease: the one on the shelf, else one that is opened. Blocks, at most for ``HardwareDevice/timeLimit`` and only
-    /// until the device is known. Whether it takes the profile and the size shows at the first picture.
+    /// Returns a hardware decoder with a lease: the one on the shelf, or a new one. Blocks for at most ``HardwareDevice/timeLimit``, and
+    /// only until the device is known. Only the first picture shows whether the decoder takes the profile and the size.
     func hardware(_ way: DecoderChoice.Way) throws(SurfaceError) -> CodecContext {
         let identity = DecoderShelf.Identity(parameters.pointee, way: way, maxPixels: maxPixels, makesPictures: makesPictures)
         if let kept = DecoderShelf.take(identity) {
@@ -84,14 +84,14 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         guard status >= 0 else { throw SurfaceError(text: averrorText(status)) }
         context.pointee.pkt_timebase = timeBase
         context.pointee.max_pixels = Int64(maxPixels)
-        // A picture that the device refuses is an error, instead of the picture before it once more.
+        // If the device refuses a picture, libavcodec returns an error and does not repeat the one before.
         context.pointee.err_recognition |= AV_EF_EXPLODE
         context.pointee.thread_count = 1
         context.pointee.extra_hw_frames = Int32(PicturePool.extra)
         let isVAAPI = way.method == .vaapi
         context.chooseOnly(isVAAPI ? AV_PIX_FMT_VAAPI : AV_PIX_FMT_DRM_PRIME, orFirst: way.method == .v4l2)
         guard way.method != .v4l2, let node = way.device else {
-            // Until it has begun: see CodecContext.receive.
+            // Until the decoder has started: see CodecContext.receive.
             context.pointee.pix_fmt = AV_PIX_FMT_NONE
             av_opt_set_int(context.pointee.priv_data, "num_capture_buffers", Int64(PicturePool.ofV4L2), 0)
             codec.lease = DecoderShelf.begin(identity, name: "v4l2 (\(way.decoder))", context)
@@ -108,20 +108,20 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         }
         context.pointee.hw_device_ctx = device.reference()
         codec.lease = DecoderShelf.begin(identity, name: "\(way.method.rawValue) (\(device.name))", context)
-        // HEVC codes each field as a frame of its own, of half the height.
+        // HEVC codes each field as a separate frame of half the height.
         codec.lease?.deinterlaces = makesPictures && device.deinterlaces && codecID != AV_CODEC_ID_HEVC
         let opened = codec.open(decoder)
         guard opened >= 0 else { throw SurfaceError(text: codec.reason(opened)) }
         return codec
     }
 
-    /// Decoders of the kernel that this machine does not have.
+    /// The kernel decoders that this machine lacks, with the reasons.
     private static let missing = Mutex<[String: String]>([:])
 
-    /// Looks for them again.
+    /// Forgets the missing decoders, so that kiosk tries them again.
     static func forgetMissing() { missing.withLock { $0 = [:] } }
 
-    /// Describes the colours of a V4L2 decoder's picture by the stream: of the driver libavcodec knows a guess only.
+    /// Sets the colours of a V4L2 decoder's picture from the stream, because libavcodec only guesses them from the driver.
     func describeColours(of frame: UnsafeMutablePointer<AVFrame>) {
         let said = parameters.pointee
         if said.color_range != AVCOL_RANGE_UNSPECIFIED { frame.pointee.color_range = said.color_range }
@@ -130,7 +130,7 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
         if said.color_trc != AVCOL_TRC_UNSPECIFIED { frame.pointee.color_trc = said.color_trc }
     }
 
-    /// Opens a decoder that looks for its device by itself. That it found none is remembered.
+    /// Opens a decoder that finds its device by itself. Remembers if it found none.
     private static func openStateful(
         _ codec: consuming CodecContext, _ decoder: UnsafePointer<AVCodec>, _ name: String
     ) throws(SurfaceError) -> CodecContext {
@@ -146,8 +146,8 @@ struct DecoderPlan: ~Copyable, @unchecked Sendable {
 }
 
 extension UnsafeMutablePointer<AVCodecContext> {
-    /// Has libavcodec decode into pictures of `format` only: where a device does not take a stream, libavcodec would go on in software by
-    /// itself, on one thread. `orFirst` takes whatever is offered first where `format` is not.
+    /// Restricts libavcodec to pictures of `format`. If a device does not take a stream, libavcodec would otherwise continue in software,
+    /// on one thread. `orFirst` takes the first format offered if `format` is not among them.
     fileprivate func chooseOnly(_ format: AVPixelFormat, orFirst: Bool) {
         pointee.opaque = UnsafeMutableRawPointer(bitPattern: Int(format.rawValue) << 1 | (orFirst ? 1 : 0))
         pointee.get_format = { context, formats in
@@ -175,7 +175,7 @@ extension CodecContext {
         }
         let codec = CodecContext(raw: context)
         var status = avcodec_parameters_to_context(context, parameters)
-        context.pointee.pkt_timebase = timeBase  // without it priming and padding are not trimmed
+        context.pointee.pkt_timebase = timeBase  // without this, FFmpeg does not trim priming and padding
         configure(context)
         if status >= 0 { status = avcodec_open2(context, decoder, nil) }
         guard status >= 0 else {
@@ -186,21 +186,21 @@ extension CodecContext {
 }
 
 extension VideoDecoder {
-    /// Opens the decoder of a stream whose pictures may take `memory` bytes. Where they would take more, fewer threads are used, then they
-    /// are decoded at a half, a quarter or an eighth of their size by a codec that can (JPEG).
+    /// Opens the decoder of a stream within `memory` bytes of pictures. If they would take more, it uses fewer threads. Then it decodes at
+    /// a half, a quarter or an eighth of the size, if the codec can (JPEG).
     ///
     /// - Parameters:
-    ///   - wish: whether a hardware decoder is tried first. Blocks for its device, at most ``HardwareDevice/timeLimit`` for each.
-    ///   - preview: the size that its pictures will be drawn at, where only key frames are wanted and cheapness comes before quality:
-    ///   it leaves out all other frames and the deblocking filter, and decodes at the smallest size that is enough.
-    /// - Throws: ``MediaError`` where that is not enough, or libavcodec has no such decoder.
+    ///   - wish: whether to try hardware first. Blocks for its devices, at most ``HardwareDevice/timeLimit`` for each.
+    ///   - preview: the size of the drawn previews, for cheap pictures of key frames only. The decoder skips all other frames and the
+    ///     deblocking filter. It decodes at the smallest size that is enough.
+    /// - Throws: ``MediaError`` if the pictures do not fit even so, or libavcodec has no decoder.
     static func open(
         _ stream: UnsafeMutablePointer<AVStream>, of format: FormatContext, source: String, threads: Int, memory: Int,
         wish: DecoderWish = .software, preview: (width: Int, height: Int)? = nil
     ) throws(MediaError) -> VideoDecoder {
         let parameters = stream.pointee.codecpar.pointee
         let isStill = format.isStill
-        // Each thread holds a picture of its own: a machine that is short of memory decodes with fewer.
+        // Each thread holds a picture, so a machine short of memory uses fewer threads.
         let threads = (1...max(1, threads)).last {
             PictureMemory(parameters, isStill: isStill, threads: $0).bytes(reducedBy: 0) <= memory
         }
@@ -219,7 +219,7 @@ extension VideoDecoder {
         let isSoftware = isStill || format.isImage || preview != nil || geometry.crop != nil
         let choice = isSoftware ? DecoderChoice.software : DecoderChoice(parameters, wish, source: source, memory: memory)
         var rate = av_guess_frame_rate(format.raw, stream, nil)
-        // Of interlaced H.264 in a transport stream libavformat takes the rate of the fields for that of the frames.
+        // For interlaced H.264 in a transport stream, libavformat reports the field rate as the frame rate.
         let average = stream.pointee.avg_frame_rate
         if parameters.isInterlaced, let frames = average.plausibleFrameRate, let guess = rate.plausibleFrameRate,
             abs(guess / frames - 2) < 0.01
@@ -235,7 +235,7 @@ extension VideoDecoder {
 }
 
 extension DecoderChoice {
-    /// The choice on this machine.
+    /// Creates the choice for this machine.
     init(_ parameters: AVCodecParameters, _ wish: DecoderWish, source: String, memory: Int) {
         if wish.setting != .software, let failure = wish.failure ?? HardwareHistory.failure(source) {
             self.init(obstacle: failure)

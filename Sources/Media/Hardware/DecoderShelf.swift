@@ -1,30 +1,30 @@
 import CKioskFFmpeg
 import Synchronization
 
-/// The hardware decoders of the process: how many are in use, and one that waits for the next item.
+/// The hardware decoders of the process: counts the ones in use and keeps one for the next item.
 ///
-/// A hardware decoder has a context of its driver and a pool of some 35 surfaces. A reader that has ended leaves its decoder here, flushed. The
-/// item that is opened next takes it where the parameters of both streams agree. With HEVC it goes on with the same context and the same
-/// surfaces. libavcodec's H.264 decoder makes both anew after each flush, also after a seek: there the decoder is kept, and its memory is not.
-/// Where they do not agree it is freed before another one is opened: so there are never more decoders than items that are open, but for the
-/// time from the end of one item to the opening of the next. Since an item is opened while the one before it plays, a loop has two decoders
-/// of which each follows the other.
+/// A hardware decoder has a driver context and a pool of some 35 surfaces. When a reader ends, it flushes its decoder and leaves it here.
+/// The next item that opens takes the decoder if the parameters of both streams agree. HEVC continues with the same context and the same
+/// surfaces. libavcodec's H.264 decoder recreates both after each flush, also after a seek. So the shelf keeps the decoder, but not its
+/// memory. If the parameters differ, kiosk frees the decoder before it opens another. So there are never more decoders than open items. The
+/// exception is the time from the end of one item to the opening of the next. kiosk opens an item while the one before it plays. So a loop
+/// alternates between two decoders.
 ///
-/// A device may have one decoder only. There the next item is refused while the one before it is decoded. It begins in software, and asks again
-/// as soon as a decoder has come free (``VideoDecoder``). Who was refused stands in line: while anybody does, the items that are opened later
-/// begin in software, too, and stand behind. Else the item that comes next would take the decoder away from the one that is shown.
+/// A device may have only one decoder. It then refuses the next item while the current one decodes. The item begins in software, and
+/// retries as soon as a decoder is free (``VideoDecoder``). A refused item joins a queue. While the queue is not empty, later items also
+/// begin in software and join its end. Otherwise the next item would take the decoder away from the item on the screen.
 ///
-/// Software decoders are not kept: opening one takes 0.03 ms, with four threads 0.2 ms.
+/// The shelf does not keep software decoders: opening one takes 0.03 ms, with four threads 0.2 ms.
 enum DecoderShelf {
-    /// What has to agree for a decoder to go on with another stream: whatever libavcodec was told when it was opened.
+    /// The values that must agree before a decoder continues with another stream: all that libavcodec got when it opened the decoder.
     struct Identity: Hashable, Sendable {
         let way: DecoderChoice.Way
-        /// What the stream's parameters have in numbers, such as size and colours.
+        /// The numbers in the stream's parameters, such as size and colours.
         private let numbers: [Int64]
-        /// Parameter sets, in most containers.
+        /// The parameter sets, in most containers.
         private let extradata: [UInt8]
         private let maxPixels: Int
-        /// Whether pictures are made of the fields of interlaced frames.
+        /// Whether the decoder makes pictures from the fields of interlaced frames.
         private let makesPictures: Bool
 
         init(_ parameters: AVCodecParameters, way: DecoderChoice.Way, maxPixels: Int, makesPictures: Bool) {
@@ -42,36 +42,36 @@ enum DecoderShelf {
             extradata = Array(UnsafeBufferPointer(start: parameters.extradata, count: Int(max(0, parameters.extradata_size))))
         }
 
-        /// Whether its decoder can begin anew. FFmpeg's V4L2 decoders cannot, neither at the end of a stream nor at a seek.
+        /// Whether the decoder can start again. FFmpeg's V4L2 decoders cannot, neither at the end of a stream nor at a seek.
         var isReusable: Bool { way.method != .v4l2 }
-        /// Whether its device is in use as long as any of its pictures is: they are the decoder's own buffers.
+        /// Whether the device stays in use as long as any of its pictures: they are the decoder's own buffers.
         var lendsBuffers: Bool { way.method == .v4l2 }
     }
 
-    /// A decoder that waits here. It belongs to the shelf alone.
+    /// A decoder on the shelf. Only the shelf owns it.
     private struct Kept: @unchecked Sendable {
-        // Sendable because the pointer is reached only by who has taken it out.
+        // Sendable because only the code that takes it out uses the pointer.
         var raw: UnsafeMutablePointer<AVCodecContext>
         var lease: Lease
 
         func free() { CodecContext.free(raw, of: lease.identity.way.driver) }
     }
 
-    /// A decoder whose pictures are its own buffers; it is freed with the last reference. FFmpeg's V4L2 decoder writes into the log in its name when a
-    /// picture is freed and the device is lost, also when the decoder has been freed before.
+    /// A decoder whose pictures are its own buffers; the last reference frees it. If the device is lost, FFmpeg's V4L2 decoder logs when a
+    /// picture is freed. It logs under the decoder's name even after the decoder has been freed.
     final class Lender: @unchecked Sendable {
-        // Sendable because it only frees it.
+        // Sendable because it only frees the pointer.
         private let raw: UnsafeMutablePointer<AVCodecContext>
         private let driver: String
         fileprivate init(_ raw: UnsafeMutablePointer<AVCodecContext>, _ driver: String) { (self.raw, self.driver) = (raw, driver) }
         deinit { CodecContext.free(raw, of: driver) }
     }
 
-    /// Somebody uses a hardware decoder; whoever lets go of the last reference has given it free.
+    /// A count of one hardware decoder in use; releasing the last reference ends the use.
     final class Use: @unchecked Sendable {
-        // Sendable because it does not change before it is freed.
+        // Sendable because it does not change until deinit.
         private(set) var lender: Lender?
-        /// Gives its pictures back, where they are its own buffers.
+        /// Returns pictures to the decoder if they are its own buffers; nil otherwise.
         let returns: PictureReturns?
 
         fileprivate init(_ lender: Lender?) {
@@ -90,22 +90,23 @@ enum DecoderShelf {
         }
     }
 
-    /// What a hardware decoder in use has from here; ``CodecContext`` gives it back.
+    /// The state of a hardware decoder in use; ``CodecContext`` returns it to the shelf.
     struct Lease: Sendable {
         var identity: Identity
-        /// What to call the decoder.
+        /// The decoder's name for messages.
         var name: String
-        /// Whether nothing has failed.
+        /// Whether no call has failed.
         var isSound = true
-        /// Whether a call has not come back. The decoder is that call's then.
+        /// Whether a call has not returned. The decoder then belongs to that call.
         var isHung = false
-        /// How long a call may take once a picture has come out.
+        /// The time limit of a call after the first picture.
         var limit = DriverCall.limit
-        /// Whether a packet has gone in, and a picture has come out.
+        /// Whether a packet has gone in, and whether a picture has come out.
         var hasSent = false, hasDrawn = false
-        /// Whether interlaced frames, and what comes after them, are given out as they are, for the device's filter; and whether one has come.
+        /// Whether the decoder passes interlaced frames, and all later ones, unchanged to the device's filter; and whether an interlaced
+        /// frame has come.
         var deinterlaces = false, hasFields = false
-        /// Counts it as in use; nil on the shelf.
+        /// Counts the decoder as in use; nil on the shelf.
         var use: Use?
     }
 
@@ -113,15 +114,15 @@ enum DecoderShelf {
         var kept: Kept?
         var inUse = 0
         var releases: UInt64 = 0
-        /// The numbers of those who stand in line, in order.
+        /// The numbers of the waiting places, in order.
         var line: [UInt64] = []
         var lastNumber: UInt64 = 0
     }
 
-    /// A place in the line of those who wait for a decoder; whoever lets go of it leaves the line.
+    /// A place in the queue for a decoder; releasing the last reference leaves the queue.
     final class Place: Sendable {
         private let number: UInt64
-        /// How often a decoder had come free when it was taken, here and in other processes.
+        /// The number of releases when the place was taken, here and in other processes.
         private let releases: UInt64
         private let otherReleases = DeviceNeighbours.shared?.releaseCount()
 
@@ -137,7 +138,7 @@ enum DecoderShelf {
             DecoderShelf.state.withLock { state in state.line.removeAll { $0 == number } }
         }
 
-        /// Whether it is the first, and a decoder has come free since.
+        /// Whether the place is first, and a decoder has become free since it was taken.
         var isCalled: Bool {
             let isOtherFree = otherReleases != DeviceNeighbours.shared?.releaseCount()
             return DecoderShelf.state.withLock { $0.line.first == number && ($0.releases != releases || isOtherFree) }
@@ -146,21 +147,21 @@ enum DecoderShelf {
 
     private static let state = Mutex(State())
 
-    /// How many hardware decoders of this process are in use.
+    /// The number of hardware decoders of this process in use.
     static var inUse: Int { state.withLock { $0.inUse } }
 
-    /// Whether any is in use, be it another process's.
+    /// Whether any process uses a hardware decoder.
     static var isAnyInUse: Bool { inUse > 0 || DeviceNeighbours.shared?.isAnyInUse() == true }
 
-    /// Whether anybody stands in line for a decoder.
+    /// Whether the queue for a decoder is not empty.
     static var isAwaited: Bool { state.withLock { !$0.line.isEmpty } }
 
-    /// A decoder with this name has been opened, and is in use from now on.
+    /// Counts a newly opened decoder as in use, under this name.
     static func begin(_ identity: Identity, name: String, _ raw: UnsafeMutablePointer<AVCodecContext>) -> Lease {
         Lease(identity: identity, name: name, use: Use(identity.lendsBuffers ? Lender(raw, identity.way.driver) : nil))
     }
 
-    /// The decoder that waits, where it is `identity`'s; else that is freed. Its time base is still the last stream's.
+    /// Takes the decoder from the shelf if it matches `identity`, and otherwise frees it. Its time base is still that of the last stream.
     static func take(_ identity: Identity) -> CodecContext? {
         guard let kept = state.withLock({ $0.kept.take() }) else { return nil }
         guard kept.lease.identity == identity else {
@@ -174,11 +175,12 @@ enum DecoderShelf {
 
     static func clear() { state.withLock { $0.kept.take() }?.free() }
 
-    /// A decoder is not used any more: it waits for the next item where it can begin anew, else it is freed. It has come free when `lease` is gone.
+    /// Ends the use of a decoder: keeps it for the next item if it can start again, and otherwise frees it. It counts as free when `lease`
+    /// is gone.
     static func end(_ raw: UnsafeMutablePointer<AVCodecContext>, _ lease: Lease) {
-        // Its last picture frees it.
+        // Its last picture frees the decoder.
         if lease.identity.lendsBuffers { return }
-        // Who shares the device with other processes keeps nothing from them.
+        // A process that shares the device keeps no decoder from the others.
         let isReusable = lease.isSound && lease.identity.isReusable && DeviceNeighbours.shared == nil
         var former: Kept? = Kept(raw: raw, lease: lease)
         former?.lease.use = nil

@@ -3,30 +3,31 @@ import Glibc
 import KioskPlatform
 import Synchronization
 
-// A driver can hang: in a system call, or because the hardware never says that a picture is done. libavcodec waits for V4L2 without a limit, and so do
-// drivers of libva that do not implement vaSyncSurface2. So a hardware decoder or encoder (EncoderCalls.swift) is called on a thread of its own, and who calls
-// waits for so long and no longer. A call that is late is left behind with its thread and with all that it uses: when it comes back, that is freed there.
-// So what a call is given is `nonisolated(unsafe)`: its caller does not touch it until the call has come back, and never again where that is too late.
+// A driver can hang: in a system call, or because the hardware never reports a picture as done. libavcodec waits for V4L2 without a limit.
+// So do libva drivers that do not implement vaSyncSurface2. So kiosk calls a hardware decoder on a separate thread. The caller waits only
+// up to a limit. It abandons a late call with its thread and with all that the call uses. If the call returns later, its own thread frees
+// that. So the arguments of a call are `nonisolated(unsafe)`. The caller does not touch them until the call has returned. If the call is
+// late, the caller never touches them again.
 
-/// Calls with a limit. The threads are kept for the next calls.
+/// Calls with a time limit. Later calls reuse the threads.
 enum DriverCall {
-    /// How long an item waits for a driver that opens a decoder, and for its first picture.
+    /// The time limit of an item for opening a decoder, and for its first picture.
     static let openingLimit = HardwareDevice.timeLimit
-    /// How long it waits in mid-item. What is decoded ahead covers a fifth of a second of it.
+    /// The time limit in mid-item. The decoded frames ahead cover a fifth of a second of it.
     static let limit = MediaTime.seconds(1)
 
     private final class Worker: Sendable {
         struct State {
             var work: (@Sendable () -> Void)?
             var isDone = true
-            /// Whether nobody waits for it.
+            /// Whether no caller waits for the call.
             var isAlone = false
-            /// What is left to do when the call comes back after all.
+            /// The cleanup for a call that returns after its limit.
             var late: (@Sendable () -> Void)?
         }
         let state = Monitor(State())
 
-        /// Does what comes until something was late.
+        /// Runs calls until one was late.
         func run() {
             while let work = state.wait({ $0.work.take() }) {
                 work()
@@ -43,12 +44,12 @@ enum DriverCall {
 
     private static let idle = Mutex<[Worker]>([])
 
-    /// Runs `call` on another thread; false where it has not returned within `limit`. Then `late` follows it there.
+    /// Runs `call` on another thread; returns false if it has not returned within `limit`. `late` then runs there after it.
     static func run(within limit: MediaTime, _ call: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {
         let worker = idle.withLock { $0.popLast() } ?? start()
         worker.state.signal { ($0.work, $0.isDone) = (call, false) }
         _ = worker.state.wait(until: .now + limit) { $0.isDone ? true : nil }
-        // It may have come back just now.
+        // The call may have returned just now.
         let isLate = worker.state.withLock { state in
             if !state.isDone { state.late = late }
             return !state.isDone
@@ -58,7 +59,7 @@ enum DriverCall {
         return true
     }
 
-    /// The same of a call of the decoder, encoder or device of this name: notes that it hangs, and that it does not any more.
+    /// Runs a call of the decoder of this name, in the same way. Counts the call as hanging from its limit until it returns.
     static func run(
         of driver: String, within limit: MediaTime, _ call: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -70,10 +71,10 @@ enum DriverCall {
         return isDone
     }
 
-    /// What to say of a driver that has not answered for so long.
+    /// Returns the message for a driver that has not answered within `limit`.
     static func silence(_ limit: MediaTime) -> String { "its driver did not answer for \(Int(saturating: limit.seconds)) s" }
 
-    /// Runs `call` on another thread, and does not wait for it.
+    /// Runs `call` on another thread, without waiting for it.
     static func begin(_ call: @escaping @Sendable () -> Void) {
         let worker = idle.withLock { $0.popLast() } ?? start()
         worker.state.signal { ($0.work, $0.isDone, $0.isAlone) = (call, false, true) }
@@ -89,25 +90,25 @@ enum DriverCall {
 
     private static let hanging = Mutex<[String: Int]>([:])
 
-    /// Whether a call of the decoder, encoder or device of this name has not come back.
+    /// Whether a call of the decoder of this name has not returned.
     static func hangs(_ name: String) -> Bool { hanging.withLock { $0[name, default: 0] > 0 } }
 
-    /// Counts a call of the decoder, encoder or device of this name that has not come back, or one that has after all.
+    /// Counts a late call of the decoder of this name, or its return.
     private static func note(_ name: String, hangs: Bool) {
-        // It may have come back before that it hangs is noted.
+        // The call may return before its hang is counted.
         hanging.withLock { $0[name, default: 0] += hangs ? 1 : -1 }
     }
 }
 
-/// What a call on another thread has come to.
+/// The result of a call on another thread.
 final class Outcome: @unchecked Sendable {
-    // Sendable because the thread that calls writes it, and who waits reads it after the call has returned.
+    // Sendable because the calling thread writes it, and the waiting one reads it after the call has returned.
     var status: Int32 = 0
-    /// What has been made: a filter, or a picture.
+    /// The results: a filter, or a picture.
     var graph: OpaquePointer?, exported: UnsafeMutablePointer<AVFrame>?
     var problem: SurfaceError?
 
-    /// Frees what has come out, and the frame that it came with.
+    /// Frees the picture, and the frame that it came with.
     func free(with frame: UnsafeMutablePointer<AVFrame>) {
         exported.take()?.free()
         frame.free()
@@ -117,7 +118,7 @@ final class Outcome: @unchecked Sendable {
 // MARK: - The calls of a decoder
 
 extension CodecContext {
-    /// Opens it. The corresponding C function is `avcodec_open2`.
+    /// Opens the decoder. The corresponding C function is `avcodec_open2`.
     mutating func open(_ decoder: UnsafePointer<AVCodec>) -> Int32 {
         nonisolated(unsafe) let (context, decoder) = (raw, decoder)
         lease?.isSound = false
@@ -127,7 +128,7 @@ extension CodecContext {
         return outcome.status
     }
 
-    /// Hands over a packet, nil for the end. The corresponding C function is `avcodec_send_packet`.
+    /// Sends a packet; nil for the end. The corresponding C function is `avcodec_send_packet`.
     mutating func send(_ packet: UnsafeMutablePointer<AVPacket>?) -> Int32 {
         guard lease != nil else { return avcodec_send_packet(raw, packet) }
         lease?.hasSent = true
@@ -139,14 +140,15 @@ extension CodecContext {
         return outcome.status
     }
 
-    /// Takes the next picture, which is in `frame` then; one in a VAAPI surface is waited for and described as dmabufs in `exported`, but
-    /// where the device makes pictures of fields and has come to some. After a call that has not come back `frame` is another one. The corresponding C function is `avcodec_receive_frame`.
+    /// Receives the next picture in `frame`. Waits for a VAAPI surface and describes it as dmabufs in `exported`. It leaves the surface
+    /// alone if the device deinterlaces and an interlaced frame has come. If the call does not return, `frame` becomes a new frame. The
+    /// corresponding C function is `avcodec_receive_frame`.
     mutating func receive(
         _ frame: inout UnsafeMutablePointer<AVFrame>, _ exported: inout UnsafeMutablePointer<AVFrame>?
     ) throws(SurfaceError) -> Int32 {
         guard let lease else { return avcodec_receive_frame(raw, frame) }
-        // FFmpeg's V4L2 decoder reads through a null pointer where it has been sent nothing yet, and where it could not begin with what it was
-        // sent: then it does not know what its pictures are.
+        // FFmpeg's V4L2 decoder reads through a null pointer before its first packet. It does the same if it could not start with its
+        // packets: it then does not know its pixel format.
         if lease.identity.way.method == .v4l2, raw.pointee.pix_fmt == AV_PIX_FMT_NONE {
             return lease.hasSent ? shim_averror(EIO) : kAVERROR_EAGAIN
         }
@@ -172,14 +174,14 @@ extension CodecContext {
         return outcome.status
     }
 
-    /// Drops all it holds. The corresponding C function is `avcodec_flush_buffers`.
+    /// Discards everything in the decoder. The corresponding C function is `avcodec_flush_buffers`.
     mutating func flush() {
         guard lease != nil else { return avcodec_flush_buffers(raw) }
         nonisolated(unsafe) let context = raw
         _ = call({ avcodec_flush_buffers(context) }, late: {})
     }
 
-    /// What a status means for a message.
+    /// Returns the message for a status.
     func reason(_ status: Int32) -> String {
         lease?.isHung == true ? DriverCall.silence(limit) : averrorText(status)
     }
@@ -189,28 +191,28 @@ extension CodecContext {
         return lease?.hasDrawn == true ? limit : max(limit, DriverCall.openingLimit)
     }
 
-    /// Calls the driver; false where that does not come back. The decoder is then nobody's but that call's.
+    /// Calls the driver; returns false if the call does not return in time. The decoder then belongs to that call alone.
     private mutating func call(_ work: @escaping @Sendable () -> Void, late: @escaping @Sendable () -> Void) -> Bool {
         guard let lease, !lease.isHung else { return false }
         nonisolated(unsafe) let context = raw
         let lender = lease.use?.lender
         let isDone = DriverCall.run(of: lease.identity.way.driver, within: limit, work) {
             late()
-            // Else this reference to it may be the last.
+            // Otherwise the lender frees it; this reference may be the last.
             if lender == nil { context.free() }
         }
         if !isDone { self.lease?.isHung = true }
         return isDone
     }
 
-    /// Frees a hardware decoder; leaves that behind where the driver does not let go of it. The corresponding C function is `avcodec_free_context`.
+    /// Frees a hardware decoder; abandons it if the driver hangs. The corresponding C function is `avcodec_free_context`.
     static func free(_ raw: UnsafeMutablePointer<AVCodecContext>, of driver: String) {
         nonisolated(unsafe) let context = raw
         _ = DriverCall.run(of: driver, within: DriverCall.limit, { context.free() }, late: {})
     }
 
-    /// Has a hardware decoder that nobody uses drop what it holds; false where it is not to be used any more, and is freed when the call comes back.
-    /// The corresponding C function is `avcodec_flush_buffers`.
+    /// Flushes an unused hardware decoder. Returns false if the call is late; its thread then frees the decoder. The corresponding C
+    /// function is `avcodec_flush_buffers`.
     static func flush(_ raw: UnsafeMutablePointer<AVCodecContext>, of driver: String) -> Bool {
         nonisolated(unsafe) let context = raw
         return DriverCall.run(of: driver, within: DriverCall.limit, { avcodec_flush_buffers(context) }, late: { context.free() })

@@ -2,27 +2,27 @@ import CKioskFFmpeg
 import KioskPlatform
 import Logging
 
-/// An opened device that decodes. It is opened when the first item wants it, once in the life of the process: to load a driver takes a
-/// tenth of a second, and some crash when they are loaded again and again.
+/// An opened device that decodes. The first item that needs it opens it, once in the life of the process. Loading a driver takes a tenth of
+/// a second, and some drivers crash when they are loaded again and again.
 ///
-/// A driver can hang. So it is opened on a thread of its own, which is left behind after ``timeLimit``; that it failed is remembered, so
-/// that no later item waits for it. Where it opens after all, later items have it.
+/// A driver can hang. So a separate thread opens it, which the caller abandons after ``timeLimit``. The failure is remembered, so that no
+/// later item waits. If the device opens after all, later items get it.
 final class HardwareDevice: @unchecked Sendable {
     // Sendable because libavutil counts the references of the context atomically, and nothing here changes it.
     private let raw: UnsafeMutablePointer<AVBufferRef>
-    /// What the driver calls itself, or the node.
+    /// The driver's own name, or the node.
     let name: String
-    /// Whether it makes pictures of the fields of interlaced frames.
+    /// Whether it makes pictures from the fields of interlaced frames.
     let deinterlaces: Bool
 
     private init(_ raw: UnsafeMutablePointer<AVBufferRef>, name: String, deinterlaces: Bool) {
         (self.raw, self.name, self.deinterlaces) = (raw, name, deinterlaces)
     }
 
-    /// Another reference for a decoder; nil without memory. The corresponding C function is `av_buffer_ref`.
+    /// Returns another reference for a decoder; nil without memory. The corresponding C function is `av_buffer_ref`.
     func reference() -> UnsafeMutablePointer<AVBufferRef>? { av_buffer_ref(raw) }
 
-    /// How long an item waits for a driver.
+    /// The time that an item waits for a driver.
     static let timeLimit = MediaTime.seconds(2)
 
     private struct Key: Hashable {
@@ -33,8 +33,8 @@ final class HardwareDevice: @unchecked Sendable {
     private static let devices = Monitor<[Key: Result<HardwareDevice, SurfaceError>?]>([:])
     private static let log = Logger(label: "decoder")
 
-    /// The device at `node`, opened where nobody has asked for it before. Blocks, at most for ``timeLimit``. The corresponding C function
-    /// is `av_hwdevice_ctx_create`.
+    /// Returns the device at `node`, and opens it at the first call. Blocks for at most ``timeLimit``. The corresponding C function is
+    /// `av_hwdevice_ctx_create`.
     static func open(_ type: AVHWDeviceType, node: String) throws(SurfaceError) -> HardwareDevice {
         let key = Key(type: UInt32(bitPattern: Int32(truncatingIfNeeded: type.rawValue)), node: node)
         let isFirst = devices.withLock { devices in
@@ -63,7 +63,7 @@ final class HardwareDevice: @unchecked Sendable {
     private static func create(_ type: AVHWDeviceType, _ node: String) throws(SurfaceError) -> HardwareDevice {
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
-        // Without this a node that is none is taken for the name of an X display.
+        // Otherwise libavutil takes a bad node for the name of an X display.
         if type == AV_HWDEVICE_TYPE_VAAPI { av_dict_set(&options, "connection_type", "drm", 0) }
         var context: UnsafeMutablePointer<AVBufferRef>?
         let status = av_hwdevice_ctx_create(&context, type, node, options, 0)
@@ -75,8 +75,7 @@ final class HardwareDevice: @unchecked Sendable {
         return HardwareDevice(context, name: name, deinterlaces: deinterlaces(display))
     }
 
-    /// Whether a driver has a filter that does more than to show both fields at once. The corresponding C function is
-    /// `vaQueryVideoProcFilterCaps`.
+    /// Whether a driver has a filter that does more than weave both fields. The corresponding C function is `vaQueryVideoProcFilterCaps`.
     private static func deinterlaces(_ display: VADisplay) -> Bool {
         var (config, context) = (VAConfigID(), VAContextID())
         let good = VAStatus(VA_STATUS_SUCCESS)

@@ -2,7 +2,7 @@ import KioskPlatform
 import Logging
 import Synchronization
 
-/// What hardware decoders have done in the life of the process: sources that they failed at, and what has been said.
+/// The history of hardware decoders in this process: the sources that they failed at, and the announcements.
 package enum HardwareHistory {
     private struct State {
         var failures: [Path: (reason: String, until: HostTime)] = [:]
@@ -10,12 +10,13 @@ package enum HardwareHistory {
     }
 
     private static let state = Mutex(State())
-    /// A source that the hardware failed at is decoded in software for so long: it would stand still for a moment at each showing.
+    /// The time for which kiosk decodes a source in software after a hardware failure. Otherwise it would freeze for a moment at each
+    /// showing.
     static let pause = MediaTime.seconds(600)
     private static let mostFailures = 256
     static let log = Logger(label: "decoder")
 
-    /// The hardware has failed at `source` in mid-item.
+    /// Notes that the hardware has failed at `source` in mid-item.
     package static func failed(_ source: String, _ reason: String) {
         state.withLock { state in
             if state.failures.count >= mostFailures { state.failures = [:] }
@@ -23,7 +24,7 @@ package enum HardwareHistory {
         }
     }
 
-    /// Why the hardware is not tried for `source` now; nil where it is.
+    /// Returns the reason not to try hardware for `source` now; nil if there is none.
     package static func failure(_ source: String) -> String? {
         state.withLock { state in
             guard let failure = state.failures[Path(source)] else { return nil }
@@ -33,19 +34,19 @@ package enum HardwareHistory {
         }
     }
 
-    /// Forgets the failures, what displays have shown, and which devices are not there.
+    /// Forgets the failures, the experience with displays, and the missing devices.
     static func forgive() {
         state.withLock { $0.failures = [:] }
         SurfaceUse.forget()
         DecoderPlan.forgetMissing()
     }
 
-    /// Says what a device calls itself, once.
+    /// Logs a device's own name, once.
     package static func announce(device: String) {
         if state.withLock({ $0.announced.insert(device).inserted }) { log.info("\(device)") }
     }
 
-    /// Says what decodes an item: a codec's first on a device at `info`, the others at `debug`.
+    /// Logs the decoder of an item: the first of a codec on a device at `info`, the others at `debug`.
     package static func announce(_ source: String, _ title: String, codec: String, by decoder: String) {
         let isNews = state.withLock { $0.announced.insert("\(codec) \(decoder)").inserted }
         let line = "\(source.withoutCredentials): \(title), decoded by \(decoder)"
@@ -53,21 +54,21 @@ package enum HardwareHistory {
     }
 }
 
-/// Whether hardware decoders are worth it on this display. Where it cannot show their memory as it is, each picture has to be copied out of memory that is slow to
-/// read, which costs more than to decode it: `decoder = "auto"` then leaves them alone for a while.
+/// Whether hardware decoders pay off on this display. If it cannot show their memory directly, kiosk copies each picture out of memory that
+/// is slow to read. That costs more than decoding. `decoder = "auto"` then avoids them for a while.
 package struct SurfaceUse: Hashable, Sendable {
-    /// So many pictures are copied before that is taken for a rule.
+    /// The number of copied pictures that proves the rule.
     static let proof = 100
-    /// Then the hardware is left alone for so long. After that it is tried again: displays change.
+    /// The time without hardware after the proof. Then kiosk retries: displays change.
     static let pause = MediaTime.seconds(600)
 
     private var copied = 0, shown = 0
     private var until: HostTime?
 
-    /// A picture was shown as it is.
+    /// Counts a picture shown directly.
     mutating func show() { shown += 1 }
 
-    /// A picture was copied out at `now`; true where that has become the rule.
+    /// Counts a picture copied at `now`; returns true if copying has become the rule.
     mutating func copy(at now: HostTime) -> Bool {
         copied += 1
         guard copied - shown >= Self.proof else { return false }
@@ -75,17 +76,17 @@ package struct SurfaceUse: Hashable, Sendable {
         return true
     }
 
-    /// Whether the hardware is to be left alone at `now`.
+    /// Whether to avoid the hardware at `now`.
     func isPointless(at now: HostTime) -> Bool { until.map { now < $0 } ?? false }
 
-    // MARK: Of this process
+    // MARK: This process
 
     private static let use = Mutex(SurfaceUse())
 
-    /// A display shows a hardware decoder's memory as it is. Any thread.
+    /// Notes that a display shows a hardware decoder's memory directly. Any thread.
     package static func noteShown() { use.withLock { $0.show() } }
 
-    /// A picture has been copied out of a hardware decoder's memory.
+    /// Notes that kiosk has copied a picture out of a hardware decoder's memory.
     static func noteCopied() {
         guard use.withLock({ $0.copy(at: .now) }) else { return }
         HardwareHistory.log.notice(
@@ -93,7 +94,7 @@ package struct SurfaceUse: Hashable, Sendable {
         )
     }
 
-    /// Whether `decoder = "auto"` leaves the hardware alone now.
+    /// Whether `decoder = "auto"` avoids the hardware now.
     static var isPointless: Bool { use.withLock { $0.isPointless(at: .now) } }
 
     static func forget() { use.withLock { $0 = SurfaceUse() } }

@@ -3,14 +3,14 @@ import Glibc
 import KioskPlatform
 import Synchronization
 
-// A process that decodes with hardware and has nothing else. Its sandbox is entered in two steps: files and limits first, then the devices are opened, whose
-// drivers are loaded by that, then the filter of system calls, under which nothing can be loaded any more.
+// A process that only decodes with hardware. It enters its sandbox in steps: first files and limits. Then it opens the devices, which loads
+// their drivers. Last comes the filter of system calls, under which nothing can be loaded.
 
-/// Decoders in other processes that have the same devices.
+/// The decoders of other processes with the same devices.
 package struct DeviceNeighbours: Sendable {
-    /// Whether any is in use, and how often one has come free.
+    /// Whether another process uses a decoder, and the number of times that one has become free.
     var isAnyInUse: @Sendable () -> Bool, releaseCount: @Sendable () -> UInt32
-    /// Are told that one of this process is in use, and that it is not any more.
+    /// Report that this process starts and ends using a decoder.
     var begin: @Sendable () -> Void, end: @Sendable () -> Void
 
     package init(
@@ -20,15 +20,16 @@ package struct DeviceNeighbours: Sendable {
         (self.isAnyInUse, self.releaseCount, self.begin, self.end) = (isAnyInUse, releaseCount, begin, end)
     }
 
-    /// Those of this process; nil where it has the devices alone.
+    /// The neighbours of this process; nil if it has the devices alone.
     static var shared: DeviceNeighbours? { known.withLock { $0 } }
-    /// Sets them. Before a decoder is opened.
+    /// Sets the neighbours. Call it before a decoder opens.
     package static func set(_ neighbours: DeviceNeighbours) { known.withLock { $0 = neighbours } }
     private static let known = Mutex<DeviceNeighbours?>(nil)
 }
 
 extension DecoderWish {
-    /// The device nodes that decoders of this wish open: those of graphics processors, of V4L2 with its media controllers, and what memory is shared by.
+    /// The device nodes that decoders of this wish open. They are graphics processors, V4L2 devices with their media controllers, and nodes
+    /// for shared memory.
     package var deviceNodes: [String] {
         let numbered = [("video", "/dev"), ("media", "/dev")].flatMap { name, folder in
             Folder.numbers(of: name, in: folder).map { "\(folder)/\(name)\($0)" }
@@ -37,15 +38,15 @@ extension DecoderWish {
         return DecoderChoice.Nodes(device: device).render + numbered + heaps + ["/dev/udmabuf"]
     }
 
-    /// Folders of drivers that the environment names. The corresponding variable is libva's `LIBVA_DRIVERS_PATH`.
+    /// The driver folders in the environment. The corresponding variable is libva's `LIBVA_DRIVERS_PATH`.
     package static var driverFolders: [String] {
         getenv("LIBVA_DRIVERS_PATH").map { String(cString: $0).split(separator: ":").map(String.init) } ?? []
     }
 
-    /// Opens the graphics processors that this wish may want, whose drivers have to be loaded while they can be. Blocks, for
-    /// ``HardwareDevice/timeLimit`` each at most. The corresponding C function is `av_hwdevice_ctx_create`.
+    /// Opens the graphics processors for this wish, to load their drivers while that is possible. Blocks for at most
+    /// ``HardwareDevice/timeLimit`` each. The corresponding C function is `av_hwdevice_ctx_create`.
     ///
-    /// - Returns: what those call themselves that have been opened: `/dev/dri/renderD128: …`.
+    /// - Returns: the names of the opened devices: `/dev/dri/renderD128: …`.
     package func openDevices() -> [String] {
         DecoderChoice.Nodes(device: device).render.compactMap { node in
             (try? HardwareDevice.open(AV_HWDEVICE_TYPE_VAAPI, node: node)).map { "\(node): \($0.name)" }

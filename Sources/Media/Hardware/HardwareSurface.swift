@@ -1,12 +1,12 @@
 import CKioskFFmpeg
 
-// The pictures of hardware decoders. VAAPI gives out the number of a surface, which only its driver understands: it is waited for until it
-// is drawn, and exported as dmabufs (AV_PIX_FMT_DRM_PRIME), which displays understand. V4L2 gives out dmabufs, or memory.
+// The pictures of hardware decoders. VAAPI returns the number of a surface, which only its driver understands. kiosk waits until the
+// surface is drawn, and exports it as dmabufs (AV_PIX_FMT_DRM_PRIME) for displays. V4L2 returns dmabufs, or memory.
 //
-// libavutil 5.1 does not wait: a surface exported before it is drawn shows what was in it before. And it describes luma and chroma as two
-// pictures of one and two bytes a pixel, which no plane of a display takes: they are described as one.
+// libavutil 5.1 does not wait: a surface exported too early shows its former content. It also describes luma and chroma as two pictures of
+// one and two bytes a pixel. No display plane takes these, so kiosk describes them as one.
 
-/// Why a surface, a device or an encoder cannot be given out.
+/// The reason that a surface, a device or an encoder is not available.
 struct SurfaceError: Error { let text: String }
 
 extension UnsafeMutablePointer<AVFrame> {
@@ -16,8 +16,8 @@ extension UnsafeMutablePointer<AVFrame> {
     /// Waits until a VAAPI surface is drawn, and describes its memory. The corresponding C functions are `vaSyncSurface2` and
     /// `av_hwframe_map`.
     ///
-    /// - Returns: a frame of format AV_PIX_FMT_DRM_PRIME that holds a reference to this one; the caller frees it.
-    /// - Throws: where the driver fails or takes longer than a second.
+    /// - Returns: a frame of format AV_PIX_FMT_DRM_PRIME with a reference to this one; the caller frees it.
+    /// - Throws: if the driver fails, or `vaSyncSurface2` takes longer than a second.
     func exported() throws(SurfaceError) -> UnsafeMutablePointer<AVFrame> {
         guard let frames = pointee.hw_frames_ctx?.framesContext else { throw SurfaceError(text: "the picture has no surface") }
         let display = frames.pointee.device_ctx.pointee.hwctx.assumingMemoryBound(to: AVVAAPIDeviceContext.self).pointee.display
@@ -46,8 +46,8 @@ extension UnsafeMutablePointer<AVFrame> {
         return UnsafeMutableRawPointer(data).assumingMemoryBound(to: AVDRMFrameDescriptor.self)
     }
 
-    /// Copies the picture of a hardware decoder to ordinary memory; nil where the driver refuses. `pixelFormat` is that of a surface
-    /// without a frames context. The corresponding C function is `av_hwframe_transfer_data`.
+    /// Copies a hardware decoder's picture to ordinary memory; returns nil if the driver refuses. `pixelFormat` is for surfaces without a
+    /// frames context. The corresponding C function is `av_hwframe_transfer_data`.
     func downloaded(_ pixelFormat: AVPixelFormat) -> UnsafeMutablePointer<AVFrame>? {
         guard let source = av_frame_clone(self), let copy = av_frame_alloc() else { return nil }
         defer { source.free() }
@@ -67,11 +67,10 @@ extension UnsafeMutablePointer<AVBufferRef> {
         UnsafeMutableRawPointer(pointee.data)?.assumingMemoryBound(to: AVHWFramesContext.self)
     }
 
-    /// The format in memory of a decoder's surfaces.
+    /// The memory format of a decoder's surfaces.
     var surfaceFormat: AVPixelFormat { framesContext?.pointee.sw_format ?? AV_PIX_FMT_NONE }
 
-    /// What libavutil has to be told of dmabufs that come without a context before it maps them: their format and size. No device is
-    /// needed.
+    /// Creates the context that libavutil needs to map bare dmabufs: their format and size. Needs no device.
     fileprivate static func dmabufs(_ format: AVPixelFormat, of frame: AVFrame) -> UnsafeMutablePointer<AVBufferRef>? {
         var device = av_hwdevice_ctx_alloc(AV_HWDEVICE_TYPE_DRM)
         defer { av_buffer_unref(&device) }
@@ -89,12 +88,12 @@ extension UnsafeMutablePointer<AVBufferRef> {
 }
 
 extension AVDRMFrameDescriptor {
-    /// DRM's number of a format, from its four characters.
+    /// Returns DRM's code for a format from its four characters.
     static func fourCC(_ name: StaticString) -> UInt32 {
         (0..<4).reduce(0) { $0 | UInt32(name.utf8Start[$1]) << (8 * $1) }
     }
 
-    /// Describes luma and chroma that are two layers (R8 and GR88, R16 and GR32) as one (NV12, P010); other layers stay as they are.
+    /// Merges luma and chroma in two layers (R8 and GR88, R16 and GR32) into one (NV12, P010). Leaves other layers alone.
     mutating func compose() {
         guard nb_layers == 2, layers.0.nb_planes == 1, layers.1.nb_planes == 1 else { return }
         switch (layers.0.format, layers.1.format) {
@@ -107,15 +106,15 @@ extension AVDRMFrameDescriptor {
         nb_layers = 1
     }
 
-    /// FFmpeg's name of the format of a surface that is one layer; AV_PIX_FMT_NONE for others.
+    /// FFmpeg's format of a single-layer surface; AV_PIX_FMT_NONE for others.
     var pixelFormat: AVPixelFormat {
         nb_layers == 1 ? SurfaceFormat(code: layers.0.format)?.pixelFormat ?? AV_PIX_FMT_NONE : AV_PIX_FMT_NONE
     }
 }
 
-/// A format of surfaces, by both of its names.
+/// A surface format, by both of its names.
 package struct SurfaceFormat: Hashable, Sendable {
-    /// DRM's and FFmpeg's.
+    /// DRM's code and FFmpeg's format.
     package let code: UInt32, pixelFormat: AVPixelFormat
 
     private static let all = [
@@ -127,13 +126,13 @@ package struct SurfaceFormat: Hashable, Sendable {
         (code, self.pixelFormat) = (AVDRMFrameDescriptor.fourCC(name), pixelFormat)
     }
 
-    /// nil of one that is not known.
+    /// Finds a format by its DRM code; nil if unknown.
     package init?(code: UInt32) {
         guard let format = Self.all.first(where: { $0.code == code }) else { return nil }
         self = format
     }
 
-    /// The same by an AVPixelFormat.
+    /// Finds a format by its AVPixelFormat; nil if unknown.
     package init?(pixelFormat: Int32) {
         guard let format = Self.all.first(where: { $0.pixelFormat.rawValue == pixelFormat }) else { return nil }
         self = format

@@ -1,32 +1,32 @@
 import CKioskFFmpeg
 import DequeModule
 
-/// The packets that a hardware decoder has been given and whose pictures may not have come out yet, from a key frame on: what software
-/// begins with where the hardware fails in mid-item.
+/// The packets in a hardware decoder whose pictures may not have come out, from a key frame on. If the hardware fails in mid-item, software
+/// begins with them.
 ///
-/// Pictures come out in the order of their presentation, so with one that is not before a key frame all before that key frame are out.
+/// Pictures come out in presentation order. So a picture at or after a key frame means that all before that key frame are out.
 struct KeptPackets: ~Copyable, Sendable {
     private var packets = PacketQueue()
-    /// Where the key frames are: how many packets were ever put in before, and their timestamps.
+    /// The key frames: the number of packets before each since the start, and their timestamps.
     private var keys: Deque<(number: Int, stamp: Int64)> = []
-    /// How many packets were ever taken out.
+    /// The number of packets taken out since the start.
     private var taken = 0
     var byteCount: Int { packets.byteCount }
-    /// Whether nothing was left out for want of room since the key frame they begin with.
+    /// Whether no packet since the first key frame was dropped for lack of room.
     private(set) var isComplete = true
-    /// Whether a key frame is among them.
+    /// Whether a key frame is among the packets.
     var hasKey: Bool { !keys.isEmpty }
-    /// Packets that are kept.
+    /// The number of packets.
     var count: Int { packets.count }
-    /// The timestamp of the packet that is presented last; nil where there is none.
+    /// The latest presentation timestamp; nil if there is none.
     private(set) var lastStamp: Int64?
 
-    /// No more bytes than this are kept: half a minute of a stream of 8 Mbit/s. Where key frames are further apart, all are left out up to
-    /// the next key frame.
+    /// The most bytes to keep: half a minute of an 8 Mbit/s stream. If key frames are further apart, all packets up to the next one are
+    /// dropped.
     static let byteLimit = 32 << 20
     private let limit: Int
 
-    /// None yet; `limit` bytes at most.
+    /// Creates an empty buffer of at most `limit` bytes.
     init(limit: Int = byteLimit) { self.limit = limit }
 
     /// Keeps another reference to a packet. The corresponding C function is `av_packet_ref`.
@@ -46,21 +46,21 @@ struct KeptPackets: ~Copyable, Sendable {
         packets.append(copy)
     }
 
-    /// A picture with this timestamp has come out.
+    /// Drops the packets before the last key frame at or before this picture's timestamp.
     mutating func gaveOut(_ stamp: Int64) {
         while keys.count > 1, keys[1].stamp <= stamp { keys.removeFirst() }
         guard let first = keys.first, first.stamp <= stamp else { return }
         while taken < first.number, popFirst() != nil {}
     }
 
-    /// Drops all of them.
+    /// Drops all packets.
     mutating func removeAll() {
         packets.removeAll()
         keys = []
         (taken, isComplete, lastStamp) = (0, true, nil)
     }
 
-    /// Takes the oldest; nil when there is none.
+    /// Takes the oldest packet; nil if there is none.
     mutating func popFirst() -> Packet? {
         guard let packet = packets.popFirst() else { return nil }
         taken += 1
@@ -69,13 +69,13 @@ struct KeptPackets: ~Copyable, Sendable {
 }
 
 extension Packet {
-    /// Another reference to the same packet; nil without memory. The corresponding C function is `av_packet_ref`.
+    /// Returns another reference to the same packet; nil without memory. The corresponding C function is `av_packet_ref`.
     borrowing func shared() -> Packet? {
         let copy = Packet()
         guard av_packet_ref(copy.raw, raw) >= 0 else { return nil }
         return copy
     }
 
-    /// When it is presented, in ticks of its stream; when it is decoded where the container does not tell. nil where it tells neither.
+    /// The presentation time in ticks of the stream; the decoding time if the container has no presentation time. nil if it has neither.
     var stamp: Int64? { [raw.pointee.pts, raw.pointee.dts].first { $0 != kAV_NOPTS_VALUE } }
 }

@@ -1,36 +1,37 @@
 import CKioskFFmpeg
 import Glibc
 
-/// A context of libavformat on bytes that lie elsewhere: what it reads, or writes. The corresponding C function is `avio_alloc_context`. One thread at a time.
+/// A libavformat I/O context on external bytes, to read or write. One thread at a time. The corresponding C function is
+/// `avio_alloc_context`.
 final class ByteStream {
-    /// What a read has come to.
+    /// The result of a read.
     enum ReadResult: Equatable {
         /// The number of bytes read, at least one.
         case bytes(Int)
         case end
         case failed(errno: Int32)
-        /// It was cancelled, or its time was over; so is every later read.
+        /// The operation was cancelled or timed out; every later read returns this, too.
         case interrupted
 
-        /// What read(2) and its kin return, or a negative error number.
+        /// Converts the result of read(2) or a similar call, or a negative error number.
         init(_ count: Int) { self = count > 0 ? .bytes(count) : count == 0 ? .end : .failed(errno: Int32(-count)) }
     }
     /// Reads into a buffer at a place.
     typealias Read = (UnsafeMutableRawBufferPointer, Int64) -> ReadResult
-    /// Writes bytes at a place: 0, or an error number.
+    /// Writes bytes at a place: returns 0, or an error number.
     typealias Write = (UnsafeRawBufferPointer, Int64) -> Int32
 
     private(set) var context: UnsafeMutablePointer<AVIOContext>!
     private let read: Read, write: Write?, length: () -> Int64
     private var position: Int64 = 0
-    /// Where the last byte that was written ends.
+    /// The end of the last byte written.
     private var writtenEnd: Int64 = 0
 
-    /// As much as is written at a time, or read of a film; as much as libavformat's own protocol reads of a file.
+    /// The buffer for writing and for reading films, and the one for files, of the size that libavformat's own protocol uses.
     private static let bufferSize = 256 << 10
     static let fileBufferSize = 32 << 10
 
-    /// One that is read, and sought in where it has a length, which is asked for each time; or one that is written where there is `write`.
+    /// Creates a stream to read, or with `write` to write. A stream with `length` can seek and calls `length` each time.
     init(length: (() -> Int64)?, bufferSize: Int = ByteStream.bufferSize, read: @escaping Read, write: Write? = nil) {
         (self.length, self.read, self.write) = (length ?? { 0 }, read, write)
         let seek: @convention(c) (UnsafeMutableRawPointer?, Int64, Int32) -> Int64 = { stream, offset, whence in
@@ -51,7 +52,7 @@ final class ByteStream {
 
     deinit { Self.free(context) }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     var size: Int64 { max(length(), writtenEnd) }
 
     private func fill(_ bytes: UnsafeMutableRawBufferPointer) -> Int32 {
@@ -89,7 +90,7 @@ final class ByteStream {
         return target
     }
 
-    /// Frees a context that `avio_alloc_context` has made, with its buffer and its list of protocols.
+    /// Frees a context of `avio_alloc_context`, its buffer and its protocol list.
     static func free(_ io: UnsafeMutablePointer<AVIOContext>) {
         av_free(io.pointee.buffer)
         av_free(UnsafeMutablePointer(mutating: io.pointee.protocol_whitelist))

@@ -1,10 +1,10 @@
 import KioskPlatform
 
-/// A stream that is open, until it has been closed: who opens the same one again waits for that, because a camera often allows one session.
+/// A stream that is open or closing. A second opening of the same stream waits until it is closed, because a camera often allows only one
+/// session.
+/// libavformat asks a camera to end a session and does not wait for the answer. So a new session begins some time later.
 ///
-/// libavformat asks a camera to end a session and does not wait for its answer; so a new one is begun some time after that.
-///
-/// Whoever has it opened by another process waits here for that, too.
+/// A process that has another one open the stream waits here, too.
 package final class ClosingSource: Sendable {
     private struct Source {
         var count = 0
@@ -15,13 +15,13 @@ package final class ClosingSource: Sendable {
 
     private let source: Path
     private static let sources = Monitor<[Path: Source]>([:])
-    /// A connection that is closed later than this is broken.
+    /// The longest wait: a connection that takes longer to close is broken.
     private static let patience = MediaTime.seconds(1)
-    /// What a camera has to end a session in.
+    /// The time for a camera to end a session.
     private static let pause = MediaTime.milliseconds(250)
     private static let slice = MediaTime.milliseconds(50)
 
-    /// Waits until `source` has not been open for some time, a second at most; it is from then on.
+    /// Waits until `source` has been closed for a while, a second at most, then marks it as open.
     init(waitingFor source: String, interruption: Interruption) {
         let source = Path(source)
         self.source = source
@@ -35,17 +35,17 @@ package final class ClosingSource: Sendable {
         Self.sources.withLock { $0[source, default: Source()].count += 1 }
     }
 
-    /// That of a source that is sent as it is made; nil of any other. Waits as ``init(waitingFor:interruption:)`` does.
+    /// Returns the value for a live source; nil for any other. Waits as ``init(waitingFor:interruption:)`` does.
     package static func of(_ source: String, _ interruption: Interruption) -> ClosingSource? {
         SourceOptions.kind(of: source) == .live ? ClosingSource(waitingFor: source, interruption: interruption) : nil
     }
 
-    /// Waits until nothing is open any more, for as long as connections take to be closed.
+    /// Waits until all sources are closed, a second at most.
     package static func waitForAll() {
         _ = sources.wait(until: .now + patience) { sources in sources.values.allSatisfy { $0.count <= 0 } ? true : nil }
     }
 
-    /// It is open no more. From any thread.
+    /// Marks the source as closed. From any thread.
     package func hasClosed() {
         let (source, now) = (source, HostTime.now)
         Self.sources.signal { sources in

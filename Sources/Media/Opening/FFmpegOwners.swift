@@ -5,27 +5,27 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-// The owners of libav's heap objects: one value, one free. None of them throws once it exists, and compound owners made of them need
-// no `deinit` of their own.
+// The owners of libav's heap objects: one value, one free. No owner throws once it exists. Compound owners made of them need no `deinit` of
+// their own.
 
-/// Owns an opened input. The corresponding C functions are `avformat_open_input` and `avformat_close_input`.
-/// Shared by a source and the thread that receives its packets (``PacketReceiver``): the last of them closes it.
+/// Owns an opened input. A source and its receiver thread (``PacketReceiver``) share it; the last one closes it. The corresponding C
+/// functions are `avformat_open_input` and `avformat_close_input`.
 final class FormatContext: @unchecked Sendable {
     // Sendable because one thread at a time calls libavformat with it.
     let raw: UnsafeMutablePointer<AVFormatContext>
     /// Reads its files; must outlive the context.
     let input: FileInput
-    /// What a local file says of its pictures beside what libavformat tells.
+    /// The picture geometry of a local file that libavformat does not report.
     var geometry = FileGeometry()
-    /// Where files were joined, by the times before that: behind it a time of the container stands for another one. nil where nobody knows of any.
+    /// The first joint of joined files, in the times before it; container times behind it are ambiguous. nil if no joint is known.
     var firstJoint: MediaTime?
 
-    /// The decoding time stamp of the first packet of each stream that has been read.
+    /// The decoding timestamp of the first packet read from each stream.
     var firstStamps: [Int32: Int64] = [:]
 
-    /// As what it was opened with.
+    /// The settings it was opened with.
     let settings: StreamSettings
-    /// Told when it has been closed.
+    /// Notified of the closing.
     private let closing: ClosingSource?
 
     init(raw: UnsafeMutablePointer<AVFormatContext>, input: FileInput, settings: StreamSettings, closing: ClosingSource? = nil) {
@@ -38,21 +38,23 @@ final class FormatContext: @unchecked Sendable {
         closing?.hasClosed()
     }
 
-    /// - Throws: ``MediaError`` where the codec of a track is none that is played.
+    /// Checks that kiosk plays the codec of a track.
+    ///
+    /// - Throws: ``MediaError/Reason/codecNotPlayed(_:)``.
     func checkCodec(_ stream: UnsafeMutablePointer<AVStream>, _ source: String) throws(MediaError) {
         let codec = stream.pointee.codecpar.pointee.codec_id
         if !FormatWhitelist.plays(codec, settings) { throw MediaError(source, .codecNotPlayed(String(cString: avcodec_get_name(codec)))) }
     }
 }
 
-/// Owns a decoder; one of hardware goes back to ``DecoderShelf``. The corresponding C functions are `avcodec_alloc_context3` and
+/// Owns a decoder; a hardware decoder returns to ``DecoderShelf``. The corresponding C functions are `avcodec_alloc_context3` and
 /// `avcodec_free_context`.
 struct CodecContext: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVCodecContext>
-    /// nil where it is software, or not open yet.
+    /// The lease of a hardware decoder; nil for software, or before opening.
     var lease: DecoderShelf.Lease?
-    /// Where it takes memory of displays (``PlanePool``).
+    /// The provider of its picture memory, if it draws into displays' memory (``PlanePool``).
     var memory: DecoderMemory?
     deinit {
         if let lease {
@@ -71,13 +73,13 @@ struct Packet: ~Copyable, @unchecked Sendable {
     deinit { raw.free() }
 }
 
-/// Owns a frame that a decoder fills again and again.
+/// Owns a frame that a decoder fills repeatedly.
 struct ScratchFrame: ~Copyable, @unchecked Sendable {
     // Sendable because the pointer is reached only through its single owner.
     let raw: UnsafeMutablePointer<AVFrame>
     init() { raw = av_frame_alloc() }
 
-    /// One with memory for a picture; nil without that.
+    /// Creates a frame with memory for a picture; nil without memory.
     init?(_ format: AVPixelFormat, width: Int, height: Int) {
         raw = av_frame_alloc()
         raw.pointee.format = format.rawValue
@@ -90,16 +92,16 @@ struct ScratchFrame: ~Copyable, @unchecked Sendable {
 
 private let ffmpegLog = Logger(label: "ffmpeg")
 
-/// What libav* log in their own words.
+/// The log of the libav* libraries.
 package enum FFmpegLog {
-    /// Has the lines of libav* logged at `debug` with the label `ffmpeg` for the rest of the process, instead of written to standard
-    /// error. Call when swift-log has been bootstrapped. The corresponding C function is `av_log_set_callback`.
+    /// Redirects the lines of libav* from standard error to `debug` messages with the label `ffmpeg`, for the rest of the process. Call
+    /// after bootstrapping swift-log. The corresponding C function is `av_log_set_callback`.
     package static func capture() { capture { ffmpegLog.debug("\($0)") } }
 
-    /// Whether anybody sees them.
+    /// Whether the log level shows them.
     package static var isSeen: Bool { ffmpegLog.logLevel <= .debug }
 
-    /// Has the lines given to `sink`, on whichever thread logs.
+    /// Passes the lines to `sink`, on the thread that logs.
     package static func capture(_ sink: @escaping @Sendable (String) -> Void) {
         self.sink.withLock { $0 = sink }
         kiosk_capture_ffmpeg_log { line in
@@ -110,7 +112,7 @@ package enum FFmpegLog {
 
     private static let sink = Mutex<(@Sendable (String) -> Void)?>(nil)
 
-    /// Logs a line that another process has logged.
+    /// Logs a line from another process.
     package static func log(_ line: String) { ffmpegLog.debug("\(line)") }
 }
 

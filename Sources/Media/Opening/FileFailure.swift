@@ -1,12 +1,12 @@
-/// Why a file could not be opened.
+/// The reason why a file could not be opened.
 package enum FileFailure: Error, Hashable, Sendable {
-    /// errno of the call that failed.
+    /// The errno of the call that failed.
     case system(Int32)
     case isDirectory, notARegularFile, isEmpty, notReadable
-    /// A link of its path leads out of the folder in which it has to be.
+    /// A link in its path leads out of the required folder.
     case leadsOutside
-    /// What it is does not get to libavformat.
+    /// Its contents must not reach libavformat.
     case refused(MediaError.Reason)
-    /// No answer within the time allowed, or it was cancelled.
+    /// No answer within the time limit, or cancelled.
     case interrupted
 }

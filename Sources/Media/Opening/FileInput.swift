@@ -4,18 +4,18 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// libavformat's access to files and servers. What it opens by the `file` protocol, the source and the files that this names (segments of a
-/// local HLS list, the picture of `image2`), is a ``BlockFile`` behind an AVIOContext. Other protocols stay libavio's, which asks the
-/// ``Interruption``; a redirection of HTTP is followed here (``HTTPRedirect``), as libavio would take the source's headers along.
+/// libavformat's access to files and servers. A ``BlockFile`` behind an AVIOContext reads each file opened by the `file` protocol: the
+/// source and the files that it names (segments of a local HLS list, the picture of `image2`). Other protocols stay with libavio, which
+/// polls the ``Interruption``. This type follows HTTP redirections itself (``HTTPRedirect``): libavio would pass on the source's headers.
 ///
-/// What a source may name is ``SourceReach``'s to say. Buffer sizes and order of calls are those of libavformat's `file` protocol.
+/// ``SourceReach`` decides what a source may name. Buffer sizes and the order of calls are those of libavformat's `file` protocol.
 final class FileInput: @unchecked Sendable {
-    // Sendable because it belongs to one FormatContext, and moves with it.
+    // Sendable because it belongs to one FormatContext and moves with it.
     private let interruption: Interruption
     private let settings: StreamSettings
     private let source: String
     private let reach: SourceReach
-    /// Why something that libavformat wanted was not opened; nil where there was no reason but its own.
+    /// The reason for refusing something that libavformat wanted to open; nil if the reason is libavformat's own.
     private(set) var refusal: MediaError.Reason?
     private var open: [UnsafeMutablePointer<AVIOContext>: ByteStream] = [:]
     private var openDefault: OpenCall?
@@ -30,8 +30,8 @@ final class FileInput: @unchecked Sendable {
         @convention(c) (UnsafeMutablePointer<AVFormatContext>?, UnsafeMutablePointer<AVIOContext>?) -> Int32
 
     /// - Parameters:
-    ///   - source: the path or URL that is opened; empty where nothing but ``openFile(_:)`` is called.
-    ///   - reach: what it may name.
+    ///   - source: the path or URL to open; empty for callers of ``openFile(_:)`` only.
+    ///   - reach: the files and servers that it may name.
     init(interruption: Interruption, settings: StreamSettings, source: String = "", reach: SourceReach? = nil) {
         (self.interruption, self.settings, self.source) = (interruption, settings, source)
         self.reach = reach ?? SourceReach(source, settings)
@@ -41,12 +41,12 @@ final class FileInput: @unchecked Sendable {
         for context in lists { ByteStream.free(context) }
     }
 
-    // MARK: What comes over the network
+    // MARK: The network
 
-    /// When the source was opened.
+    /// The time of opening the source.
     let begin = HostTime.now
 
-    /// A part of a stream that is being fetched: to be measured.
+    /// A part of a stream during its download, to measure the throughput.
     struct Part {
         var server: String
         var since: HostTime
@@ -60,31 +60,31 @@ final class FileInput: @unchecked Sendable {
     }
 
     private var parts: [UnsafeMutablePointer<AVIOContext>: Part] = [:]
-    /// Lists of one variant, in memory.
+    /// Rewritten HLS lists, in memory.
     private var lists: Set<UnsafeMutablePointer<AVIOContext>> = []
-    /// For how long nobody has read what was being fetched.
+    /// How long the receiver has paused a download.
     var idle = MediaTime.zero
     private var hasOpenedPart = false
     /// Whether the source itself is still being opened.
     var isOpening = true
-    /// What the parts of a list of HLS are, and whether one has come whose header is another than the first's: libavformat goes on with that.
+    /// The format of an HLS list's parts, and whether a part had another header than the first one: libavformat keeps the first.
     private var pieces = HLSPieces()
     var hasPiecesOfMP4: Bool { pieces.areMP4 }
     let hasOtherHeader = Atomic(false)
-    /// Pixels of the display, for the choice of a variant.
+    /// The display size in pixels, for the choice of a variant.
     var displaySize: (width: Int, height: Int)?
-    /// The bits a second that the variant which is played takes, as its list tells; nil where none takes less.
+    /// The bits a second of the playing variant, according to its list; nil if no other takes less.
     private(set) var variantBandwidth: Double?
-    /// Subtitles of a master list that have lists of their own (SubtitleFeed.swift).
+    /// The subtitles of a master list that have lists of their own (SubtitleFeed.swift).
     private(set) var subtitles: [HLSVariants.Subtitles] = []
-    /// Where the last part came from.
+    /// The server of the last part.
     private(set) var lastServer = ""
-    /// Whether a part came from a server: so can those of a list in a folder.
+    /// Whether a part came from a server, which a list in a folder may name, too.
     var hasAskedServers: Bool { !lastServer.isEmpty }
-    /// What the servers of DASH's parts have to show.
+    /// The TLS requirements for the servers of DASH parts.
     private var terms: TLSTerms?
 
-    /// Opens what libavio opens; lists of HLS are read here, and handed on as text.
+    /// Opens an address through libavio. Reads HLS lists itself and passes them on as text.
     private func openPart(
         _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
         _ url: UnsafePointer<CChar>, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
@@ -104,7 +104,7 @@ final class FileInput: @unchecked Sendable {
             let memory = UnsafeMutablePointer.reading(text)
             memory.pointee.protocol_whitelist = UnsafePointer(av_strdup(reach.protocols))
             lists.insert(memory)
-            // libavformat would close the context's own as one of its own.
+            // Without the flag libavformat would close `pb` itself.
             if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             result.pointee = memory
             return 0
@@ -119,7 +119,7 @@ final class FileInput: @unchecked Sendable {
                 result.pointee = nil
                 return shim_averror(EACCES)
             }
-            // DASH's demuxer would send them wherever its parts lie, and cannot be asked first.
+            // DASH's demuxer would send the headers to any server of its parts, without a callback.
             av_opt_set(io, "headers", "", AV_OPT_SEARCH_CHILDREN)
             let formats = FormatWhitelist.formats(settings, lists: reach.lists + ["dash"])
             av_free(context.pointee.format_whitelist)
@@ -141,14 +141,14 @@ final class FileInput: @unchecked Sendable {
         if pieces.look(at: io) { hasOtherHeader.store(true, ordering: .relaxed) }
     }
 
-    /// Opens what libavio opens, and follows where HTTP leads: `address` is then what has been opened.
+    /// Opens an address through libavio and follows HTTP redirections; `address` is the one opened in the end.
     private func openFollowing(
         _ context: UnsafeMutablePointer<AVFormatContext>, _ result: UnsafeMutablePointer<UnsafeMutablePointer<AVIOContext>?>,
         _ address: inout String, _ flags: Int32, _ options: UnsafeMutablePointer<OpaquePointer?>?
     ) -> Int32 {
         guard let openDefault else { return shim_averror(EINVAL) }
         for _ in 0...HTTPRedirect.most {
-            // `crypto+https://…` or `crypto:https://…` is asked for with its key in the options.
+            // `crypto+https://…` or `crypto:https://…` comes with its key in the options.
             let cipher = ["crypto+", "crypto:"].first(where: address.hasPrefix) ?? ""
             guard let server = HTTPAddress(String(address.dropFirst(cipher.count))) else {
                 return openDefault(context, result, address, flags, options)
@@ -158,11 +158,11 @@ final class FileInput: @unchecked Sendable {
             if let options { av_dict_copy(&given, options.pointee, 0) }
             let isTrusted = HTTPAddress(source)?.trusts(server) ?? false
             for (name, value) in SourceOptions.http(settings) { av_dict_set(&given, name, value, AV_DICT_DONT_OVERWRITE) }
-            // A demuxer copies those of its list to all parts.
+            // A demuxer copies the headers of its list to all parts.
             if !isTrusted { av_dict_set(&given, "headers", nil, 0) }
             let status = openDefault(context, result, address, flags, &given)
             if status >= 0, let options { swap(&options.pointee, &given) }
-            // That is all it says of a redirection, and of a certificate.
+            // libavio reports only EIO for a redirection, and for a certificate.
             guard status == shim_averror(EIO), flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ else { return status }
             switch HTTPRedirect.ask(server, settings, sendsHeaders: isTrusted, interruption) {
             case .none: return status
@@ -180,8 +180,8 @@ final class FileInput: @unchecked Sendable {
         return shim_averror(EIO)
     }
 
-    /// Reads the list that `io` goes on with; what libavformat is given in its place, nil where it is refused. Of a master list it has one variant. Where the
-    /// server has led elsewhere, its addresses are made whole.
+    /// Reads the rest of the list from `io` and returns the text for libavformat; nil if it refuses the list. Reduces a master list to one
+    /// variant. Makes addresses absolute if the server redirected.
     private func list(
         _ io: UnsafeMutablePointer<AVIOContext>, _ begun: [UInt8], at address: String, isRedirected: Bool, isFirst: Bool
     ) -> [UInt8]? {
@@ -215,12 +215,12 @@ final class FileInput: @unchecked Sendable {
     /// libavformat's `protocol_whitelist`.
     var protocols: String { reach.protocols }
 
-    /// Another one for the same source, which may name the same.
+    /// Returns another input for the same source, with the same reach.
     func another(_ interruption: Interruption) -> FileInput {
         FileInput(interruption: interruption, settings: settings, source: source, reach: reach)
     }
 
-    /// Has `context` open its files here; must outlive it.
+    /// Makes `context` open its files through this object, which must outlive it.
     func attach(to context: UnsafeMutablePointer<AVFormatContext>) {
         openDefault = context.pointee.io_open
         closeDefault = context.pointee.io_close2
@@ -245,7 +245,7 @@ final class FileInput: @unchecked Sendable {
     ) -> Int32 {
         let text = String(cString: url)
         let name = avio_find_protocol_name(url).map { String(cString: $0) } ?? ""
-        // `image2` opens the source itself by its name.
+        // `image2` opens the source by its name.
         let isSource = text == source || text == "file:" + source
         let isFile = name == "file" && flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ
         let verdict = isSource ? (isFile ? .file("") : .open) : reach.allows(text, protocolName: name)
@@ -260,7 +260,7 @@ final class FileInput: @unchecked Sendable {
         do throws(FileFailure) {
             let io = try isSource ? openFile(SourceReach.path(of: text)) : openFile(path, in: reach.folder)
             look(at: io, of: context)
-            // libavformat would close the context's own as one of its own.
+            // Without the flag libavformat would close `pb` itself.
             if isOwn(result, of: context) { context.pointee.flags |= AVFMT_FLAG_CUSTOM_IO }
             result.pointee = io
             return 0
@@ -285,7 +285,7 @@ final class FileInput: @unchecked Sendable {
         return shim_averror(EACCES)
     }
 
-    /// Opens the file at `path`, beneath `folder` where one is given; the context belongs to this object.
+    /// Opens the file at `path`, beneath `folder` if given; this object owns the context.
     func openFile(_ path: String, in folder: String? = nil) throws(FileFailure) -> UnsafeMutablePointer<AVIOContext> {
         let file = try BlockFile(path, in: folder, interruption: interruption)
         let stream = ByteStream(length: { file.size }, bufferSize: ByteStream.fileBufferSize) { file.read(into: $0, at: $1) }

@@ -1,8 +1,8 @@
 import CKioskFFmpeg
 import KioskVocabulary
 
-/// Containers and codecs that signs play, by FFmpeg's names: docs/formats.md has them for users. FFmpeg knows some 350 demuxers and 500 decoders; most are of games,
-/// telephones and studios, few have been looked at for what a hostile file does to them, and nobody misses them on a sign.
+/// The containers and codecs that kiosk plays, by FFmpeg's names; docs/formats.md lists them for users. FFmpeg knows some 350 demuxers and
+/// 500 decoders. Most are for games, phones and studios; few were checked against hostile files, and signs do not need them.
 enum FormatWhitelist {
     /// Demuxers.
     static let formats = [
@@ -35,24 +35,24 @@ enum FormatWhitelist {
         "text",
     ]
 
-    /// FFmpeg's own lists: they open what they name without asking, so no setting lets them in.
+    /// FFmpeg's own list formats: they open the names in them without a check, so no setting allows them.
     static let neverFormats: Set<String> = [
         "concat", "imf", "sdp", "rtsp", "rtp", "sap", "hls", "dash", "webm_dash_manifest", "lavfi", "tty",
     ]
 
-    /// libavformat's `format_whitelist` for a source.
+    /// Returns libavformat's `format_whitelist` for a source.
     static func formats(_ settings: StreamSettings, lists: [String]) -> String {
         (formats + settings.furtherFormats.filter { !neverFormats.contains($0) } + lists).joined(separator: ",")
     }
 
-    /// Whether a track of this codec is decoded.
+    /// Whether kiosk decodes a track of this codec.
     static func plays(_ codec: AVCodecID, _ settings: StreamSettings) -> Bool {
         let name = String(cString: avcodec_get_name(codec))
-        // All sorts of plain samples, by their prefix.
+        // All plain samples, by their prefix.
         return codec == AV_CODEC_ID_NONE || name.hasPrefix("pcm_") || codecs.contains(name) || settings.furtherCodecs.contains(name)
     }
 
-    /// libavcodec's `codec_whitelist` for a source: the names of all decoders of its codecs.
+    /// Returns libavcodec's `codec_whitelist` for a source: the names of all decoders of its codecs.
     static func decoders(_ settings: StreamSettings) -> String {
         let further = Set(settings.furtherCodecs)
         return (usualDecoders + (further.isEmpty ? [] : decoders { further.contains($0) })).joined(separator: ",")
@@ -68,14 +68,14 @@ enum FormatWhitelist {
     }
 }
 
-/// A film of our own, or a clip that has been opened before, read packet by packet without a ``MediaReader``.
+/// Reads a recorded film, or a clip that was opened before, packet by packet without a ``MediaReader``.
 package final class FilmInput {
     private var context: UnsafeMutablePointer<AVFormatContext>?
     private let stream: ByteStream
 
-    /// Opens a file, which opens nothing else. The corresponding C function is `avformat_open_input`.
+    /// Opens a file, which may open nothing else. The corresponding C function is `avformat_open_input`.
     ///
-    /// - Throws: ``FilmError`` where it is none that can be read.
+    /// - Throws: ``FilmError`` if the file is unreadable.
     package init(_ file: OpenedFile, path: String) throws(FilmError) {
         var options: OpaquePointer?
         defer { av_dict_free(&options) }

@@ -2,29 +2,29 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// The variants of an HLS master list, and which of them is played. A pure value.
+/// The variants of an HLS master list, and the choice among them. A pure value.
 ///
-/// libavformat probes every variant that a list names, one after the other, and plays the largest: on a small display that is decoded for
-/// nothing, and on a slow line it never arrives. So one is chosen before: the largest that is no larger than the display, of those whose
-/// bit rate the line has shown to carry. The list is handed on with that variant alone, and with the sound and the subtitles that belong
-/// to it.
+/// libavformat probes every variant of a list, one after the other, and plays the largest. A small display decodes that for nothing, and
+/// over a slow line it never arrives. So for a list from a server kiosk chooses one first: the largest that fits both the display and the
+/// measured throughput. libavformat receives the list with only that variant, and with all `#EXT-X-MEDIA` entries except subtitles.
+/// SubtitleFeed.swift reads those.
 struct HLSVariants: Hashable, Sendable {
     struct Variant: Hashable, Sendable {
-        /// Bits a second at most, as the list tells.
+        /// Maximum bits a second, according to the list.
         var bandwidth: Double
-        /// Pixels; nil where the list does not tell, and of sound alone.
+        /// Pixels; nil if the list does not state them, and for sound alone.
         var width: Int?, height: Int?
-        /// The group of its subtitles; nil where it has none.
+        /// The group of its subtitles; nil for none.
         var subtitles: String?
-        /// Lines of the list that are this variant's: its tag, and its address.
+        /// The variant's lines in the list: its tag and its address.
         fileprivate var lines: ClosedRange<Int>
     }
 
-    /// Subtitles that have a list of their own (`#EXT-X-MEDIA:TYPE=SUBTITLES`).
+    /// Subtitles with a list of their own (`#EXT-X-MEDIA:TYPE=SUBTITLES`).
     struct Subtitles: Hashable, Sendable {
-        /// The variants that name it have them.
+        /// The group by which variants refer to them.
         var group: String
-        /// Where their list is.
+        /// The address of their list.
         var address: String
         var language: LanguageCode?
         var name: String?
@@ -35,14 +35,14 @@ struct HLSVariants: Hashable, Sendable {
     private var subtitles: [Subtitles] = []
     private let lines: [String]
 
-    /// The share of what a line carries that a variant may take.
+    /// The share of a line's throughput that a variant may take.
     static let usableShare = 0.8
-    /// Bits a second that a line is taken to carry before it has been measured.
+    /// The assumed throughput of a line before a measurement, in bits a second.
     static let assumedThroughput = 6_000_000.0
     static let longestList = 8 << 20
     private static let mostSubtitles = 64
 
-    /// nil where `text` is no master list.
+    /// Parses a master list; nil if `text` is none.
     init?(_ text: String) {
         lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map(String.init)
         guard lines.first?.hasPrefix("#EXTM3U") == true else { return nil }
@@ -65,10 +65,10 @@ struct HLSVariants: Hashable, Sendable {
         if variants.isEmpty { return nil }
     }
 
-    /// What a server may say of a side of a picture: more than that nobody decodes, and two of them are multiplied.
+    /// Limits a picture side stated by a server: no decoder takes more, and the code multiplies two of them.
     private static func pixels(_ said: Int) -> Int { min(max(0, said), 1 << 16) }
 
-    /// `NAME=VALUE,NAME="VALUE"`; a comma in quotes separates nothing.
+    /// Parses `NAME=VALUE,NAME="VALUE"`; a comma in quotes separates nothing.
     static func attributes(_ text: Substring) -> [String: String] {
         var result: [String: String] = [:]
         var (name, value, isQuoted, isName) = ("", "", false, true)
@@ -85,14 +85,14 @@ struct HLSVariants: Hashable, Sendable {
         return result
     }
 
-    /// The index of the variant to be played on a display of so many pixels (nil: any), over a line that has carried `throughput` bits a
-    /// second (nil: not measured).
+    /// Returns the index of the variant to play. `display` is its size in pixels (nil: any), `throughput` the measured bits a second of the
+    /// line (nil: not measured).
     func choice(display: (width: Int, height: Int)?, throughput: Double?) -> Int {
         let withPicture = variants.indices.filter { variants[$0].height != nil }
         let all = withPicture.isEmpty ? Array(variants.indices) : withPicture
         var fitting = all
         if let display {
-            // A display that stands upright shows the same pictures.
+            // An upright display shows the same pictures.
             let (long, short) = (max(display.width, display.height), min(display.width, display.height))
             fitting = all.filter { index in
                 guard let width = variants[index].width, let height = variants[index].height else { return true }
@@ -103,13 +103,13 @@ struct HLSVariants: Hashable, Sendable {
         let limit = (throughput ?? Self.assumedThroughput) * Self.usableShare
         let carried = fitting.filter { variants[$0].bandwidth <= limit }
         let order: (Int, Int) -> Bool = { (size($0), variants[$0].bandwidth) < (size($1), variants[$1].bandwidth) }
-        // What the line does not carry is not made up for by a variant that is smaller than need be: of those too, the least.
+        // If the line carries none, the least bit rate of those that fit: a smaller picture than necessary would not help.
         return carried.max(by: order) ?? fitting.min { variants[$0].bandwidth < variants[$1].bandwidth } ?? 0
     }
 
     private func size(_ index: Int) -> Int { (variants[index].width ?? 0) * (variants[index].height ?? 0) }
 
-    /// The list with one variant alone; its addresses are made whole by `resolve`.
+    /// Returns the list with one variant alone; `resolve` makes its addresses absolute.
     func list(with choice: Int, _ resolve: (String) -> String) -> String {
         var result: [String] = []
         for (index, line) in lines.enumerated() {
@@ -117,7 +117,7 @@ struct HLSVariants: Hashable, Sendable {
                 if variant != choice { continue }
                 result.append(line.hasPrefix("#") || line.isEmpty ? line : resolve(line))
             } else if let media = Self.media(line) {
-                // libavformat does not read those (SubtitleFeed.swift).
+                // libavformat does not read these (SubtitleFeed.swift).
                 if media["TYPE"] != "SUBTITLES" { result.append(Self.resolvingURI(line, resolve)) }
             } else if !line.hasPrefix("#EXT-X-I-FRAME-STREAM-INF") {
                 result.append(line)
@@ -126,13 +126,13 @@ struct HLSVariants: Hashable, Sendable {
         return result.joined(separator: "\n") + "\n"
     }
 
-    /// The attributes of an `#EXT-X-MEDIA`; nil of any other line.
+    /// Returns the attributes of an `#EXT-X-MEDIA` line; nil for any other.
     private static func media(_ line: String) -> [String: String]? {
         let tag = "#EXT-X-MEDIA:"
         return line.hasPrefix(tag) ? attributes(line.dropFirst(tag.count)) : nil
     }
 
-    /// The subtitles of a variant, or of all of them (nil), their addresses made whole by `resolve`.
+    /// Returns the subtitles of a variant, or of all variants (nil); `resolve` makes their addresses absolute.
     func subtitles(of choice: Int?, _ resolve: (String) -> String) -> [Subtitles] {
         let groups = Set((choice.map { [variants[$0]] } ?? variants).compactMap(\.subtitles))
         var addresses: Set<String> = []
@@ -144,7 +144,7 @@ struct HLSVariants: Hashable, Sendable {
         }
     }
 
-    /// A list with all its addresses made whole by `resolve`.
+    /// Returns a list with all addresses made absolute by `resolve`.
     static func resolving(_ text: String, _ resolve: (String) -> String) -> String {
         text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).map { line in
             line.hasPrefix("#") ? resolvingURI(String(line), resolve) : line.isEmpty ? "" : resolve(String(line))
@@ -158,7 +158,7 @@ struct HLSVariants: Hashable, Sendable {
 }
 
 extension HLSVariants.Subtitles {
-    /// Those of an `#EXT-X-MEDIA`; nil where it is none of subtitles. The names are those of RFC 8216, 4.3.4.1.
+    /// Creates subtitles from the attributes of an `#EXT-X-MEDIA` (RFC 8216, 4.3.4.1); nil if it has none.
     init?(_ attributes: [String: String]) {
         guard attributes["TYPE"] == "SUBTITLES", let address = attributes["URI"], !address.isEmpty, let group = attributes["GROUP-ID"]
         else { return nil }
@@ -173,22 +173,23 @@ extension HLSVariants.Subtitles {
     }
 }
 
-/// What is wrong with a list of HLS, so that libavformat does not get it. It ends the process with some, and RFC 8216 has most of them refused. A pure value.
+/// A fault for which kiosk keeps an HLS list from libavformat. Some faults make libavformat end the process, and RFC 8216 requires clients
+/// to refuse most. A pure value.
 enum HLSFault: Hashable, Sendable {
-    /// Parts are encrypted by SAMPLE-AES: libavformat is ready for that only where the first part is.
+    /// Parts are encrypted by SAMPLE-AES: libavformat handles that only if the first part is.
     case encryptsSamples
-    /// It lists parts and other lists.
+    /// The list has both parts and other lists.
     case isMixed
-    /// A list that another one names lists further ones.
+    /// A list within a list names further lists.
     case isNested
-    /// A list that another one names has no part: libavformat would read it without having opened it.
+    /// A list within a list has no part: libavformat would read it without having opened it.
     case isEmpty
 
-    /// That of a list, as libavformat reads its lines.
+    /// Returns the fault of a list, read line by line as libavformat does; nil if it has none.
     ///
     /// - Parameters:
-    ///   - isFirst: whether it is the source itself, not what another list names.
-    ///   - mayBeEmpty: whether it has been read before, as that of a live stream.
+    ///   - isFirst: whether it is the source itself, not a list named by another.
+    ///   - mayBeEmpty: whether it was read before, as a live stream's list.
     init?(_ text: [UInt8], isFirst: Bool, mayBeEmpty: Bool) {
         var (hasPart, hasList, isPart) = (false, false, false)
         for line in text.split(whereSeparator: { [0x0A, 0x0D, 0].contains($0) }) {
@@ -214,7 +215,7 @@ enum HLSFault: Hashable, Sendable {
         }
     }
 
-    /// What is told of a source that is such a list, or names one; nil where it plays without that.
+    /// Returns the error for a source that is such a list, or names one; nil if it plays without it.
     func reason(isFirst: Bool) -> MediaError.Reason? {
         switch self {
         case .encryptsSamples: .encryptedSamples
@@ -223,19 +224,19 @@ enum HLSFault: Hashable, Sendable {
     }
 }
 
-/// How many bits a second the lines to servers have carried, as far as that has been seen. A pure value.
+/// The measured throughput of the lines to servers. A pure value.
 package struct Throughput: Hashable, Sendable {
     /// Bits a second by server.
     private var servers: [String: Double] = [:]
 
-    /// Less says more of how long a request takes than of the line.
+    /// Smaller parts measure the latency of a request rather than the line.
     static let leastBytes: Int64 = 32 << 10
     private static let mostServers = 100
 
-    /// What has been seen of a server; nil where nothing has.
+    /// Returns the measured throughput of a server; nil without a measurement.
     func of(_ server: String) -> Double? { servers[server] }
 
-    /// A part of so many bytes has come from `server` in `time`. A slower line is believed sooner than a faster one.
+    /// Adds a measurement: `bytes` from `server` in `time`. A slower line counts sooner than a faster one.
     mutating func received(_ bytes: Int64, from server: String, in time: MediaTime) {
         guard bytes >= Self.leastBytes, time > .zero else { return }
         let rate = Double(bytes) * 8 / time.seconds
@@ -254,12 +255,12 @@ package struct Throughput: Hashable, Sendable {
 
     static let seen = Mutex(Throughput())
 
-    /// What has been seen of the server that a source is named by.
+    /// Returns the measured throughput of the server in a source's address.
     package static func seen(of source: String) -> Double? { seen.withLock { $0.of(server(source)) } }
 
-    /// Somebody else has seen so much of it.
+    /// Stores a measurement by another process.
     package static func note(_ rate: Double, of source: String) { seen.withLock { $0.set(rate, of: server(source)) } }
 
-    /// Bits a second that any line carries.
+    /// The plausible range, in bits a second.
     package static let plausible = 1.0...1e12
 }

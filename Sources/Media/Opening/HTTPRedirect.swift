@@ -3,30 +3,31 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Where a server of HTTP leads to, asked by a request of our own when libavio could not open an address.
+/// Finds an HTTP server's redirection with its own request, after libavio failed to open an address.
 ///
-/// libavio follows a redirection by itself, to any server and from https to http, and takes along the headers that are meant for the first server.
-/// So it is told to follow none (`max_redirects`), fails then with EIO, and says no more. A request costs a round trip, and is made only then.
+/// libavio by itself follows redirections to any server, also from https to http. It passes on the headers for the first server. So kiosk
+/// forbids redirections (`max_redirects`). libavio then fails with EIO, without details. This request costs a round trip, so kiosk makes it
+/// only after that error.
 enum HTTPRedirect {
     enum Answer: Hashable {
         case none
-        /// As the server writes it: it may be relative.
+        /// The server's own text, which may be relative.
         case location(String)
-        /// The server is there, and is not who it should be.
+        /// The server answers, and its certificate does not verify.
         case certificate
     }
 
-    /// No more redirections than this are followed for one address.
+    /// The most redirections to follow for one address.
     static let most = 5
-    /// No more of an answer is read.
+    /// The most bytes to read of an answer.
     private static let longestHead = 32 << 10
 
-    /// Asks for the head of `address`. `sendsHeaders` is whether the headers of `settings` are meant for it, and the user in the address. Blocks as long as opening
-    /// may.
+    /// Requests `address` and reads only the head of the answer. `sendsHeaders`: whether the server may see the headers of `settings` and
+    /// the user in the address. Blocks at most as long as opening may.
     static func ask(_ address: HTTPAddress, _ settings: StreamSettings, sendsHeaders: Bool, _ interruption: Interruption) -> Answer {
         let proxy = address.isSecure ? nil : Self.proxy(for: address)
         guard let io = connect(proxy ?? address, settings, interruption) else {
-            // Without a certificate to verify it answers, and is told nothing.
+            // Try without verification: a server that answers has a bad certificate. Send it nothing.
             var plain = settings
             plain.verifiesTLS = false
             guard address.isSecure, settings.verifiesTLS, let unverified = connect(address, plain, interruption) else { return .none }
@@ -61,7 +62,7 @@ enum HTTPRedirect {
         return location(inHead: String(decoding: head, as: UTF8.self)).map { .location($0) } ?? .none
     }
 
-    /// Where the head of an answer leads to; nil where it is no redirection.
+    /// Returns the redirection target in the head of an answer; nil if it is no redirection.
     static func location(inHead head: String) -> String? {
         let lines = head.split(separator: "\r\n", omittingEmptySubsequences: false).prefix { !$0.isEmpty }
         let words = lines.first?.split(separator: " ") ?? []
@@ -89,7 +90,7 @@ enum HTTPRedirect {
         return status < 0 ? nil : io
     }
 
-    /// The proxy by which libavio asks for it (`http_proxy`, `no_proxy`); nil for none.
+    /// Returns the proxy that libavio would use (`http_proxy`, `no_proxy`); nil for none.
     private static func proxy(for address: HTTPAddress) -> HTTPAddress? {
         guard let proxy = environment("http_proxy").flatMap({ HTTPAddress($0) }) else { return nil }
         let exceptions = environment("no_proxy").map { $0.split { ", ".contains($0) } } ?? []
@@ -99,7 +100,7 @@ enum HTTPRedirect {
         return isExcepted ? nil : proxy
     }
 
-    /// A user and a password as they are sent, of how a URL writes them.
+    /// Decodes the percent escapes of a URL's user and password.
     private static func unescaped(_ text: String) -> [UInt8] {
         var result: [UInt8] = []
         var rest = Array(text.utf8)[...]

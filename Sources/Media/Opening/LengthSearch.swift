@@ -4,29 +4,29 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-// How long a file is whose header does not say so: what a browser's MediaRecorder makes, and what comes out of a pipe. Such a file is no live
-// stream: all of it is there, so its last packets tell where it ends.
+// Finds the length of a file whose header does not state it: a recording of a browser's MediaRecorder, or the output of a pipe. Such a file
+// is no live stream: it is complete, so its last packets show where it ends.
 //
-// Matroska and WebM consist of clusters, each with a time of its own. libavformat is given the header and, right behind it, the bytes from
-// the first cluster that begins near the end: it takes that for a short file, and reads the times of its packets. Any other file is read
-// once to its end, where it is small enough. What is found goes into the context, as if its header had said so.
+// Matroska and WebM consist of clusters, each with a time of its own. libavformat receives the header and, right behind it, the bytes from
+// the first cluster near the end. It takes that for a short file and reads the times of its packets. kiosk reads any other file once to its
+// end, if it is small enough. It stores the result in the context, as if the header had stated it.
 //
-// A transport stream's length is taken from its first and last times. Where files were joined that is wrong, as the times jump. So a small one is read
-// once to its end, too, and its length is what a ``StreamClock`` makes of it.
+// libavformat takes a transport stream's length from its first and last times. For joined files that is wrong, as the times jump. So kiosk
+// reads a small one to its end, too, and measures it with a ``StreamClock``.
 
 extension FormatContext {
-    /// Bytes of the header that are looked through for the first cluster, and of the end for the last ones.
+    /// The bytes of the header to search for the first cluster, and the bytes at the end to search for the last ones.
     private static let longestHeader = 4 << 20, ends: [Int64] = [512 << 10, 4 << 20, 32 << 20]
-    /// A file that is larger is not read to its end for its length.
+    /// The largest file to read to its end for its length.
     private static let longestWalk: Int64 = 64 << 20
-    /// The same of a file that tells a length, and may have been joined.
+    /// The same for a file that states a length but may be joined.
     private static let longestJoinedWalk: Int64 = 16 << 20
     private static let mostPackets = 1_000_000
 
-    /// What has been found in a file, to be found once: a clip that loops is opened for each playthrough.
+    /// The result for a file, kept because a looping clip is opened for each playthrough.
     fileprivate struct Found: Sendable {
         var version: FileVersion
-        /// Of the streams, in their order.
+        /// The ends of the streams, in their order.
         var ends: [MediaTime?]
         var firstJoint: MediaTime?
 
@@ -34,7 +34,7 @@ extension FormatContext {
             (self.version, self.ends, self.firstJoint) = (version, ends, firstJoint)
         }
 
-        /// The same as numbers: of the version, of the joint, and of each end; the least there is for none.
+        /// The same as numbers: the version, the joint, and each end; `Int.min` stands for nil.
         var words: [Int] {
             [
                 Int(truncatingIfNeeded: version.device), Int(truncatingIfNeeded: version.inode), Int(version.size), Int(version.modified),
@@ -42,7 +42,7 @@ extension FormatContext {
             ] + ends.map { $0.map { Int($0.nanoseconds) } ?? .min }
         }
 
-        /// nil where they are none; what is no time that a file may have is none.
+        /// Parses such numbers; nil if there are too few. Implausible times become nil.
         init?(words: [Int]) {
             guard words.count >= 5 else { return nil }
             func time(_ word: Int) -> MediaTime? {
@@ -65,14 +65,15 @@ extension FormatContext {
         }
     }
 
-    /// Finds the length of the local file at `path`, where its container does not say it. Blocks for reading, as long as opening may.
+    /// Finds the length of the local file at `path` if its container does not state it. Blocks while reading, at most as long as opening
+    /// may.
     func findLength(of path: String, _ interruption: Interruption) {
         let mayBeJoined = mayJump && raw.pointee.duration > 0
         let isMatroska = String(cString: raw.pointee.iformat.pointee.name).hasPrefix("matroska")
         if !mayBeJoined {
             let isKnown = raw.pointee.duration > 0 && raw.pointee.duration_estimation_method != AVFMT_DURATION_FROM_BITRATE
             guard !isKnown, !isStill, !isImage, raw.pointee.pb?.pointee.seekable ?? 0 != 0 else { return }
-            // A bit rate tells well enough of all the others.
+            // For all others the bit rate is a good enough measure.
             guard isMatroska || raw.pointee.duration <= 0 else { return }
         }
         let longest = mayBeJoined ? Self.longestJoinedWalk : isMatroska ? .max : Self.longestWalk
@@ -89,7 +90,7 @@ extension FormatContext {
         if !mayBeJoined || firstJoint != nil { take(found.ends) }
     }
 
-    /// nil where a file of Matroska has no cluster near its end.
+    /// Reads the file for its length; nil for a Matroska file without a cluster near its end.
     private func search(_ file: BlockFile, isMatroska: Bool, mayBeJoined: Bool) -> Found? {
         var (input, joints): (ByteStream, Joints?) = (Self.parts(of: file, until: 0, goingOnAt: 0), nil)
         if mayBeJoined {
@@ -108,7 +109,7 @@ extension FormatContext {
         return Found(version: file.version, ends: ends, firstJoint: joints?.first)
     }
 
-    /// Two parts of a file as if the one followed the other: its first bytes until `end`, and those from `next` on. It cannot be sought in.
+    /// Returns a stream that joins two parts of a file: its first bytes until `end`, and those from `next` on. It cannot seek.
     private static func parts(of file: BlockFile, until end: Int64, goingOnAt next: Int64) -> ByteStream {
         ByteStream(length: nil, bufferSize: ByteStream.fileBufferSize) { buffer, position in
             if position >= end { return file.read(into: buffer, at: position - end + next) }
@@ -116,10 +117,10 @@ extension FormatContext {
         }
     }
 
-    /// Where the times of a file jump that is read through.
+    /// Tracks the time jumps of a file during a read to its end.
     private struct Joints {
         let video: Int32, sound: Int32
-        /// Where the first jump is, by the times before it.
+        /// The first jump, in the times before it.
         private(set) var first: MediaTime?
         private var clocks: (pictures: StreamClock, sound: StreamClock)
         private static let extent = StreamClock.Extent(mayJump: true, end: nil)
@@ -129,7 +130,7 @@ extension FormatContext {
             clocks = (StreamClock(), StreamClock(leads: video < 0))
         }
 
-        /// What is to be added to the times of the next packet of a stream.
+        /// Returns the offset for the times of a stream's next packet.
         mutating func offset(of index: Int32, at time: MediaTime, lasting duration: MediaTime) -> MediaTime {
             var step: (offset: MediaTime, isJump: Bool)
             switch index {
@@ -142,13 +143,14 @@ extension FormatContext {
         }
     }
 
-    /// The ends of the streams, in their order; nil of one without a packet that has a time. With `joints` times follow each other where they jump.
+    /// Returns the ends of the streams, in their order; nil for a stream without a timed packet. `joints` makes the times continuous across
+    /// jumps.
     private func ends(of input: ByteStream, _ joints: inout Joints?) -> [MediaTime?] {
         var context = avformat_alloc_context()
         defer { avformat_close_input(&context) }
         context?.pointee.pb = input.context
         context?.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
-        // What is not wanted of it is opened nowhere else.
+        // This context must not open anything else.
         context?.pointee.protocol_whitelist = av_strdup("none")
         guard avformat_open_input(&context, "", raw.pointee.iformat, nil) >= 0, let opened = context else { return [] }
         var ends: [MediaTime?] = []
@@ -167,14 +169,14 @@ extension FormatContext {
             if let decoding = stream.time(packet.raw.pointee.dts), let time = said {
                 said = time + (joints?.offset(of: Int32(index), at: decoding, lasting: duration) ?? .zero)
             }
-            // Pictures without a container have no times: they follow each other.
+            // Pictures without a container have no times: each follows the one before.
             let before = ends[index] ?? .zero
             ends[index] = max(before, (said ?? before) + duration)
         }
         return ends
     }
 
-    /// Has the context tell these ends of its streams.
+    /// Stores these ends in the context's streams.
     private func take(_ ends: [MediaTime?]) {
         let base = shim_rational(1, AV_TIME_BASE)
         let start = MediaTime(ticks: raw.pointee.start_time, of: base) ?? .zero
@@ -188,8 +190,8 @@ extension FormatContext {
         raw.pointee.duration_estimation_method = AVFMT_DURATION_FROM_STREAM
     }
 
-    /// Where in a Matroska file the first cluster begins, in so many bytes from `begin` on; nil where none does. What looks like the number of
-    /// one is one only where what begins a cluster follows its length.
+    /// Returns the offset of the first Matroska cluster within `count` bytes from `begin`; nil if there is none. A cluster ID counts only
+    /// if the length behind it is followed by an element that begins a cluster.
     private static func firstCluster(of file: BlockFile, from begin: Int64, count: Int) -> Int64? {
         return file.bytes(at: begin, count: count)?.withUnsafeBufferPointer { bytes in
             for index in 0..<max(0, bytes.count - 16) {
@@ -204,10 +206,10 @@ extension FormatContext {
 }
 
 extension MediaReader {
-    /// What has been found in a file, for another process that opens it; empty where nothing has.
+    /// Returns the length found in a file, for another process that opens it; empty without a result.
     package static func foundLength(of path: String) -> [Int] { FormatContext.known.withLock { $0[Path(path)]?.words ?? [] } }
 
-    /// Takes over what another process has found in a file (``foundLength(of:)``). It holds for the version of the file that it says.
+    /// Takes over another process's result for a file (``foundLength(of:)``). It is valid for the file version in it.
     package static func takeFoundLength(_ words: [Int], of path: String) {
         guard let found = FormatContext.Found(words: words) else { return }
         FormatContext.note(found, of: Path(path))

@@ -1,22 +1,22 @@
 import CKioskFFmpeg
 
-// What libavformat opens is looked at before it gets it: lists are read here (FileInput.swift), and of the parts of a list one has to know whether they are
-// pieces of MP4.
+// kiosk looks at the beginning of everything that libavformat opens. It reads lists itself (FileInput.swift), and must know whether a
+// list's parts are pieces of MP4.
 
-/// The first bytes of what has been opened: a list of HLS or DASH, as their demuxers would take it for one, or anything else.
+/// The kind of an opened resource by its first bytes: a list that the demuxer of HLS or DASH would accept, or anything else.
 enum ListBeginning {
-    /// A list of HLS, and what has been read of it.
+    /// An HLS list, and the bytes read of it.
     case hls([UInt8])
-    /// A list of DASH, which is at its beginning again.
+    /// A DASH list, rewound to its beginning.
     case dash
-    /// Neither; it is at its beginning again.
+    /// Neither; rewound to its beginning.
     case other
 
-    /// Reads as much of `io` as it takes; a server may send it byte by byte.
+    /// Reads as much of `io` as necessary; a server may send it byte by byte.
     ///
     /// - Parameters:
-    ///   - mayBeHLS: whether a list of HLS may be opened; else nobody looks for one.
-    ///   - mayBeDASH: the same of DASH.
+    ///   - mayBeHLS: whether to look for an HLS list.
+    ///   - mayBeDASH: whether to look for a DASH list.
     init(of io: UnsafeMutablePointer<AVIOContext>, mayBeHLS: Bool, mayBeDASH: Bool) {
         let mark = Array("#EXTM3U".utf8)
         var (text, piece): ([UInt8], [UInt8]) = ([], [UInt8](repeating: 0, count: 4096))
@@ -42,20 +42,20 @@ enum ListBeginning {
     }
 }
 
-/// What the parts of a list of HLS are, by their first bytes.
+/// The format of an HLS list's parts, by their first bytes.
 struct HLSPieces {
-    /// Whether they are pieces of MP4: libavformat cannot go on in another place there.
+    /// Whether they are pieces of MP4: libavformat cannot seek in those.
     private(set) var areMP4 = false
     private var looked = 0
-    /// What the first of those headers begins with that the pieces follow.
+    /// The beginning of the first header for the pieces.
     private var header: [UInt8] = []
     private static let longestHeader = 4096
-    /// The first are lists, keys and what all parts begin with.
+    /// The first parts are lists, keys and the common header.
     private static let mostLooked = 8
 
-    /// Looks at the beginning of a part, where it is again then.
+    /// Looks at the beginning of a part and rewinds it.
     ///
-    /// - Returns: whether it is a header, and another one than the first.
+    /// - Returns: whether it is a header that differs from the first one.
     mutating func look(at io: UnsafeMutablePointer<AVIOContext>) -> Bool {
         guard areMP4 || looked < Self.mostLooked else { return false }
         looked += 1
@@ -77,11 +77,11 @@ struct HLSPieces {
 }
 
 extension UnsafeMutablePointer<AVIOContext> {
-    /// One that reads these bytes as if they were a file; ``FileInput/free(_:)`` frees it.
+    /// Returns a context that reads these bytes like a file; ``ByteStream/free(_:)`` frees it.
     static func reading(_ bytes: [UInt8]) -> Self {
         let memory = av_malloc(max(bytes.count, 1)).assumingMemoryBound(to: UInt8.self)
         memory.update(from: bytes, count: bytes.count)
-        // Without a function that reads it is at its end behind its memory.
+        // Without a read function, the context ends after its memory.
         return avio_alloc_context(memory, Int32(bytes.count), 0, nil, nil, nil, nil)!
     }
 }

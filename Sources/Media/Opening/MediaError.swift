@@ -1,9 +1,9 @@
 import CKioskFFmpeg
 import KioskPlatform
 
-/// Why a source cannot be played, with a text for the person who put it on the playlist.
+/// The reason why a source cannot play, with a text for the author of the playlist.
 package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong with it.
+    /// The fault of the source.
     package enum Reason: Error, Hashable, Sendable {
         case notFound
         case permissionDenied
@@ -12,7 +12,7 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case isEmpty
         /// No demuxer recognises it.
         case notMedia
-        /// Recognised, but broken where the description of its contents should be (header only, `moov` missing).
+        /// Recognised, but the description of its contents is broken (header only, `moov` missing).
         case damaged(String)
         case encrypted
         /// It has a header and no packet after it.
@@ -21,7 +21,7 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case nothingToPlay
         /// The codec's name.
         case unsupportedCodec(String)
-        /// A picture of a kind that FFmpeg does not decode.
+        /// An image of a kind that FFmpeg does not decode.
         case unreadableImage(UnreadableImage)
         /// Its pictures would take more memory than ``MemoryLimit`` allows: pixels, and megabytes.
         case pictureTooLarge(width: Int, height: Int, megabytes: Int)
@@ -33,25 +33,25 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
         case timedOut(seconds: Double)
         /// ``Interruption/cancel()`` was called (a skip, or the end of the program).
         case cancelled
-        /// It cannot be begun where it was to be: FFmpeg's text.
+        /// It cannot seek to its starting point: FFmpeg's text.
         case notSeekable(String)
-        /// The scheme of a URL that is not played.
+        /// The scheme of a URL that kiosk does not play.
         case protocolNotPlayed(String)
-        /// FFmpeg's name of a container, of which nothing is played, or that is a list where there may be none.
+        /// FFmpeg's name of a container that kiosk does not play, or of a list where none may be.
         case formatNotPlayed(String, isList: Bool)
-        /// FFmpeg's name of a codec that is not decoded.
+        /// FFmpeg's name of a codec that kiosk does not decode.
         case codecNotPlayed(String)
         /// It names a file or a server that it may not name (``SourceReach``).
         case namesWhatItMayNot(String)
-        /// It is a list of HLS with both parts and lists.
+        /// An HLS list with both parts and lists.
         case mixedList
-        /// It is a list of HLS with parts encrypted by SAMPLE-AES.
+        /// An HLS list with parts encrypted by SAMPLE-AES.
         case encryptedSamples
-        /// Its server leads to this address, which is not followed.
+        /// Its server redirects to this address, which kiosk does not follow.
         case redirected(String)
         /// Its server's certificate cannot be verified.
         case certificate
-        /// Nobody reads it: the process that did has died, there can be none, or it is left out for that. Says nothing of the source's bytes.
+        /// No process reads it: the reader died, cannot start, or is left out for that. Says nothing of the source's bytes.
         case readerFailed(String)
         /// FFmpeg's text, or the system's.
         case failed(String)
@@ -59,7 +59,7 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The path or URL.
     package var source: String
-    /// What is wrong with it.
+    /// The fault of the source.
     package var reason: Reason
 
     /// An error about `source`.
@@ -73,7 +73,7 @@ package struct MediaError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension MediaError.Reason {
-    /// What is wrong and what to do, without the source's name.
+    /// Says what is wrong and what to do, without the source's name.
     package var text: String {
         switch self {
         case .notFound: "no such file: check the path, or copy the file there"
@@ -118,7 +118,7 @@ extension MediaError.Reason {
     }
 }
 
-/// A negative AVERROR in FFmpeg's words. The corresponding C function is `av_strerror`.
+/// Returns FFmpeg's text for a negative AVERROR. The corresponding C function is `av_strerror`.
 package func averrorText(_ code: Int32) -> String {
     var text = [CChar](repeating: 0, count: 128)
     av_strerror(code, &text, text.count)

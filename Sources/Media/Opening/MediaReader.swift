@@ -2,23 +2,23 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// A source opened for playing: gives out its frames and its samples from a chosen time on, each in order, and reads packets as either side
-/// needs them.
+/// A source opened for playback. Gives out its frames and samples in order from a chosen time on, and reads packets as either side needs
+/// them.
 ///
-/// Times are those of the *item*: zero is the beginning of its first picture (of its sound where there is no picture), whatever the
-/// container's timestamps say. Negative, missing, offset and jumping timestamps, edit lists and B-frame delays end here. Sound before zero
-/// is cut off, sound that begins later is preceded by silence.
+/// Times are *item* times. Zero is the beginning of the first picture, or of the sound if there is no picture, whatever the container's
+/// timestamps say. The reader resolves negative, missing, offset and jumping timestamps, edit lists and B-frame delays. It cuts off sound
+/// before zero and puts silence before sound that begins later.
 ///
 ///     PacketSource ──▶ TimestampRebaser ──▶ Demuxer ──▶ PictureTrack ──▶ frames
 ///     (libavformat,      (jumps)            (queues) └▶ SoundTrack ────▶ samples
 ///      FileInput)
 ///
-/// A reader is not shared: one thread at a time owns it. Everything it waits for is bounded by its ``Interruption``.
+/// One thread at a time owns a reader. Its ``Interruption`` bounds every wait.
 package struct MediaReader: ~Copyable, Sendable {
-    /// What the source holds.
+    /// The description of the source.
     package internal(set) var description: AssetDescription
-    /// How long a picture lasts at the average rate; nil for stills and where the container tells none. Of interlaced video it halves when
-    /// the first field shows, and doubles where the machine is too slow for fields.
+    /// The duration of a picture at the average frame rate; nil for stills, or if the container does not say. For interlaced video it
+    /// halves when the first field shows, and doubles if the machine is too slow for fields.
     package var nominalFrameDuration: MediaTime? {
         makesFields ? frameDuration.map { MediaTime(nanoseconds: $0.nanoseconds / 2) } : frameDuration
     }
@@ -26,60 +26,59 @@ package struct MediaReader: ~Copyable, Sendable {
     var demuxer: Demuxer
     var pictures: PictureTrack?
     var sound: SoundTrack?
-    /// Decodes those of the source itself; nil where none of them are read.
+    /// The decoder of the source's own subtitles; nil if they are not read.
     var subtitles: SubtitleDecoder?
-    /// What sound is converted to; nil where none is wanted.
+    /// The format that sound is converted to; nil if no sound is wanted.
     let samples: AudioFormat?
     /// Container time of item time zero.
     private(set) var origin = MediaTime.zero
-    /// How long a stored frame lasts.
+    /// The duration of a stored frame.
     private var frameDuration: MediaTime?
     /// Whether each field becomes a picture.
     private var makesFields = false
-    /// Whether that has shown to be more than the machine can do: each frame has become one picture since then.
+    /// Whether fields were too much for the machine. From then on each frame becomes one picture.
     package private(set) var isTooSlowForFields = false
 
-    /// What is wrong with the source, as far as it has been read: `plays without its sound: …`. Each is there once; what shows later
-    /// comes last.
+    /// Problems found in the source so far: `plays without its sound: …`. Each appears once; new ones come last.
     package var problems: [String] { demuxer.problems }
-    /// Adds to ``problems`` what whoever reads it has found.
+    /// Adds a problem that the caller found to ``problems``.
     package mutating func report(_ problem: String) { demuxer.report(problem) }
-    /// Why the source ended before its time, in words, where reading it failed half-way.
+    /// The reason in words if reading failed half-way.
     package var prematureEnd: String? { demuxer.source.prematureEnd }
     /// Whether there is a picture (a cover counts).
     package var hasPicture: Bool { demuxer.source.streams.video >= 0 }
-    /// Whether there is sound that can be played.
+    /// Whether there is playable sound.
     package var hasSound: Bool { demuxer.source.streams.audio >= 0 }
-    /// Item time at which the sound that has been read ends; nil where none has been.
+    /// The item time at which the sound read so far ends; nil if none was read.
     package var soundEnd: MediaTime? { demuxer.soundReadTo.map { $0 - origin } }
-    /// Samples of its sound that have been converted and are in memory.
+    /// The number of converted sound samples in memory.
     var heldSamples: Int { mutating get { sound?.sampleCount ?? 0 } }
-    /// What has been read and waits to be decoded.
+    /// The packets that were read and wait for their decoders.
     var queued: (packets: Int, bytes: Int) {
         (demuxer.pictures.count + demuxer.sound.count, demuxer.pictures.byteCount + demuxer.sound.byteCount)
     }
 
-    /// What decodes its pictures: `software`, or an interface and a device.
+    /// The name of the picture decoder: `software`, or an interface and a device.
     package var decoder: String { mutating get { pictures?.hardware ?? "software" } }
-    /// Whether devices were tried for its pictures, and none takes them.
+    /// Whether kiosk tried devices for the pictures and all refused.
     package var isRefusedByDevices: Bool { mutating get { pictures?.isRefusedByDevices ?? false } }
-    /// Whether a device would be tried where there is one (``DecoderWish/elsewhere``).
+    /// Whether a process with a device would try it (``DecoderWish/elsewhere``).
     package var wouldUseDevice: Bool { mutating get { pictures?.wouldUseDevice ?? false } }
-    /// What its pictures are to a device, which takes all that are alike, or none; nil where there are none.
+    /// The properties of the pictures that matter to a device: it takes all pictures with one shape, or none. nil if there are no pictures.
     package var shape: String? { mutating get { pictures?.shape } }
 
     // MARK: Opening
 
-    /// Decodes the first picture, or the first sound where there is no picture, and settles what item time zero is.
+    /// Decodes the first picture, or the first sound if there is no picture, and sets item time zero.
     ///
-    /// - Throws: ``MediaError`` where that cannot be decoded, is encrypted, takes too long or is cancelled.
+    /// - Throws: ``MediaError`` if decoding fails, takes too long or is cancelled, or if the source is encrypted.
     private mutating func decodeBeginning() throws(MediaError) {
         demuxer.source.interruption.allow(demuxer.source.openingLimit)
         let hasFirst = pictures?.decodeFirst(from: &demuxer) ?? false
         try checkBeginning(description.video == nil || hasFirst)
         if description.video != nil {
             origin = pictures?.firstTime() ?? .zero
-            // Other containers tell when their track begins, not when its first picture does.
+            // Other containers state the start of a track, not of its first picture.
             if demuxer.source.format.mayJump { description.leaveOut(before: origin) }
             pictures?.complete(&description.video)
             makesFields = description.video?.isDeinterlaced == true
@@ -91,7 +90,7 @@ package struct MediaReader: ~Copyable, Sendable {
             }
             sound?.restart(at: origin)
         } else {
-            // Sound only: its own beginning is the item's.
+            // Sound only: the item begins with it.
             origin = description.audio?.start ?? .zero
             pictures?.setFirstTime(origin)
             sound?.restart(at: origin)
@@ -104,7 +103,7 @@ package struct MediaReader: ~Copyable, Sendable {
         }
     }
 
-    /// Throws where opening was cancelled, or where the source cannot be played after all: nothing `isDecoded`.
+    /// Throws if opening was cancelled, the source is encrypted, or nothing `isDecoded`.
     private func checkBeginning(_ isDecoded: Bool) throws(MediaError) {
         let (name, interruption) = (demuxer.source.name, demuxer.source.interruption)
         if interruption.cancelled { throw MediaError(name, .cancelled) }
@@ -114,7 +113,7 @@ package struct MediaReader: ~Copyable, Sendable {
         throw MediaError(name, demuxer.hasReadPacket || description.isStill ? .nothingDecodes : .hasNoMedia)
     }
 
-    /// An animation of one frame is shown like any other still.
+    /// Treats an animation of one frame like any other still.
     private mutating func becomeStill() {
         description.isStill = true
         description.duration = nil
@@ -134,46 +133,48 @@ package struct MediaReader: ~Copyable, Sendable {
 
     /// Fills `destination` (whole frames, interleaved) with the next samples. Blocks for reading and decoding.
     ///
-    /// - Returns: the frames filled, fewer only when the sound has ended. Where the pictures go on and no sound comes, it is silence.
+    /// - Returns: the number of frames filled; fewer only at the end of the sound. Fills in silence while pictures continue without sound.
     package mutating func readSamples(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         sound?.read(into: destination, channelCount: channelCount, from: &demuxer) ?? 0
     }
 
-    /// Neither reads nor keeps the sound any more where there is a picture; sound alone goes on being read, as it is the item's length.
+    /// Stops reading the sound and discards it if there is a picture. Continues to read sound alone, which sets the item's length.
     package mutating func leaveOutSound() {
         guard description.video != nil, hasSound else { return }
         demuxer.leaveOutSound()
         sound = nil
     }
 
-    /// Makes a picture of each field however long that takes: what is read is not shown meanwhile.
+    /// Makes a picture of each field, however long it takes: for frames that are not on the screen meanwhile.
     package mutating func takeTime() { pictures?.isPaced = false }
 
     // MARK: Seeking
 
-    /// How exactly a seek must meet its time.
+    /// The precision of a seek.
     package enum SeekPrecision: Hashable, Sendable {
         /// The frame that covers the time.
         case exact
-        /// The key frame at or before the time: fast, for scrubbing. Where that lies at or before `after` (the frame that is on the screen
-        /// while one seeks forward), the first frame behind `after` instead, so that the picture never goes back.
+        /// The key frame at or before the time: fast, for scrubbing. `after` is the frame on the screen during a forward seek. If the key
+        /// frame lies at or before it, the first frame after `after` instead: the picture never goes back.
         case keyFrame(after: MediaTime? = nil)
     }
 
-    /// Goes on at item time `time`, clamped to the source. At or past the end that is the last frame. Blocks for reading and decoding.
+    /// Continues at item time `time`, clamped to the source. At or past the end that is the last frame. Blocks for reading and decoding.
     ///
-    /// - Returns: the time of the next frame and sample: `time` itself for `.exact`, the key frame's for `.keyFrame`.
-    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` where the source cannot be sought in.
+    /// - Returns: the time of the next frame and sample: `time` itself for `.exact` (at or past the end, the last frame's), the key frame's
+    ///   for `.keyFrame`.
+    /// - Throws: ``MediaError/Reason/cancelled``; ``MediaError/Reason/notSeekable(_:)``; for a stream
+    ///   ``MediaError/Reason/timedOut(seconds:)``.
     package mutating func seek(to time: MediaTime, precision: SeekPrecision) throws(MediaError) -> MediaTime {
         let target = max(time, .zero), origin = origin
         demuxer.source.interruption.allow(demuxer.source.openingLimit)
         let containerPrecision: SeekPrecision =
             if case .keyFrame(let after) = precision { .keyFrame(after: after.map { origin + $0 }) } else { .exact }
         var landed: (begin: MediaTime, end: MediaTime)?
-        // Containers index by decoding time, and MPEG-TS and -PS know of no key frames, so a seek may land behind its target, or where
-        // nothing can be decoded; go further back then, in the end to the very beginning.
+        // Containers index by decoding time, and MPEG-TS and -PS do not mark key frames. A seek may land after its target, or where nothing
+        // decodes. Then go further back, in the end to the very beginning.
         let earlier = [MediaTime.seconds(2), .seconds(10)].filter { $0 < target }.map { target - $0 }
-        // Behind a joint the container's times are others: it is come to from the beginning.
+        // Container times differ after a joint: decode from the beginning to reach them.
         let isBehindJoint = demuxer.source.format.firstJoint.map { origin + target >= $0 } ?? false
         for begin in isBehindJoint ? [nil] : [target] + earlier + [nil] {
             landed = nil
@@ -194,7 +195,7 @@ package struct MediaReader: ~Copyable, Sendable {
         return result
     }
 
-    /// Goes on where item time `time` can be decoded from; nil for the very beginning.
+    /// Continues at a point from which item time `time` can be decoded; nil for the very beginning.
     private mutating func restart(at time: MediaTime?) throws(MediaError) {
         let container = origin + (time ?? .zero)
         pictures?.restart()
@@ -203,27 +204,27 @@ package struct MediaReader: ~Copyable, Sendable {
         sound?.restart(at: container)
     }
 
-    // MARK: From a source to a reader: which streams are played, and their decoders
+    // MARK: From a source to a reader: stream selection and decoders
 
-    /// Opens `source` and decodes its first picture, so that a source that cannot play fails here and not on the screen.
+    /// Opens `source` and decodes its first picture. A source that cannot play fails here and not on the screen.
     ///
-    /// Blocks for as long as that takes, at most some ``openingTimeLimit`` a step; `interruption` ends it early.
+    /// Blocks, at most about ``openingTimeLimit`` a step; `interruption` ends it early.
     ///
     /// - Parameters:
     ///   - source: a path, or a URL with its scheme.
-    ///   - isKept: whether it is a file with the bytes of a server, which may be no list.
-    ///   - reach: what it may name; nil for what its kind may.
-    ///   - samples: what sound is converted to; nil leaves the sound out.
-    ///   - decoderThreads: how many threads libavcodec may use for pictures.
-    ///   - decoder: what its pictures are to be decoded by; those of stills and covers are always decoded in software.
-    ///   - audio: which of its sound tracks is played.
-    ///   - video: which of its picture tracks is; without one a cover is not shown either.
-    ///   - hasSubtitles: whether it will be said which subtitles are wanted (``selectSubtitles(_:)``).
-    ///   - deinterlacing: what becomes of interlaced frames; stills have none.
-    ///   - settings: how it is fetched where it comes over the network.
-    ///   - displaySize: pixels of the display: of a stream in several sizes, the one that fits is played.
-    ///   - pictureMemory: bytes that its pictures may take while they are decoded and drawn.
-    /// - Throws: ``MediaError`` with what is wrong with the source.
+    ///   - isKept: whether it is a file with a server's bytes, which must not be a list.
+    ///   - reach: the files and servers it may name; nil for the default of its kind.
+    ///   - samples: the format to convert sound to; nil leaves the sound out.
+    ///   - decoderThreads: the number of threads that libavcodec may use for pictures.
+    ///   - decoder: the preferred picture decoder; software always decodes stills and covers.
+    ///   - audio: the sound track to play.
+    ///   - video: the picture track to play; without one, a cover is not shown either.
+    ///   - hasSubtitles: whether the caller will choose subtitles later (``selectSubtitles(_:)``).
+    ///   - deinterlacing: the treatment of interlaced frames; stills have none.
+    ///   - settings: the network settings of a stream.
+    ///   - displaySize: pixels of the display, which choose among the sizes of a stream.
+    ///   - pictureMemory: bytes that its pictures may take during decoding and drawing.
+    /// - Throws: ``MediaError`` with the fault of the source.
     package static func open(
         _ source: String, isKept: Bool = false, reach: SourceReach? = nil, samples: AudioFormat?, decoderThreads: Int = 1,
         decoder wish: DecoderWish = .software, audio: TrackChoice = .automatic, video: TrackChoice = .automatic, hasSubtitles: Bool = false,
@@ -238,7 +239,7 @@ package struct MediaReader: ~Copyable, Sendable {
             var streams = StreamIndices()
             streams.video = format.stream(video, of: .video)
             if samples != nil || streams.video < 0 {
-                // What is its length is read, heard or not.
+                // Sound that sets the item's length is read even if it is not heard.
                 streams.audio = format.stream(audio == .off ? .automatic : audio, of: .audio, related: streams.video)
             }
             if streams.video < 0 && streams.audio < 0 { throw MediaError(source, .nothingToPlay) }
@@ -254,7 +255,7 @@ package struct MediaReader: ~Copyable, Sendable {
                     let hasFields = !isCover && !format.isStill && !format.isImage
                     var wish = isCover ? .software : wish
                     wish.makesPictures = hasFields && deinterlacing != .off
-                    // Frame threads give a picture out only when more packets follow, and a cover has one.
+                    // Frame threads give out a picture only after further packets, and a cover has one packet.
                     let decoder = try VideoDecoder.open(
                         stream, of: format, source: source, threads: isCover ? 1 : decoderThreads, memory: pictureMemory,
                         wish: wish)
@@ -302,20 +303,21 @@ package struct MediaReader: ~Copyable, Sendable {
         }
     }
 
-    // MARK: Another sound track: the picture, which is decoded from the same packets as before, notices nothing
+    // MARK: Another sound track: decoding of the picture continues undisturbed
 
-    /// What has followed from a selection.
+    /// The result of a selection.
     package enum AudioSelection: Hashable, Sendable, CaseIterable {
-        /// The track is played already, or there is no such.
+        /// The track already plays, or does not exist.
         case unchanged
-        /// Its sound follows on what is read already.
+        /// Its sound follows the sound that was already read.
         case follows
-        /// Its sound begins at the time that was named: there was none before.
+        /// Its sound begins at the given time: there was none before.
         case begins
     }
 
-    /// Plays another sound track from where the source has been read to: what has been read of the present one is heard before it. Where no
-    /// sound is read the new one begins at item time `time`, or where the source has been read to. `off` is for who reads the sound.
+    /// Switches to another sound track at the point up to which the source was read; the sound already read plays first. If no sound is
+    /// read, the new track begins at item time `time`, or at the point up to which the source was read. `off` changes nothing: the reader
+    /// of the samples handles it.
     package mutating func select(audio choice: TrackChoice, at time: MediaTime) -> AudioSelection {
         guard let samples, choice != .off else { return .unchanged }
         let index = demuxer.source.format.stream(choice, of: .audio, related: demuxer.source.streams.video)

@@ -3,15 +3,16 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-// From a path or URL to an opened, probed AVFormatContext, with a typed reason for each thing that can be wrong with it.
+// Opens and probes an AVFormatContext for a path or URL, with a typed reason for each fault.
 
-/// Time limits of a step of opening (open, probe, first picture) and of a single read afterwards.
+/// The time limits of a step of opening (open, probe, first picture) and of a single read afterwards.
 package let openingTimeLimit = MediaTime.seconds(15)
 package let readingTimeLimit = MediaTime.seconds(10)
 
 extension FormatContext {
-    /// Opens and probes `source`, which may name what `reach` says, or what a source of its kind may. Blocks, at most ``openingTimeLimit`` a step, of a stream as long as `settings` say; longer only where a network protocol makes a call that
-    /// cannot be interrupted. The corresponding C functions are `avformat_open_input` and `avformat_find_stream_info`.
+    /// Opens and probes `source`. It may name what `reach` allows, or the default for its kind. Blocks at most ``openingTimeLimit`` a step,
+    /// for a stream the timeout of `settings`; longer only if a network protocol makes an uninterruptible call. The corresponding C
+    /// functions are `avformat_open_input` and `avformat_find_stream_info`.
     static func open(
         _ source: String, settings: StreamSettings = StreamSettings(), isKept: Bool = false, reach: SourceReach? = nil,
         displaySize: (width: Int, height: Int)? = nil, interruption: Interruption
@@ -26,10 +27,10 @@ extension FormatContext {
         let input = FileInput(interruption: interruption, settings: settings, source: source, reach: reach)
         input.displaySize = displaySize
         let file = isURL(source) ? nil : try open(file: source, input, interruption)
-        // Before there is a context that would have to be freed.
+        // Claim before there is a context to free.
         let terms = try claimTerms(source, settings, interruption)
         defer { withExtendedLifetime(terms) {} }
-        // A plain path goes in as `file:` so that a colon in it is not taken for a protocol.
+        // A path becomes `file:` so that a colon in it does not look like a protocol.
         let name = isURL(source) ? source : "file:" + source
         var context = avformat_alloc_context()
         context?.pointee.interrupt_callback = interruption.callback
@@ -60,8 +61,8 @@ extension FormatContext {
             interruption.allow(limit)
             format.findLength(of: source, interruption)
             format.geometry = FileGeometry(source, format: String(cString: opened.pointee.iformat.pointee.name), interruption: interruption)
-            // FFmpeg 7 takes the sum of the packets' durations, which is less where the last pictures come out of their order: by some pictures.
-            // A header that says far more is wrong.
+            // FFmpeg 7 uses the sum of the packets' durations. If the last pictures are out of order, that is too short by some pictures. A
+            // header that states far more is wrong.
             let known = opened.pointee.duration
             if known > 0, let seconds = format.geometry.seconds, seconds <= 2 * Double(known) / Double(AV_TIME_BASE) + 10 {
                 opened.pointee.duration = max(known, Int64(seconds * Double(AV_TIME_BASE)))
@@ -70,7 +71,7 @@ extension FormatContext {
         return format
     }
 
-    /// What the servers of protocols have to show that connect by TLS without a way to say so; nil of others.
+    /// Claims the TLS terms for protocols that connect by TLS without options of their own; nil for others.
     private static func claimTerms(
         _ source: String, _ settings: StreamSettings, _ interruption: Interruption
     ) throws(MediaError) -> TLSTerms? {
@@ -110,7 +111,7 @@ extension FormatContext {
         switch status {
         case kAVERROR_EXIT, shim_averror(ETIMEDOUT): return .timedOut(seconds: limit.seconds)
         case kAVERROR_INVALIDDATA:
-            // The error does not tell an unknown format from a known one that breaks off: its first bytes do.
+            // The error does not distinguish an unknown format from a truncated one: the first bytes do.
             return file.flatMap(recognise) != nil ? .damaged(averrorText(status)) : .notMedia
         case shim_averror(EINVAL):
             // That is all libavformat says of a format that is not on its list.
@@ -125,14 +126,14 @@ extension FormatContext {
         case shim_averror(ENOENT): return .notFound
         case shim_averror(EACCES): return .permissionDenied
         case shim_averror(EIO) where ["rtsps", "rtmps", "rtmpts"].contains(source.prefix { $0 != ":" }.lowercased()):
-            // libavformat says no more of a certificate.
+            // libavformat reports no more about a certificate.
             let text = averrorText(status)
             return .failed("cannot be opened: \(text): its server hangs up, or its certificate cannot be verified")
         default: return .failed("cannot be opened: " + averrorText(status))
         }
     }
 
-    /// FFmpeg's name of the container that the beginning of a local file is that of; nil where it knows none.
+    /// Returns FFmpeg's name of a local file's container by its first bytes; nil if FFmpeg knows none.
     private static func recognise(_ file: UnsafeMutablePointer<AVIOContext>) -> String? {
         let capacity = 4096
         let bytes = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity + Int(AVPROBE_PADDING_SIZE))
@@ -147,7 +148,7 @@ extension FormatContext {
             var score: Int32 = 0
             guard let format = av_probe_input_format3(&probe, 1, &score), score > AVPROBE_SCORE_RETRY else { return nil }
             let name = String(cString: format.pointee.name)
-            // FFmpeg takes any text file for a recording of a terminal.
+            // FFmpeg takes any text file for a terminal recording.
             return name == "tty" ? nil : name
         }
     }

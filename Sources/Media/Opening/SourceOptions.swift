@@ -3,16 +3,16 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// What libavformat is told about a source before it opens it: options of its protocols and demuxers, by their names.
+/// The options of libavformat's protocols and demuxers for a source, by their names.
 ///
-/// Options that the protocol or demuxer of a source does not know are left over and ignored, so those of several protocols may be given.
+/// libavformat ignores options that the source's protocol or demuxer does not know, so kiosk may set those of several protocols.
 enum SourceOptions {
-    /// Where a source comes from.
+    /// The origin of a source.
     enum Kind: Hashable, Sendable {
         case file
-        /// Fetched by HTTP: files, and what HLS and DASH list.
+        /// Fetched by HTTP: files, and the parts of HLS and DASH.
         case http
-        /// Sent as it is made: RTSP, RTP, UDP, SRT, RTMP and what a session description (.sdp) names.
+        /// Sent live: RTSP, RTP, UDP, SRT, RTMP and the streams of a session description (.sdp).
         case live
         case other
     }
@@ -27,27 +27,27 @@ enum SourceOptions {
     }
 
     static func options(for source: String, _ settings: StreamSettings) -> [(name: String, value: String)] {
-        var options = [("pattern_type", "none")]  // `%` and `*` in the name of a still are no patterns
+        var options = [("pattern_type", "none")]  // `%` and `*` in a still's name are no patterns
         let kind = kind(of: source)
         if kind == .file { return options }
         options.append(("user_agent", settings.userAgent))
         options += tls(settings)
         let timeout = settings.timeout.nanoseconds / 1000
         switch kind {
-        // Its requests are made with them one by one, by ``FileInput``.
+        // ``FileInput`` adds the headers to each request.
         case .http: options += http(settings).filter { $0.name != "headers" }
         case .live:
             options += [
                 ("rw_timeout", "\(timeout)"), ("timeout", "\(timeout)"),
-                // TCP first, which no firewall stops; UDP where the camera refuses that, or the URL asks for it (`?udp`).
+                // TCP first, which no firewall stops; UDP if the camera refuses TCP, or the URL requests UDP (`?udp`).
                 ("rtsp_transport", "udp+tcp"), ("rtsp_flags", "prefer_tcp"),
-                // A burst that is too long loses packets and not the stream.
+                // Too long a burst loses packets, not the stream.
                 ("overrun_nonfatal", "1"), ("buffer_size", "\(4 << 20)"),
-                // Each second of probing is one that the first picture is late.
+                // Each second of probing delays the first picture by one.
                 ("analyzeduration", "2000000"),
             ]
             if source.lowercased().hasPrefix("srt:") {
-                // SRT asks for lost packets again within its own latency, which is a part of ours.
+                // SRT requests lost packets again within its own latency, a part of ours.
                 let latency = (settings.latency ?? StreamSettings.defaultLatency).nanoseconds / 2000
                 options += [("latency", "\(max(20_000, latency))"), ("connect_timeout", "\(timeout / 1000)")]
             }
@@ -56,16 +56,16 @@ enum SourceOptions {
         return options
     }
 
-    /// What every request by HTTP is made with, those for the parts of a stream included.
+    /// Returns the options of every HTTP request, including those for the parts of a stream.
     static func http(_ settings: StreamSettings) -> [(name: String, value: String)] {
         var options = [
             ("rw_timeout", "\(settings.timeout.nanoseconds / 1000)"), ("user_agent", settings.userAgent),
             ("reconnect", "1"), ("reconnect_delay_max", "4"),
-            // A live stream has no more to be probed than has been sent.
+            // A live stream can be probed only as far as it was sent.
             ("analyzeduration", "2000000"),
-            // Each part by a request of its own, so that its speed can be measured.
+            // A request for each part, to measure its speed.
             ("http_persistent", "0"),
-            // Who is sent elsewhere is asked first (``HTTPRedirect``).
+            // ``FileInput`` follows redirections (``HTTPRedirect``).
             ("max_redirects", "0"),
         ]
         options += tls(settings)
@@ -73,14 +73,15 @@ enum SourceOptions {
         return options
     }
 
-    /// What every connection by TLS is made with. The authorities are always named, so that the defaults of a claim (``TLSTerms``) are nobody else's.
+    /// Returns the options of every TLS connection. They always name the authorities: no other connection uses the defaults of a claim
+    /// (``TLSTerms``).
     private static func tls(_ settings: StreamSettings) -> [(name: String, value: String)] {
         var options = [("tls_verify", settings.verifiesTLS ? "1" : "0")]
         if let file = settings.certificateAuthorities ?? systemAuthorities { options.append(("ca_file", file)) }
         return options
     }
 
-    /// What GnuTLS reads where no file is named; nil where it is elsewhere.
+    /// The file that GnuTLS reads by default; nil if it is elsewhere.
     static let systemAuthorities: String? = {
         let file = "/etc/ssl/certs/ca-certificates.crt"
         return access(file, R_OK) == 0 ? file : nil

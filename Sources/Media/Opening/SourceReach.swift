@@ -1,34 +1,34 @@
 import KioskVocabulary
 
-/// What a source may have opened besides itself, by where it comes from. A pure value; docs/streams.md has it as a table.
+/// The names that a source may open besides itself, depending on its origin. A pure value; docs/streams.md has it as a table.
 ///
-/// A list (HLS, DASH, a session description) names what is to be opened, and whoever writes one is not the person who wrote kiosk.conf. libavformat
-/// asks two lists of protocols: that of the AVFormatContext, which demuxers hand on to what they open, and that of each AVIOContext. An empty
-/// one (nil) allows everything, so ``protocols`` is set on every context before anything is opened. It also has to contain what protocols
-/// need to work (https needs tls, that needs tcp). What a list may *name* is less, and ``allows(_:)`` is asked for each name that libavformat opens
-/// through the context. DASH's demuxer opens its parts without asking, so local DASH is not played at all.
+/// A list (HLS, DASH, a session description) names files and servers to open. Its author is not the author of kiosk.conf. libavformat
+/// checks two lists of protocols: the AVFormatContext's, which demuxers pass on to anything they open, and each AVIOContext's. An empty
+/// list (nil) allows everything, so kiosk sets ``protocols`` on every context before it opens anything. The list must also contain the
+/// protocols that others need (https needs tls, that needs tcp). A list may *name* less: ``allows(_:protocolName:)`` judges each name that
+/// libavformat opens through the context. DASH's demuxer opens its parts without that call, so kiosk does not play local DASH at all.
 package struct SourceReach: Hashable, Sendable {
-    /// Protocols that may be named.
+    /// The protocols that may be named.
     package var named: [String] = []
-    /// Protocols that are needed to carry those.
+    /// The protocols needed to carry those.
     package var carriers: [String] = []
-    /// The folder beneath which files may be named; nil where none may be.
+    /// The folder beneath which files may be named; nil for none.
     package var folder: String?
-    /// Names of FFmpeg's demuxers that open more than the source itself.
+    /// The names of FFmpeg's demuxers that open more than the source itself.
     package var lists: [String] = []
-    /// The scheme of a URL that is not played at all.
+    /// The scheme of a URL that kiosk does not play at all.
     package var refusedScheme: String?
 
     /// libavformat's `protocol_whitelist`. Never empty.
     var protocols: String { (named + carriers + ["data"]).joined(separator: ",") }
 
-    /// Nothing besides itself.
+    /// Allows nothing besides the source itself.
     package init() {}
 
     private static let web = ["http", "https", "crypto", "data"], webCarriers = ["tls", "tcp", "httpproxy"]
 
-    /// - Parameter isKept: whether it is a file in whose place something else was named, such as one of the cache's: its bytes are those of a
-    ///   server, so it opens nothing else. Nor does what lies on a stick.
+    /// - Parameter isKept: whether it is a file that replaces another source, such as one in the cache. Its bytes come from a server, so it
+    ///   opens nothing else. Nor does a file on a stick.
     package init(_ source: String, _ settings: StreamSettings, isKept: Bool = false) {
         if isKept || StickMounts.hold(source) { return }
         guard isURL(source) else {
@@ -41,7 +41,7 @@ package struct SourceReach: Hashable, Sendable {
         }
         let scheme = source.prefix { $0 != ":" }.lowercased()
         switch scheme {
-        // Of DASH ``FileInput`` says whether it is one.
+        // ``FileInput`` finds out whether it is DASH.
         case "http", "https": (named, carriers, lists) = (Self.web, Self.webCarriers, ["hls"])
         case "rtsp": (named, carriers, lists) = (["rtsp", "rtp", "srtp", "udp"], ["tcp"], ["rtsp"])
         case "rtsps": (named, carriers, lists) = (["rtsps", "rtp", "srtp", "udp"], ["tls", "tcp", "httpproxy"], ["rtsp"])
@@ -61,17 +61,17 @@ package struct SourceReach: Hashable, Sendable {
         if settings.mayNameNetwork { (named, carriers) = (["file"] + Self.web, Self.webCarriers) }
     }
 
-    /// What is done with a name that is to be opened.
+    /// The decision about a name to open.
     enum Verdict: Hashable {
-        /// It is not a file: libavformat opens it.
+        /// Not a file: libavformat opens it.
         case open
         /// A file beneath ``folder``, by its path in there.
         case file(String)
         case refused
     }
 
-    /// Whether `name`, as libavformat would open it, may be opened by a source that names it. `protocolName` is what
-    /// `avio_find_protocol_name` makes of it.
+    /// Decides whether a source that names `name` may open it. `name` is libavformat's spelling, `protocolName` the result of
+    /// `avio_find_protocol_name`.
     func allows(_ name: String, protocolName: String) -> Verdict {
         guard named.contains(protocolName) else { return .refused }
         switch protocolName {
@@ -81,22 +81,22 @@ package struct SourceReach: Hashable, Sendable {
             let prefix = folder == "/" ? "/" : folder + "/"
             return path.hasPrefix(prefix) ? .file(String(path.dropFirst(prefix.count))) : .refused
         case "crypto":
-            // `crypto+https://…`: what is encrypted has a name of its own. A file is opened by libavformat itself, which would follow a link out
+            // `crypto+https://…`: the encrypted resource has a name of its own. libavformat would open a file itself, and follow a link out
             // of the folder.
             let inner = name.dropFirst("crypto+".count)
             return HTTPAddress(String(inner)) == nil ? .refused : .open
-        // What libavformat would write into a request as further lines of it.
+        // libavformat would write control characters into a request as further lines.
         default: return name.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? .refused : .open
         }
     }
 
-    /// What a list at `base`, a path or a URL, names by `reference`.
+    /// Returns the path or URL for `reference` in a list at `base`, a path or a URL.
     static func resolve(_ reference: String, against base: String) -> String {
         if isURL(base) || isURL(reference) || reference.hasPrefix("/") { return HTTPAddress.resolve(reference, against: base) }
         return String(base[..<(base.lastIndex(of: "/").map { base.index(after: $0) } ?? base.startIndex)]) + reference
     }
 
-    /// The path that libavformat's `file:` names.
+    /// Returns the path of a name of libavformat's `file:` protocol.
     static func path(of name: String) -> String {
         let path = name.hasPrefix("file:") ? name.dropFirst(5) : name[...]
         guard path.hasPrefix("//") else { return String(path) }

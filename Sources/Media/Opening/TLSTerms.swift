@@ -4,16 +4,16 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// What servers have to show of themselves on connections that libavformat opens without a way to say so: those of `rtsps` and `rtmpts`, and of the parts of DASH.
+/// The TLS requirements for servers on connections that libavformat opens without options: those of `rtsps`, `rtmpts` and DASH parts.
 ///
-/// They have the defaults of its `tls` protocol, of which the process has one set. So a source that makes such connections claims them: `rtsps` and `rtmpts` while
-/// they are opened, since they connect only then, DASH for as long as it is open. Sources with the same terms share a claim; others wait for those that
-/// are being opened, and are refused while one that stays open has other terms. All other connections are told their terms with each request
-/// (``SourceOptions``), and defaults that nobody claims are strict.
+/// These connections use the defaults of libavformat's `tls` protocol, one set for the process. So a source with such connections claims
+/// them. `rtsps` and `rtmpts` do while opening, since they connect only then; DASH does as long as it is open. Sources with the same terms
+/// share a claim. Others wait for sources that are opening, and fail while a source that stays open has other terms. All other connections
+/// receive their terms with each request (``SourceOptions``). Unclaimed defaults are strict.
 final class TLSTerms: Sendable {
     private struct Terms: Hashable {
         var verifies = true
-        /// nil is the system's.
+        /// The file of certificate authorities; nil means the system's.
         var authorities: String?
 
         init() {}
@@ -34,7 +34,7 @@ final class TLSTerms: Sendable {
     private static let interrupted = MediaError.Reason.failed(
         "cannot be opened: another entry with another ca-file or tls-verify has been opening for too long")
 
-    /// nil where libavformat's defaults could not be set.
+    /// The present claims; nil if libavformat's defaults could not be set.
     private static let claims = Monitor<Claims?>(setDefaults() ? Claims(terms: Terms()) : nil)
     private static let slice = MediaTime.milliseconds(50)
 
@@ -42,7 +42,7 @@ final class TLSTerms: Sendable {
 
     private init(staysOpen: Bool) { self.staysOpen = staysOpen }
 
-    /// Gives the defaults back, which are strict once nobody has claimed them.
+    /// Releases the claim; the last release restores the strict defaults.
     deinit {
         Self.claims.signal { [staysOpen] claims in
             claims?.opening -= staysOpen ? 0 : 1
@@ -51,7 +51,8 @@ final class TLSTerms: Sendable {
         }
     }
 
-    /// Those of `settings`, until the result goes. Blocks while a source with others is being opened, as long as `interruption` allows.
+    /// Claims the terms of `settings` until the result is released. Blocks while a source with other terms opens, as long as `interruption`
+    /// allows.
     static func claim(_ settings: StreamSettings, staysOpen: Bool, _ interruption: Interruption) throws(MediaError.Reason) -> TLSTerms {
         let terms = Terms(settings)
         while !interruption.isOver {
@@ -75,7 +76,8 @@ final class TLSTerms: Sendable {
         throw interrupted
     }
 
-    /// Has libavformat verify servers and follow no redirection where nobody tells it to. False where it could not be made to. Call before anything is opened.
+    /// Makes libavformat verify servers and follow no redirection by default. If that fails, every ``claim(_:staysOpen:_:)`` throws. Call
+    /// before opening anything.
     static func prepare() { claims.withLock { _ in } }
 
     private static func setDefaults() -> Bool {
@@ -88,7 +90,7 @@ final class TLSTerms: Sendable {
 
     private static func set(_ terms: Terms) -> Bool {
         guard let tls = avio_protocol_get_class("tls") else { return false }
-        // Two names of one option: the default of the second comes last.
+        // Two names of one option: the second one's default applies last.
         let status = ["ca_file", "cafile"].map { (name: String) in kiosk_set_default_text(tls, name, terms.authorities) }
         return kiosk_set_default(tls, "tls_verify", terms.verifies ? 1 : 0) == 0 && status == [0, 0]
     }

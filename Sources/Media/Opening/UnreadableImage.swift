@@ -1,12 +1,12 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// A picture that is whole, and of a kind that FFmpeg does not decode: Debian 12's FFmpeg reads none of these.
+/// An undamaged image of a kind that FFmpeg does not decode: Debian 12's FFmpeg reads none of these.
 package enum UnreadableImage: Hashable, Sendable, CaseIterable {
-    /// What telephones take photographs in: HEVC in a HEIF container.
+    /// The format of phone photographs: HEVC in a HEIF container.
     case heic
     case animatedWebP
-    /// Large ones are made of tiles.
+    /// Large AVIF images consist of tiles.
     case tiledAVIF
 
     var text: String {
@@ -18,7 +18,7 @@ package enum UnreadableImage: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Which of them begins with these bytes; nil where that is none.
+    /// Recognizes an image by its first bytes; nil if it is none of these.
     init?(_ bytes: [UInt8]) {
         func has(_ text: String, at place: Int) -> Bool { bytes.dropFirst(place).starts(with: text.utf8) }
         if has("RIFF", at: 0), has("WEBPVP8X", at: 8), bytes.count > 20, bytes[20] & 2 != 0 {
@@ -39,7 +39,7 @@ package enum UnreadableImage: Hashable, Sendable, CaseIterable {
 }
 
 extension MediaError {
-    /// The same error; where the source is a local file of a kind that is known and cannot be read, it says that.
+    /// Returns the same error, or a more specific one if the source is a local file of a known, unreadable kind.
     func explained(_ interruption: Interruption) -> MediaError {
         switch reason {
         case .damaged, .nothingDecodes, .hasNoMedia, .notMedia, .nothingToPlay, .pictureTooLarge, .unsupportedCodec, .failed: break

@@ -1,63 +1,63 @@
 import CKioskFFmpeg
 import KioskPlatform
 
-/// The decoder of a sound stream: packets in, one unbroken run of samples in the output format out (``SampleQueue``).
+/// The decoder of a sound stream: takes packets and returns one continuous run of samples in the output format (``SampleQueue``).
 ///
-/// Samples are placed by their timestamps; jitter below ``tolerance`` is not a hole, and those of a live stream follow their timestamps
-/// (``SoundCompensation``). libavcodec has taken encoder priming off by then, and padding where the container says how much of it there is.
-/// MP4 says it in another way: its last packet lasts less long than what is decoded from it. The queue holds that rest back until it is known
-/// whether another packet follows. iTunes says it in a tag (``FormatContext/soundEnd(of:)``).
+/// Timestamps set the place of samples. Jitter below ``tolerance`` is not a hole. Samples of a live stream follow their timestamps
+/// (``SoundCompensation``). libavcodec has already removed the encoder priming, and the padding if the container gives its length. MP4
+/// gives it indirectly: its last packet has a shorter duration than its decoded samples. The queue holds back that surplus until it is
+/// known whether another packet follows. iTunes writes the length into a tag (``FormatContext/soundEnd(of:)``).
 ///
-/// Memory and the time of a call are bounded whatever a header says: what has been decoded is converted in pieces of ``pieceFrames``, each
-/// when it is asked for, and rates and channel counts that no sound has are refused.
+/// Memory and the time of a call have limits, whatever a header says. The decoder converts in pieces of ``pieceFrames``, each on demand. It
+/// refuses implausible rates and channel counts.
 struct AudioDecoder: ~Copyable, Sendable {
     private let codec: CodecContext
     private let timeBase: AVRational
     private let output: AudioFormat
-    /// The decoded frame that is being converted, and how many of its samples have been.
+    /// The decoded frame in conversion, and the number of its samples already converted.
     private let scratch = ScratchFrame()
     private var converted: Int32 = 0
     private var resampler: Resampler?
-    /// Number of the frame, from the container's time zero, that the resampler puts out next; nil until the first arrives.
+    /// The number of the resampler's next frame, from the container's time zero; nil until the first frame arrives.
     private var resamplerPosition: Int64?
     private var queue: SampleQueue
     private var isDraining = false
-    /// Whether everything is in the queue now.
+    /// Whether all samples are in the queue.
     private(set) var hasEnded = false
-    /// Why not all of the sound is heard, once that has shown.
+    /// Why not all of the sound can be heard; nil until that is known.
     private(set) var problem: String?
-    /// Keeps the sound of a live stream with its timestamps; nil of anything that ends, as it does so before that matters.
+    /// Keeps the sound of a live stream on its timestamps; nil for other sources, which end before drift matters.
     private var compensation: SoundCompensation?
-    /// Packets that could not be decoded, but for those before the first that could: codecs need some to begin.
+    /// The packets that did not decode, except those before the first good one: codecs need some to start.
     private(set) var damage = MediaDamage()
     private var hasBegun = false
-    /// Packets in a row that gave no sound.
+    /// The number of packets in a row without sound.
     private var mutePackets = 0
 
-    /// After so many packets in a row without sound it is reported that it cannot be decoded.
+    /// The number of packets in a row without sound that makes the decoder report a problem.
     private static let mostMutePackets = 100
-    /// Timestamps of real files vary by the rounding of a few packets; a hole that can be heard is longer than this.
+    /// Timestamps of real files vary by the rounding of a few packets; an audible hole is longer than this.
     static let tolerance = MediaTime.milliseconds(50)
-    /// Output frames made in one go, about.
+    /// The approximate number of output frames in a piece.
     private static let pieceFrames = 16_384
-    /// Samples for each channel that a packet may hold, less where many channels make that more than ``frameBytes``: a minute and more.
+    /// The most samples for each channel in a packet: over a minute. With many channels, ``frameBytes`` is the limit.
     private static let frameSamples: Int64 = 1 << 22, frameBytes: Int64 = 64 << 20
-    /// What is taken for sound: from telephones to studios.
+    /// The accepted sample rates and channel counts: from telephones to studios.
     static let sampleRates = 4000...768_000, channelCounts = 1...64
-    /// Errors in a row that a decoder may return before it is taken to have nothing more.
+    /// The number of errors in a row after which the decoder counts as empty.
     private static let errorLimit = 64
 
-    /// Opens the decoder of a stream whose sound is converted to `output`. `isLive` says that it has no end.
+    /// Opens the decoder of a stream, and converts its sound to `output`. `isLive` is for a stream without an end.
     ///
-    /// - Parameter end: container time from which on there is only padding; nil where nobody says.
-    /// - Throws: ``MediaError`` where the codec is not supported, or the header's rate or channel count is none that sound has.
+    /// - Parameter end: the container time at which padding begins; nil if unknown.
+    /// - Throws: ``MediaError`` if the codec is not supported, or the header's rate or channel count is implausible.
     static func open(
         _ stream: UnsafeMutablePointer<AVStream>, source: String, output: AudioFormat, isLive: Bool,
         end: MediaTime? = nil
     ) throws(MediaError) -> AudioDecoder {
         let parameters = stream.pointee.codecpar.pointee
         let (rate, channels) = (Int(parameters.sample_rate), Int(parameters.ch_layout.nb_channels))
-        // Zero is for the decoder to find out.
+        // Zero: the decoder finds it out.
         guard rate == 0 || sampleRates ~= rate, channels == 0 || channelCounts ~= channels else {
             throw MediaError(source, .soundOutOfRange(sampleRate: rate, channelCount: channels))
         }
@@ -76,7 +76,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         compensation = isLive ? SoundCompensation() : nil
     }
 
-    /// Begins anew: the next sample given out is the one of container time `time`.
+    /// Restarts the decoder: the next sample returned is the one at container time `time`.
     mutating func restart(at time: MediaTime) {
         avcodec_flush_buffers(codec.raw)
         av_frame_unref(scratch.raw)
@@ -85,19 +85,19 @@ struct AudioDecoder: ~Copyable, Sendable {
         queue.restart(at: frameNumber(time))
     }
 
-    /// Converted samples in memory.
+    /// The number of converted samples in memory.
     var sampleCount: Int { queue.samples.count }
-    /// Frames that can be taken now.
+    /// The number of frames that can be taken now.
     var availableFrames: Int { queue.availableFrames }
-    /// The container time up to which there are samples.
+    /// The container time at which the converted samples end.
     var endTime: MediaTime { MediaTime.frames(queue.end, sampleRate: output.sampleRate) }
 
-    /// Moves up to `destination.count` samples out (whole frames); returns the frames moved.
+    /// Moves up to `destination.count` samples out (whole frames); returns the number of frames.
     mutating func take(into destination: UnsafeMutableBufferPointer<Float>) -> Int { queue.take(into: destination) }
 
     // MARK: Decoding
 
-    /// Hands over a packet, once ``decodeNext()`` asks for one. One that cannot be decoded leaves a hole. The corresponding C function is
+    /// Sends a packet, after ``decodeNext()`` needs one. A packet that does not decode leaves a hole. The corresponding C function is
     /// `avcodec_send_packet`.
     mutating func send(_ packet: borrowing Packet) {
         passOver(avcodec_send_packet(codec.raw, packet.raw))
@@ -109,14 +109,14 @@ struct AudioDecoder: ~Copyable, Sendable {
         if status < 0, status != kAVERROR_EAGAIN, status != kAVERROR_EOF, hasBegun { damage.addSound(at: endTime) }
     }
 
-    /// Says that no packet follows: ``decodeNext()`` gives out what the decoder and the resampler still hold back.
+    /// Marks the end of the packets: ``decodeNext()`` then returns the samples that the decoder and the resampler still hold.
     mutating func sendEnd() {
         if isDraining { return }
         isDraining = true
         avcodec_send_packet(codec.raw, nil)
     }
 
-    /// Goes on decoding and converting by one piece; false where a packet is needed for that, or everything has come.
+    /// Decodes and converts one more piece; returns false if it needs a packet, or after the end.
     mutating func decodeNext() -> Bool {
         if hasEnded { return false }
         if converted < scratch.raw.pointee.nb_samples {
@@ -134,7 +134,7 @@ struct AudioDecoder: ~Copyable, Sendable {
                 return true
             case kAVERROR_EAGAIN: return false
             case kAVERROR_EOF: return end()
-            default: passOver(status)  // what could not be decoded leaves a hole
+            default: passOver(status)  // leaves a hole
             }
         }
         return isDraining && end()
@@ -147,8 +147,8 @@ struct AudioDecoder: ~Copyable, Sendable {
         return true
     }
 
-    /// Goes on with `frames` frames of silence where no packet has come, after what the resampler still holds back. What comes later is
-    /// placed by its own time.
+    /// Adds `frames` frames of silence in place of missing packets, after the samples left in the resampler. Later samples go by their own
+    /// timestamps.
     mutating func pass(frames: Int) {
         drainResampler()
         resampler = nil
@@ -159,7 +159,7 @@ struct AudioDecoder: ~Copyable, Sendable {
 
     // MARK: Converting
 
-    /// Finds the place of the frame that has been decoded, and what converts it.
+    /// Finds the place and the resampler for the decoded frame.
     private mutating func beginFrame() {
         let frame = scratch.raw
         guard Self.sampleRates ~= Int(frame.pointee.sample_rate), Self.channelCounts ~= Int(frame.pointee.ch_layout.nb_channels) else {
@@ -182,7 +182,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         if let compensation { resampler?.compensate(by: compensation.rate) }
     }
 
-    /// The frame that has been decoded is to begin at this number.
+    /// Aligns the decoded frame to this frame number.
     private mutating func follow(_ begin: Int64) {
         let frame = scratch.raw
         let expected = resamplerPosition.map { $0 + (resampler?.delay ?? 0) }
@@ -212,7 +212,7 @@ struct AudioDecoder: ~Copyable, Sendable {
         if converted == frame.pointee.nb_samples { queue.setPadding(padding(of: frame)) }
     }
 
-    /// Output frames of a decoded frame beyond the time its packet lasts. Only a time base about as fine as the samples can tell.
+    /// The output frames of a decoded frame beyond its packet's duration. Only a time base about as fine as the samples shows them.
     private func padding(of frame: UnsafeMutablePointer<AVFrame>) -> Int64 {
         let duration = shim_frame_duration(frame), rate = Int64(frame.pointee.sample_rate)
         guard duration > 0, rate > 0, Int64(timeBase.den) * 2 >= rate * Int64(timeBase.num) else { return 0 }

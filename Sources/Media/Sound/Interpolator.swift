@@ -1,28 +1,28 @@
 import CKioskMedia
 import Glibc
 
-/// Reads sound between its samples, which is how it is played a little faster or slower than it was written.
+/// Reads sound between its samples, to play it a little faster or slower than recorded.
 ///
-/// A band-limited interpolation: a sinc of 32 samples under a Kaiser window, tabulated at 512 places between two samples and taken linearly
-/// between those. Its error lies 80 dB and more below the signal up to 18 kHz at 48 kHz. For ratios within a per cent of 1; there is no
-/// low-pass for more.
+/// A band-limited interpolation: a sinc of 32 samples under a Kaiser window. A table has it at 512 places between two samples, with linear
+/// interpolation between these. Its error lies 80 dB and more below the signal up to 18 kHz at 48 kHz. Use it for ratios within a per cent
+/// of 1; there is no low-pass for more.
 package struct Interpolator: ~Copyable, Sendable {
-    /// So many samples before and after the place that is read take part.
+    /// The number of samples used on each side of a place.
     package static let reach = taps / 2
     private static let taps = Int(KIOSK_INTERPOLATION_TAPS)
     private static let phases = 512
 
-    /// Those of a window's taps for each phase, and for one phase more.
+    /// The weights of the taps for each phase, and for one phase more.
     private let weights: [Float]
     /// One channel's samples, contiguous.
     private var window: [Float] = []
 
-    /// One with its tables, of some ten thousand values.
+    /// Creates the tables, of some ten thousand values.
     package init() {
         weights = (0...Self.phases).flatMap { phase in
             let fraction = Double(phase) / Double(Self.phases)
             let values = (0..<2 * Self.reach).map { Self.tap(Double($0 - Self.reach + 1) - fraction) }
-            let sum = values.reduce(0, +)  // a constant stays what it is
+            let sum = values.reduce(0, +)  // keeps a constant unchanged
             return values.map { Float($0 / sum) }
         }
     }
@@ -34,8 +34,8 @@ package struct Interpolator: ~Copyable, Sendable {
         return x == 0 ? window : window * sin(.pi * x) / (.pi * x)
     }
 
-    /// The modified Bessel function of order 0, by its series. Some ten thousand values are wanted while the player starts: no term more
-    /// than counts.
+    /// Returns the modified Bessel function of order 0, by its series. The player needs some ten thousand values at its start, so the
+    /// series ends at the first negligible term.
     private static func bessel(_ x: Double) -> Double {
         var (sum, term) = (1.0, 1.0)
         var k = 1.0
@@ -47,8 +47,8 @@ package struct Interpolator: ~Copyable, Sendable {
         return sum
     }
 
-    /// Writes `count` frames of which the first lies `fraction` behind frame `Interpolator.reach - 1` of the source, and each `ratio`
-    /// source frames behind the one before. `source(frame, channel)` is asked for as many frames from 0 on as they are made of.
+    /// Writes `count` frames. The first lies `fraction` after frame `Interpolator.reach - 1` of the source, each further one `ratio` source
+    /// frames later. Calls `source(frame, channel)` for the frames needed, from 0 on.
     package mutating func read(
         _ count: Int, fraction: Double, ratio: Double, channels: Int, into samples: UnsafeMutableBufferPointer<Float>,
         source: (_ frame: Int, _ channel: Int) -> Float
@@ -59,7 +59,7 @@ package struct Interpolator: ~Copyable, Sendable {
         if window.count < needed { window = [Float](repeating: 0, count: needed) }
         for channel in 0..<channels {
             for frame in 0..<needed { window[frame] = source(frame, channel) }
-            // interpolation.c says why it is in C.
+            // In C, for a reason given in interpolation.c.
             kiosk_interpolate(
                 window, weights, Int64(Self.phases), fraction, ratio, first + channel, Int64(count), Int64(channels))
         }

@@ -3,17 +3,17 @@ import KioskPlatform
 
 /// Converts decoded sound of one kind to the output format. The corresponding C library is libswresample.
 struct Resampler: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
+    // Sendable because only its single owner uses the pointer.
     private let context: OpaquePointer
     private let output: AudioFormat
     private let sampleRate: Int32
     private let format: Int32
     private let channelCount: Int32
-    /// What is not heard of the sound, in words; nil where all of it is.
+    /// A message about lost sound; nil if nothing is lost.
     let limitation: String?
-    /// Where channels are mixed down.
+    /// Limits the level if channels are mixed down; nil otherwise.
     private var limiter: SoundLimiter?
-    /// Samples made more of a million.
+    /// The samples added to each million.
     private var compensation: Int32 = 0
 
     deinit {
@@ -21,9 +21,9 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         swr_free(&pointer)
     }
 
-    /// A converter for sound like that in `frame`; nil when libswresample cannot do it. Where libswresample does not know how to mix the
-    /// channels down, the first two are taken: they are the front pair in every layout that names its speakers. Ambisonics, which has no
-    /// speakers, is mixed to what two microphones would hear that point to both sides.
+    /// Creates a converter for sound like that in `frame`; nil if libswresample cannot convert it. If libswresample cannot mix the channels
+    /// down, takes the first two. They are the front pair in every layout that names its speakers. Ambisonics has no speakers. It is mixed
+    /// as two microphones would hear it, one pointing to each side.
     init?(from frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat) {
         let count = frame.pointee.ch_layout.nb_channels
         let isAmbisonic = frame.pointee.ch_layout.order == AV_CHANNEL_ORDER_AMBISONIC
@@ -32,7 +32,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
             limitation = nil
         } else {
             var matrix = [Double](repeating: 0, count: Int(max(1, count)) * output.channelCount)
-            // What is rendered beyond the front pair stays silent.
+            // Channels beyond the front pair stay silent.
             for channel in 0..<min(2, output.channelCount) {
                 let row = channel * Int(max(1, count))
                 if isAmbisonic {
@@ -56,7 +56,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         limiter = Self.mixesDown(frame, to: output) ? SoundLimiter(channelCount: output.channelCount) : nil
     }
 
-    /// Whether several channels may be added to one: there are more than in the output, or some without a place there of their own.
+    /// Whether channels may be added: there are more than in the output, or some have no place of their own there.
     private static func mixesDown(_ frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat) -> Bool {
         let count = frame.pointee.ch_layout.nb_channels
         if count <= 2 || count > output.channelCount { return count > output.channelCount }
@@ -67,7 +67,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         return frame.pointee.ch_layout.u.mask & ~target.u.mask != 0
     }
 
-    /// A context that mixes by `matrix`, a row for each output channel, or by libswresample's own where it is nil; nil when that is not
+    /// Creates a context that mixes by `matrix`, a row for each output channel. nil uses libswresample's own. Returns nil if that is not
     /// possible. The corresponding C functions are `swr_alloc_set_opts2` and `swr_init`.
     private static func context(from frame: UnsafeMutablePointer<AVFrame>, to output: AudioFormat, matrix: [Double]?) -> OpaquePointer? {
         var source = AVChannelLayout()
@@ -92,7 +92,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
             swr_free(&pointer)
             return nil
         }
-        // A mix down is as loud as libswresample's coefficients say: what would clip, the limiter lowers.
+        // A mix is as loud as libswresample's coefficients say. The limiter prevents clipping.
         av_opt_set_double(UnsafeMutableRawPointer(made), "rematrix_maxval", 1000, 0)
         guard swr_init(made) >= 0 else {
             swr_free(&pointer)
@@ -101,19 +101,19 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         return made
     }
 
-    /// Whether `frame` has the rate, sample format and channel count that this converts from.
+    /// Whether `frame` has the sample rate, sample format and channel count of this converter.
     func accepts(_ frame: UnsafeMutablePointer<AVFrame>) -> Bool {
         frame.pointee.sample_rate == sampleRate && frame.pointee.format == format && frame.pointee.ch_layout.nb_channels == channelCount
     }
 
-    /// Makes so many seconds of sound more of each second, from now on. The corresponding C function is `swr_set_compensation`.
+    /// Adds `rate` seconds of sound to each second, from now on. The corresponding C function is `swr_set_compensation`.
     mutating func compensate(by rate: Double) {
         let wanted = Int32(saturating: rate * 1e6)
         guard wanted != compensation, swr_set_compensation(context, wanted, 1_000_000) >= 0 else { return }
         compensation = wanted
     }
 
-    /// Output frames that it holds. The corresponding C function is `swr_get_delay`.
+    /// The output frames still inside. The corresponding C function is `swr_get_delay`.
     var delay: Int64 { swr_get_delay(context, Int64(output.sampleRate)) + Int64(limiter?.heldFrames ?? 0) }
 
     /// Converts `count` of the frame's samples, from number `start` on, and appends them. The corresponding C function is `swr_convert`.
@@ -125,7 +125,7 @@ struct Resampler: ~Copyable, @unchecked Sendable {
         planes.withUnsafeBufferPointer { run($0.baseAddress, count, into: &samples) }
     }
 
-    /// Appends what it still holds.
+    /// Appends the samples still inside.
     mutating func drain(into samples: inout [Float]) {
         run(nil, 0, into: &samples)
         limiter?.drain(into: &samples)

@@ -1,41 +1,40 @@
-/// Converted samples on their way from the decoder to who takes them: one unbroken run of frames, numbered from the container's time zero.
+/// Converted samples between the decoder and its consumer: one continuous run of frames, numbered from the container's time zero.
 ///
-/// What lies before the wanted beginning is cut off, and what lies behind ``limit``; overlaps are dropped, holes become silence.
+/// Drops samples before the requested start and those after ``limit``. Drops overlaps, and fills holes with silence.
 struct SampleQueue: Sendable {
     private let channelCount: Int
     private let sampleRate: Int
-    /// Interleaved samples, not taken yet from `head` on. A resampler appends to them, and ``place(from:at:)`` fits in what it has
-    /// appended.
+    /// Interleaved samples, not yet taken from `head` on. A resampler appends to them; ``place(from:at:)`` then fits in its samples.
     var samples: [Float] = []
     private var head = 0
-    /// Frames of silence before `samples`.
+    /// The frames of silence before `samples`.
     private var silence: Int64 = 0
-    /// Frames at the end of `samples` that are held back: given out when others follow, dropped when none do.
+    /// The frames held back at the end of `samples`. They are released when others follow, and dropped otherwise.
     private var padding: Int64 = 0
-    /// Frames from this number on are dropped; nil where none are.
+    /// The number of the first frame to drop; nil for none.
     var limit: Int64?
-    /// Number of the frame behind the last one, padding included.
+    /// The number of the frame after the last one, padding included.
     private(set) var endWithPadding: Int64 = 0
 
-    /// A hole in mid-stream takes memory as samples of silence: it is cut off beyond this.
+    /// The longest hole in mid-stream, in seconds. A hole takes memory as samples of silence.
     private static let longestHole: Int64 = 60  // seconds
 
     init(_ format: AudioFormat) { (channelCount, sampleRate) = (format.channelCount, format.sampleRate) }
 
-    /// Drops everything; frame number `start` is the next to be taken.
+    /// Drops everything; frame number `start` comes next.
     mutating func restart(at start: Int64) {
         samples.removeAll(keepingCapacity: true)
         (head, silence, padding, endWithPadding) = (0, 0, 0, start)
     }
 
-    /// Frames that can be taken now.
+    /// The number of frames that can be taken now.
     var availableFrames: Int { Int(min(silence, 1 << 30)) + max(0, (samples.count - head) / channelCount - Int(padding)) }
 
-    /// Number of the frame behind the last one that is not held back.
+    /// The number of the frame after the last one that is not held back.
     var end: Int64 { endWithPadding - padding }
 
-    /// Fits the samples that were appended since index `begin`, whose first frame is number `position`, to the end of the run. Returns the
-    /// number of the frame after them.
+    /// Fits the samples from index `begin` on to the end of the run. Their first frame has the number `position`. Returns the number of the
+    /// frame after them.
     mutating func place(from begin: Int, at position: Int64) -> Int64 {
         let all = Int64((samples.count - begin) / channelCount)
         let count = limit.map { min(all, max(0, $0 - position)) } ?? all
@@ -46,7 +45,7 @@ struct SampleQueue: Sendable {
         } else if position > endWithPadding, count > 0 {
             let hole = position - endWithPadding
             if begin == head {
-                silence += hole  // nothing before it: it takes no memory, however long it is
+                silence += hole  // at the start of the queue: takes no memory, however long
             } else {
                 let bounded = Int(min(hole, Self.longestHole * Int64(sampleRate)))
                 samples.insert(contentsOf: repeatElement(0, count: bounded * channelCount), at: begin)
@@ -56,14 +55,14 @@ struct SampleQueue: Sendable {
         return position + all
     }
 
-    /// Appends `frames` frames of silence, where nothing else can be taken.
+    /// Appends `frames` frames of silence if the queue has nothing to take.
     mutating func appendSilence(_ frames: Int) {
         guard availableFrames == 0 else { return }
         silence += Int64(frames)
         endWithPadding += Int64(frames)
     }
 
-    /// Holds the last `frames` frames back; 0 releases those held back before.
+    /// Holds the last `frames` frames back; 0 releases all.
     mutating func setPadding(_ frames: Int64) { padding = frames }
 
     /// Drops the frames held back.
@@ -72,7 +71,7 @@ struct SampleQueue: Sendable {
         (endWithPadding, padding) = (endWithPadding - padding, 0)
     }
 
-    /// Moves up to `destination.count` samples out (whole frames); returns the frames moved.
+    /// Moves up to `destination.count` samples out (whole frames); returns the number of frames.
     mutating func take(into destination: UnsafeMutableBufferPointer<Float>) -> Int {
         let wanted = destination.count / channelCount
         let quiet = Int(min(silence, Int64(wanted)))
@@ -86,7 +85,7 @@ struct SampleQueue: Sendable {
             }
             head += count
         }
-        // Padding may always be left behind `head`, so that it never meets the end.
+        // Padding may stay after `head`, so `head` may never reach the end.
         if head >= samples.count - head {
             samples.removeSubrange(..<head)
             head = 0

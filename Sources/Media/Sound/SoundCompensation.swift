@@ -1,18 +1,17 @@
-/// How many samples more or fewer are made of the sound of a live stream, so that it stays with its timestamps. A pure value: distances in, a
-/// rate out.
+/// The number of samples to add or drop in a live stream's sound to keep it on its timestamps. A pure value: distances in, a rate out.
 ///
-/// A sender may count the samples of its sound by one crystal and stamp packets by another. Timestamps are what sound and pictures share. Left to
-/// themselves, samples that are 100 parts per million off come to lie ``AudioDecoder/tolerance`` beside them after eight minutes, out of step
-/// with the pictures; then as much silence has to be put in, or sound left out. So libswresample makes some samples more or fewer of them. That is
-/// a proportional and an integral part, damped critically, on the smoothed distance of the samples from their timestamps.
+/// A sender may count samples by one crystal and stamp packets by another. Sound and pictures share the timestamps. Uncorrected samples
+/// that are 100 parts per million off reach ``AudioDecoder/tolerance`` after eight minutes, out of step with the pictures. The decoder then
+/// has to insert that much silence, or drop sound. So libswresample adds or drops samples continuously. The control works on the smoothed
+/// distance of the samples from their timestamps. It has a proportional and an integral part, critically damped.
 ///
-/// Nothing is done to sound that has never been further from its timestamps than ``start``: most senders have one crystal.
+/// Sound that stays within ``start`` of its timestamps is not changed: most senders have one crystal.
 struct SoundCompensation: Hashable, Sendable {
-    /// A pitch that is off by a thousandth is heard by nobody.
+    /// Inaudible: a pitch that is off by a thousandth.
     static let limit = 0.001
-    /// More than this between two crystals is a fault, and not learned.
+    /// A larger difference between two crystals is a fault, and not learned.
     private static let longestDrift = 0.0006
-    /// Seconds from where on it begins.
+    /// The distance in seconds at which the compensation starts.
     static let start = 0.004
     private static let proportional = 0.03
     private static let integral = proportional * proportional / 4
@@ -21,10 +20,10 @@ struct SoundCompensation: Hashable, Sendable {
     private var isActive = false
     private var smoothed: Double?
     private var drift = 0.0
-    /// Seconds of sound to be made more in a second; less than 0 for fewer.
+    /// The seconds of sound to add in a second; negative to drop.
     private(set) var rate = 0.0
 
-    /// By their timestamps the next samples, which cover `elapsed` seconds, belong `distance` seconds behind where they would lie.
+    /// Takes a new distance. The next samples cover `elapsed` seconds, and belong `distance` seconds after their present place.
     mutating func follow(distance: Double, elapsed: Double) {
         let share = min(1, max(0, elapsed) / Self.smoothingTime)
         let mean = smoothed.map { $0 + share * (distance - $0) } ?? 0
@@ -33,10 +32,10 @@ struct SoundCompensation: Hashable, Sendable {
         guard isActive else { return }
         let wanted = drift + Self.proportional * mean
         rate = min(max(wanted, -Self.limit), Self.limit)
-        // What the rate cannot follow is not learned.
+        // Does not learn beyond the rate limit.
         if rate == wanted { drift = min(max(drift + Self.integral * mean * elapsed, -Self.longestDrift), Self.longestDrift) }
     }
 
-    /// The samples have been put where their timestamps are. What the crystals differ by is still known.
+    /// Restarts after the samples were put at their timestamps. Keeps the drift of the crystals.
     mutating func realigned() { smoothed = nil }
 }

@@ -1,28 +1,28 @@
-/// Keeps sound that has been mixed down within full scale. A pure value.
+/// Keeps mixed-down sound within full scale. A pure value.
 ///
-/// A channel of 5.1 goes into the mix as loud as its own stereo version would be, as other players do it; so all six together can be louder
-/// than full scale, and mostly are not. The limiter lowers the moments that are, instead of the mix lowering everything.
+/// Each channel of 5.1 goes into the mix as loud as in its own stereo version, as in other players. So all six together can exceed full
+/// scale, but mostly do not. The limiter lowers only those moments; a quieter mix would lower everything.
 ///
-/// It works in blocks of 2.7 ms at 48 kHz. In a block the gain moves in a straight line, from what it was to what this block and the next one
-/// need: so it is down before a peak, without a click. It rises again within a tenth of a second. So a block is given out when the next one
-/// is known, and as many samples come out as go in. What needs no limiting is passed on bit for bit.
+/// It works in blocks of 2.7 ms at 48 kHz. In a block, the gain moves in a straight line from its last value. It ends at the gain that this
+/// block and the next one need. So it is down before a peak, without a click. It rises again within a tenth of a second. The limiter
+/// returns a block once the next is known. As many samples come out as go in. Sound that needs no limiting passes bit for bit.
 struct SoundLimiter: Sendable {
     private let channelCount: Int
-    /// Whole frames that are still to be given out; the gain is ``gain`` at the first of them.
+    /// The whole frames still inside; ``gain`` applies to the first.
     private var held: [Float] = []
-    /// nil before the first block.
+    /// The gain; nil before the first block.
     private var gain: Float?
 
     private static let blockFrames = 128
-    /// How far the gain rises in a block.
+    /// The largest rise of the gain in a block.
     private static let rise: Float = 1.0 / 32
 
     init(channelCount: Int) { self.channelCount = channelCount }
 
-    /// Frames that have gone in and not come out.
+    /// The number of frames inside.
     var heldFrames: Int { held.count / channelCount }
 
-    /// Takes the samples from index `begin` on out of `samples`, and appends what is ready.
+    /// Takes the samples from index `begin` on out of `samples`, and appends the finished ones.
     mutating func limit(_ samples: inout [Float], from begin: Int) {
         held += samples[begin...]
         samples.removeSubrange(begin...)
@@ -35,7 +35,7 @@ struct SoundLimiter: Sendable {
         held.removeSubrange(..<place)
     }
 
-    /// Appends all that is held; what follows is another sound.
+    /// Appends all samples inside; the next are another sound.
     mutating func drain(into samples: inout [Float]) {
         let block = Self.blockFrames * channelCount
         let middle = min(block, held.count)
@@ -61,7 +61,7 @@ struct SoundLimiter: Sendable {
         }
     }
 
-    /// The gain at which the loudest sample is at full scale; 1 where it is below.
+    /// Returns the gain that puts the loudest sample at full scale; 1 if it is below.
     private static func gain(for block: ArraySlice<Float>) -> Float {
         let peak = block.reduce(into: Float(0)) { $0 = max($0, abs($1)) }
         return peak > 1 ? 1 / peak : 1

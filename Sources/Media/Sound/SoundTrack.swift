@@ -1,15 +1,15 @@
 import KioskPlatform
 
-/// The sound of a source: its decoder, fed from the packets that the demuxer reads.
+/// The sound of a source: its decoder, fed with the demuxer's packets.
 ///
-/// Where another sound track of the source is selected in mid-play, what has been read of the one before is still heard: it lies before the
-/// place from which the demuxer gives out packets of the new one. So there is neither a hole nor anything to be read again, and a live
-/// stream can do it, too. The end of the one before is faded out, the beginning of the new one in, since a step in the sound is a click.
+/// After a change of sound track in mid-play, the packets already read of the former track still play. They lie before the demuxer's first
+/// packet of the new track. So there is no hole, and nothing to read again; a live stream can change, too. The former track fades out and
+/// the new one fades in, since a step in the sound is a click.
 struct SoundTrack: ~Copyable, Sendable {
     private var decoder: AudioDecoder
-    /// The track before, as long as there is sound of it.
+    /// The former track, while it still has sound.
     private var outgoing: Outgoing?
-    /// Frames of the present track that are still to be faded in, and of how many.
+    /// The frames of the present track still to fade in, and the length of the fade.
     private var fadeIn = (left: 0, length: 0)
 
     private struct Outgoing: ~Copyable, Sendable {
@@ -19,11 +19,11 @@ struct SoundTrack: ~Copyable, Sendable {
 
     init(_ decoder: consuming AudioDecoder) { self.decoder = decoder }
 
-    /// A track that follows another one, of which `packets` have not been decoded.
+    /// Creates a track after another one with the undecoded `packets`.
     init(_ decoder: consuming AudioDecoder, after former: consuming SoundTrack, _ packets: consuming PacketQueue) {
         self.decoder = decoder
         var former = former
-        // Where that one has not been heard yet either, what was before it goes on to its end.
+        // If that track has not been heard yet either, the one before it plays to its end.
         if let outgoing = former.outgoing.take() {
             self.outgoing = consume outgoing
         } else {
@@ -31,20 +31,20 @@ struct SoundTrack: ~Copyable, Sendable {
         }
     }
 
-    /// What has not been decoded in full so far, in container time.
+    /// The damage found so far, in container time.
     var damage: MediaDamage { decoder.damage }
 
-    /// Converted samples in memory.
+    /// The number of converted samples in memory.
     var sampleCount: Int { decoder.sampleCount }
 
-    /// Begins anew: the next sample is the one of container time `time`.
+    /// Restarts: the next sample is the one at container time `time`.
     mutating func restart(at time: MediaTime) {
         outgoing = nil
         fadeIn = (0, 0)
         decoder.restart(at: time)
     }
 
-    /// Decodes until there are samples to be taken; false when there are none. Blocks for reading.
+    /// Decodes until samples are available; returns false if there are none. Blocks for reading.
     mutating func decodeFirst(from demuxer: inout Demuxer) -> Bool {
         while decoder.availableFrames == 0 {
             if decoder.hasEnded { return false }
@@ -53,8 +53,8 @@ struct SoundTrack: ~Copyable, Sendable {
         return true
     }
 
-    /// Fills `destination` (whole frames) with the next samples; returns the frames filled, fewer only when the sound has ended. Where the
-    /// pictures go on and no sound comes, it is silence: reading on for it would keep the pictures waiting. Blocks for reading.
+    /// Fills `destination` (whole frames) with the next samples; returns the number of frames, fewer only at the end of the sound. If the
+    /// pictures continue without sound, it fills silence: reading on would make the pictures wait. Blocks for reading.
     mutating func read(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int, from demuxer: inout Demuxer) -> Int {
         let wanted = destination.count / channelCount
         var filled = readOutgoing(into: destination, channelCount: channelCount)
@@ -81,12 +81,12 @@ struct SoundTrack: ~Copyable, Sendable {
         return filled
     }
 
-    // MARK: The track before
+    // MARK: The former track
 
-    /// Frames over which a track that gives way is faded out, and the one that follows in: 5 ms at 48 kHz.
+    /// The frames of the fade from a track to the next: 5 ms at 48 kHz.
     private static let fadeFrames = 240
 
-    /// Fills `destination` with what is left of the track before; returns the frames filled. Behind the last of them the present track begins.
+    /// Fills `destination` with the rest of the former track; returns the number of frames. The present track begins after them.
     private mutating func readOutgoing(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         guard outgoing != nil else { return 0 }
         let wanted = destination.count / channelCount
@@ -104,7 +104,7 @@ struct SoundTrack: ~Copyable, Sendable {
                 outgoing!.decoder.sendEnd()
             }
         }
-        // The end is faded as far as it lies in one piece: what has been handed out before cannot be.
+        // Fades only the end in this call; earlier samples are already out.
         guard filled < wanted else { return filled }
         let length = min(filled, Self.fadeFrames)
         for frame in 0..<length {
@@ -125,13 +125,13 @@ struct SoundTrack: ~Copyable, Sendable {
         }
     }
 
-    /// Goes on decoding by one piece; false where the decoder needs a packet for that.
+    /// Decodes one more piece; returns false if the decoder needs a packet.
     private mutating func decode(for demuxer: inout Demuxer) -> Bool {
         defer { if let problem = decoder.problem { demuxer.report(problem) } }
         return decoder.decodeNext()
     }
 
-    /// Hands the decoder its next packet, which is read where none is queued, or tells it that none follows.
+    /// Sends the decoder its next packet, or the end. Reads one if the queue is empty.
     private mutating func feed(from demuxer: inout Demuxer) {
         if let packet = demuxer.sound.popFirst() {
             decoder.send(packet)

@@ -1,17 +1,17 @@
 import CKioskMedia
 
-/// Sound at another speed with its pitch kept, between a source of samples and whoever takes them. The corresponding library is
-/// libavfilter (atempo), which is loaded at the first use.
+/// Changes the speed of sound and keeps its pitch, between a source of samples and their consumer. The corresponding library is libavfilter
+/// (atempo), which loads at the first use.
 package struct TempoFilter: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointer is reached only through its single owner.
+    // Sendable because only its single owner uses the pointer.
     private let tempo: OpaquePointer
     private let format: AudioFormat
     private var input: [Float]
     private var hasSentEnd = false
-    /// Frames taken from the source so far.
+    /// The frames taken from the source so far.
     package private(set) var framesRead = 0
 
-    /// A filter for `rate` item seconds a second (0.5…100); nil when libavfilter is missing, and the sound is left out then.
+    /// Creates a filter for `rate` item seconds a second (0.5…100). nil if libavfilter is missing; the player then leaves out the sound.
     package init?(rate: Double, format: AudioFormat) {
         guard let opened = kiosk_tempo_open(rate, Int32(format.sampleRate), Int32(format.channelCount)) else { return nil }
         tempo = opened
@@ -21,8 +21,8 @@ package struct TempoFilter: ~Copyable, @unchecked Sendable {
 
     deinit { kiosk_tempo_close(tempo) }
 
-    /// Fills `destination` (whole frames) with stretched samples; returns the frames filled, fewer only at the end. `source` fills what it
-    /// is given with the samples to be stretched, and returns how many frames there were, 0 at its end.
+    /// Fills `destination` (whole frames) with stretched samples; returns the number of frames, fewer only at the end. `source` fills its
+    /// buffer with samples to stretch, and returns the number of frames, 0 at its end.
     package mutating func read(
         into destination: UnsafeMutableBufferPointer<Float>, from source: (UnsafeMutableBufferPointer<Float>) -> Int
     ) -> Int {
@@ -45,7 +45,7 @@ package struct TempoFilter: ~Copyable, @unchecked Sendable {
         return filled
     }
 
-    /// The stretched samples that the filter still holds; it gives out no more after them.
+    /// Returns the stretched samples still in the filter, and ends it.
     package mutating func drain() -> [Float] {
         if !hasSentEnd { _ = kiosk_tempo_send(tempo, nil, 0) }
         hasSentEnd = true

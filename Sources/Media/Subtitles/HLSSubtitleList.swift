@@ -1,38 +1,38 @@
 import KioskPlatform
 
-/// A list of subtitles in HLS: parts of WebVTT (RFC 8216). A pure value; the numbers in it are clamped.
+/// A subtitle list of HLS: parts of WebVTT (RFC 8216). A pure value; its numbers are clamped.
 struct HLSSubtitleList: Hashable, Sendable {
     /// A part of WebVTT.
     struct Part: Hashable, Sendable {
-        /// Its place in the stream, the same each time that a live list names it.
+        /// The place in the stream, the same in each version of a live list.
         var number: Int
-        /// Seconds from the beginning of the list to that of the part, and how long it is.
+        /// The start from the beginning of the list, and the length.
         var start: MediaTime, duration: MediaTime
-        /// As the list writes it.
+        /// The address as the list writes it.
         var address: String
-        /// The bytes of it that are the part; nil for all.
+        /// The byte range of the part; nil for the whole file.
         var range: Range<Int64>?
 
         var end: MediaTime { start + duration }
     }
 
-    /// Why its parts cannot be read.
+    /// The reason that the parts cannot be read.
     enum Fault: String, Hashable, Sendable {
         case encrypted = "are encrypted"
         case notText = "come in pieces of MP4"
     }
 
     private(set) var parts: [Part] = []
-    /// How long a part is at most, and a live list stays as it is.
+    /// The longest part, and the time between reloads of a live list.
     private(set) var targetDuration = MediaTime.seconds(6)
-    /// Whether no further parts will come.
+    /// Whether no more parts will come.
     private(set) var hasEnded = false
     private(set) var fault: Fault?
 
     static let mostParts = 50_000
     private static let longestPart = MediaTime.seconds(86_400), longestTarget = 60
 
-    /// nil where `text` is no list.
+    /// Parses a list; nil if `text` is not one.
     init?(_ text: String) {
         var lines = text.split(omittingEmptySubsequences: true, whereSeparator: \.isNewline)[...]
         guard lines.popFirst()?.hasPrefix("#EXTM3U") == true else { return nil }
@@ -76,10 +76,10 @@ struct HLSSubtitleList: Hashable, Sendable {
     }
 }
 
-/// Where the times of a part of WebVTT belong: its cues count from a time of its own, which is one of the stream's clock
+/// The time map of a WebVTT part. It relates a time of the cues to one of the stream's clock
 /// (`X-TIMESTAMP-MAP=LOCAL:00:00:00.000,MPEGTS:900000`, RFC 8216, 3.5).
 struct WebVTTMap: Hashable, Sendable {
-    /// Ticks of the stream's clock that time zero of the cues is; what a clock shows of them is ``StreamTicks``.
+    /// The stream's clock at time zero of the cues, as ``StreamTicks``.
     var zero: StreamTicks
 
     /// Whether bytes are WebVTT, by the first word.
@@ -87,9 +87,9 @@ struct WebVTTMap: Hashable, Sendable {
         bytes.starts(with: "WEBVTT".utf8) || bytes.starts(with: "\u{feff}WEBVTT".utf8)
     }
 
-    /// That of a part; nil where it has none.
+    /// Reads the map of a part; nil if it has none.
     init?(_ bytes: [UInt8]) {
-        // It stands in the header, which ends with an empty line.
+        // The map is in the header, which ends with an empty line.
         let header = String(decoding: bytes.prefix(Self.longestHeader), as: UTF8.self)
         let lines = header.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         for line in lines.prefix(while: { !$0.isEmpty }) where line.hasPrefix("X-TIMESTAMP-MAP=") {
@@ -107,14 +107,14 @@ struct WebVTTMap: Hashable, Sendable {
 
     private static let longestHeader = 4096
 
-    /// `00:01.500` or `01:00:01.500`; what follows it in the line is not looked at.
+    /// Returns the time of `00:01.500` or `01:00:01.500`; ignores the rest of the line.
     private static func time(_ text: Substring) -> MediaTime? {
         let parts = text.prefix { !$0.isWhitespace }.split(separator: ":", omittingEmptySubsequences: false)
         return MediaTime(clock: (parts.count == 2 ? ["0"] + parts : parts).joined(separator: ":"))
     }
 }
 
-/// A time of the clock of a transport stream: 90 000 ticks a second, which begin anew after 2³³ (ISO/IEC 13818-1, 2.4.2.2).
+/// A time of a transport stream's clock: 90 000 ticks a second, modulo 2³³ (ISO/IEC 13818-1, 2.4.2.2).
 struct StreamTicks: Hashable, Sendable {
     /// 0 ..< ``turn``.
     let value: Int64
@@ -130,7 +130,7 @@ struct StreamTicks: Hashable, Sendable {
     static func + (ticks: Self, time: MediaTime) -> Self { Self(ticks.value + Self(time).value) }
     static func - (ticks: Self, time: MediaTime) -> Self { Self(ticks.value - Self(time).value) }
 
-    /// How much later it is than another one: by less than half a turn either way, to a microsecond.
+    /// Returns the time since another one, less than half a turn either way, to a microsecond.
     func since(_ other: Self) -> MediaTime {
         let ticks = Self(value - other.value).value
         return MediaTime(nanoseconds: (ticks < Self.turn / 2 ? ticks : ticks - Self.turn) * 100_000 / 9)

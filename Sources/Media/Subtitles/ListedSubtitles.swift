@@ -1,64 +1,65 @@
 import KioskPlatform
 
-/// Subtitles in a list of their own: which parts of it are to be fetched, and which cues of those belong to the pictures that are decoded. A pure value.
+/// Subtitles in a list of their own: the parts to fetch, and the cues for the decoded pictures. A pure value.
 ///
-/// The times of cues are on the clock of the stream (``StreamTicks``), which begins anew after a day, and jumps where a live stream's encoder is started again
-/// or where its parts come from elsewhere. So a cue gets its item time when the pictures are close to it: by the one that is decoded then.
+/// Cues have times on the stream's clock (``StreamTicks``), which wraps after a day. It also jumps if the encoder of a live stream
+/// restarts, or if its parts come from elsewhere. So a cue gets its item time from the decoded picture, once the pictures are close.
 ///
 ///     list ─▶ parts to fetch ─▶ cues on the stream's clock ─▶ due: cues in item time
 struct ListedSubtitles {
-    /// A picture that has been decoded: its item time, and what the stream's clock shows then.
+    /// A decoded picture: its item time, and the stream's clock at it.
     struct Place: Hashable {
         var time: MediaTime, ticks: StreamTicks
     }
 
     private struct Cue {
-        /// The number of the part that it is from.
+        /// The number of the cue's part.
         var part: Int
-        /// What its times count from on the stream's clock; nil where that is the beginning of the item.
+        /// The origin of the times on the stream's clock; nil if they count from the beginning of the item.
         var zero: StreamTicks?
         var start: MediaTime, end: MediaTime
-        /// The line without its first field, which counts the lines.
+        /// The line without its first field, the line number.
         var line: Substring
         var isDelivered = false
     }
 
-    /// What tells cues apart: one that lasts into the next part is in that, too.
+    /// The identity of a cue. A cue that lasts into the next part is in both.
     private struct Key: Hashable {
         var start: Int64, duration: MediaTime, line: Substring
     }
 
     private var list: HLSSubtitleList?
-    /// Numbers of parts that are there, or cannot be.
+    /// The numbers of parts that have arrived, or cannot.
     private var settled: Set<Int> = []
-    /// Of a live list: all parts before it are none of ours.
+    /// For a live list: the first part in use.
     private var first: Int?
     private var cues: [Cue] = []
     private var keys: Set<Key> = []
     private var lines = 0
-    /// When cues were last looked through, and what was the offset of the two clocks then.
+    /// The last picture for which ``due(at:)`` looked through the cues; it holds the offset of the two clocks.
     private var looked: Place?
 
-    /// So far ahead of the pictures parts are fetched, and cues delivered.
+    /// The lead of fetched parts over the pictures, and that of delivered cues.
     static let ahead = MediaTime.seconds(30), due = MediaTime.seconds(10)
-    /// Cues that are longer over are forgotten in a live stream.
+    /// The age after which a live stream forgets a cue.
     private static let past = MediaTime.seconds(10)
-    /// A live list may be far longer than what is still to be seen of it: kiosk begins at its third part before the end.
+    /// The number of parts at the end of a live list to read. The list may be far longer; kiosk begins to play at its third part before the
+    /// end.
     private static let liveParts = 5
-    /// The pictures may be so many parts behind a live list.
+    /// The most parts by which the pictures may be behind a live list.
     private static let lag = 100
     private static let mostCues = 50_000, mostLines = 1 << 20
 
     var isLive: Bool { list.map { !$0.hasEnded } ?? false }
-    /// Cues, what tells them apart, and parts that are known of.
+    /// The number of stored cues, keys and part numbers.
     var held: Int { cues.count + keys.count + settled.count }
 
     // MARK: Parts
 
-    /// The list as it is now.
+    /// Takes the current list.
     mutating func take(_ list: HLSSubtitleList) {
         if !list.hasEnded || first != nil, let last = list.parts.last?.number {
-            // Its server has been started again.
+            // The server has restarted.
             if let newest = settled.max(), newest > last + Self.liveParts { settled = [] }
             first = settled.isEmpty ? list.parts.suffix(Self.liveParts).first?.number : first
             let oldest = list.parts[0].number
@@ -67,20 +68,20 @@ struct ListedSubtitles {
         self.list = list
     }
 
-    /// The part to be fetched next, while the pictures are at an item time; nil where all is there that is wanted.
+    /// Returns the next part to fetch, for pictures at an item time; nil if no part is missing.
     func next(at time: MediaTime) -> HLSSubtitleList.Part? {
         guard let list else { return nil }
         if let first { return list.parts.first { $0.number >= first && !settled.contains($0.number) } }
         return list.parts.first { $0.end > time && $0.start < time + Self.ahead && !settled.contains($0.number) }
     }
 
-    /// Whether everything has come that belongs to an item time.
+    /// Whether all parts for an item time have arrived.
     func isComplete(at time: MediaTime) -> Bool {
         guard let list else { return false }
         return !list.parts.contains { $0.start <= time && time < $0.end && !settled.contains($0.number) }
     }
 
-    /// A part has come. Its times count from `zero`; nil where they count from the beginning of the item.
+    /// Adds a part's cues. Their times count from `zero`; nil counts from the beginning of the item.
     mutating func add(_ cues: [SubtitleCue], from zero: StreamTicks?, of part: HLSSubtitleList.Part) {
         if self.cues.count + cues.count > Self.mostCues { (self.cues, keys, settled) = ([], [], []) }
         settled.insert(part.number)
@@ -92,7 +93,7 @@ struct ListedSubtitles {
         looked = nil
     }
 
-    /// A part cannot be had.
+    /// Marks a part as missing for good.
     mutating func leaveOut(_ part: HLSSubtitleList.Part) { settled.insert(part.number) }
 
     private func key(of cue: Cue) -> Key {
@@ -101,7 +102,7 @@ struct ListedSubtitles {
 
     // MARK: Cues
 
-    /// Those that have not been delivered and belong to pictures from here on, in item time.
+    /// Returns the undelivered cues for pictures from here on, in item time.
     mutating func due(at place: Place) -> [SubtitleCue] {
         if let looked, isNear(looked, place) { return [] }
         looked = place
@@ -118,7 +119,7 @@ struct ListedSubtitles {
         if first != nil {
             let oldest = (list?.parts.first?.number ?? 0) - Self.lag
             let isOver = cues.map { cue in
-                // What is not due yet may lie behind a jump.
+                // A cue that is not yet due may lie beyond a jump.
                 cue.part < oldest || cue.isDelivered && itemTime(of: cue, at: place) + (cue.end - cue.start) < place.time - Self.past
             }
             if isOver.contains(true) {
@@ -134,13 +135,13 @@ struct ListedSubtitles {
         return step >= .zero && step < .seconds(1) && abs((other.ticks.since(one.ticks) - step).nanoseconds) < 1_000_000
     }
 
-    /// To a millisecond, as its own times are.
+    /// Returns a cue's item time, to a millisecond like its own times.
     private func itemTime(of cue: Cue, at place: Place) -> MediaTime {
         let time = cue.zero.map { place.time + ($0 + cue.start).since(place.ticks) } ?? cue.start
         return .milliseconds((time.nanoseconds + (time < .zero ? -500_000 : 500_000)) / 1_000_000)
     }
 
-    /// All are to be delivered again: what draws them has forgotten them.
+    /// Prepares to deliver all cues again, because the renderer has forgotten them.
     mutating func restart() {
         for index in cues.indices { cues[index].isDelivered = false }
         (looked, lines) = (nil, 0)

@@ -1,11 +1,11 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What is to be seen of subtitles from one item time to another.
+/// The visible subtitles from one item time to another.
 package enum SubtitleCue: Sendable {
-    /// An event of a script: the line that it has in Matroska, which is `ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text`.
+    /// An event of a script, as its line in Matroska: `ReadOrder,Layer,Style,Name,MarginL,MarginR,MarginV,Effect,Text`.
     case line(String, start: MediaTime, end: MediaTime)
-    /// Pictures, until the next cue at the latest; none of them ends the one before. `canvas` is what their places are on.
+    /// Pictures, until the next cue at the latest; an empty list ends the one before. Their places are on `canvas`.
     case pictures([SubtitlePicture], canvas: PixelSize, start: MediaTime, end: MediaTime?)
 }
 
@@ -20,18 +20,18 @@ package struct SubtitlePicture: Sendable {
     }
 }
 
-/// What a track of text is drawn by.
+/// The script of a text track, for drawing.
 package struct SubtitleScript: Sendable {
-    /// The headers and styles of the script; nil of a track that has none, whose look is the player's.
+    /// The headers and styles of the script; nil for a track without, which has the player's look.
     package var header: [UInt8]?
-    /// Fonts that come with the file, by their names.
+    /// The fonts in the file, by their names.
     package var fonts: [(name: String, bytes: [UInt8])] = []
 
     package init(header: [UInt8]?) { self.header = header }
 }
 
 extension SubtitleCue {
-    /// The text of an event of a script, as a reader would read it: without what styles it. Lines are separated by a newline.
+    /// Returns the text of a script's event without its styling. A newline separates lines.
     package static func plainText(ofLine line: String) -> String {
         let fields = line.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
         guard fields.count == 9 else { return "" }

@@ -2,17 +2,17 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// The decoder of a track of subtitles: packets in, cues out. The corresponding C function is `avcodec_decode_subtitle2`.
+/// The decoder of a subtitle track: packets in, cues out. The corresponding C function is `avcodec_decode_subtitle2`.
 struct SubtitleDecoder: ~Copyable, Sendable {
     private let context: CodecContext
     private let codec: AVCodecID
     private let timeBase: AVRational
 
-    /// How long a line stays that says no end; and at most.
+    /// The duration of a line without an end, and the longest of any.
     private static let usual = MediaTime.seconds(5), longest = MediaTime.seconds(600)
-    /// Pixels of a picture at most, and pictures of a cue.
+    /// The most pixels of a picture, and the most pictures of a cue.
     private static let largest = 4096 * 4096, mostPictures = 32
-    /// Where a track of pictures does not say what they lie on: that of DVB and DVD.
+    /// The canvas of picture tracks that name none: that of DVB and DVD.
     private static let usualCanvas = PixelSize(width: 720, height: 576)
 
     private init(_ context: consuming CodecContext, _ codec: AVCodecID, _ timeBase: AVRational) {
@@ -22,7 +22,7 @@ struct SubtitleDecoder: ~Copyable, Sendable {
 
     /// Opens the decoder of a stream.
     ///
-    /// - Throws: ``MediaError`` where there is none for it, or it cannot be opened.
+    /// - Throws: ``MediaError`` if there is no decoder for it, or the decoder cannot be opened.
     static func open(_ stream: UnsafeMutablePointer<AVStream>, source: String) throws(MediaError) -> SubtitleDecoder {
         let parameters = stream.pointee.codecpar!
         let name = String(cString: avcodec_get_name(parameters.pointee.codec_id))
@@ -37,19 +37,19 @@ struct SubtitleDecoder: ~Copyable, Sendable {
         return SubtitleDecoder(context, parameters.pointee.codec_id, stream.pointee.time_base)
     }
 
-    /// Whether it is text, and not pictures.
+    /// Whether a codec is text, not pictures.
     static func isText(_ codec: AVCodecID) -> Bool {
         guard let descriptor = avcodec_descriptor_get(codec) else { return false }
         return descriptor.pointee.props & AV_CODEC_PROP_TEXT_SUB != 0
     }
 
-    /// The headers and styles of a script; nil where it has none of its own.
+    /// The headers and styles of a script; nil if it has none of its own.
     var header: [UInt8]? {
         guard codec == AV_CODEC_ID_ASS || codec == AV_CODEC_ID_SSA, let header = context.raw.pointee.subtitle_header else { return nil }
         return Array(UnsafeBufferPointer(start: header, count: Int(context.raw.pointee.subtitle_header_size)))
     }
 
-    /// What is to be seen of a packet, in container time.
+    /// Returns the cues of a packet, in container time.
     mutating func decode(_ packet: UnsafeMutablePointer<AVPacket>) -> [SubtitleCue] {
         var subtitle = AVSubtitle()
         var isWhole: Int32 = 0
@@ -79,10 +79,10 @@ struct SubtitleDecoder: ~Copyable, Sendable {
         return [.pictures(pictures, canvas: canvas, start: start, end: end)] + lines
     }
 
-    /// Begins anew.
+    /// Discards everything in the decoder. The corresponding C function is `avcodec_flush_buffers`.
     mutating func restart() { avcodec_flush_buffers(context.raw) }
 
-    /// A picture with a palette.
+    /// Returns a picture from its palette.
     private static func picture(_ rect: UnsafeMutablePointer<AVSubtitleRect>) -> SubtitlePicture? {
         let rect = rect.pointee
         let (width, height) = (Int(rect.w), Int(rect.h))
@@ -106,14 +106,14 @@ struct SubtitleDecoder: ~Copyable, Sendable {
         return alpha << 24 | part(16) | part(8) | part(0)
     }
 
-    /// What WebVTT says of the place of a cue.
+    /// Returns the WebVTT settings of a cue's place.
     private static func settings(of packet: UnsafeMutablePointer<AVPacket>) -> String {
         var count = 0
         guard let data = av_packet_get_side_data(packet, AV_PKT_DATA_WEBVTT_SETTINGS, &count), count > 0 else { return "" }
         return String(decoding: UnsafeBufferPointer(start: data, count: count), as: UTF8.self)
     }
 
-    /// The line of an event at the place that WebVTT says: at the top, the left or the right, as near as a script comes to it.
+    /// Moves an event's line to its WebVTT place: at the top, left or right, as near as a script can.
     static func line(_ line: String, settings: String) -> String {
         var (row, column) = (0, 2)
         for setting in settings.split(separator: " ") {

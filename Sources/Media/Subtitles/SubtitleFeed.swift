@@ -3,37 +3,37 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Reads subtitles that have a list of their own, as those of HLS do: libavformat leaves them out. A thread of its own fetches the list and its parts, by
-/// libavio, as the source's own parts are: the same servers and files may be named (``SourceReach``), with the same settings.
+/// Reads subtitles in a list of their own, as in HLS; libavformat leaves them out. A separate thread fetches the list and its parts by
+/// libavio, like the source's own parts. The same servers and files are allowed (``SourceReach``), with the same settings.
 ///
-/// On demand, parts are fetched 30 s ahead of the pictures, which are at another place after a seek. A live list is read again and again, and each new part
-/// of it. It is no fault of the picture if one of them is missing: nobody waits for it, unless a film is made.
+/// On demand, it fetches parts 30 s ahead of the pictures. After a seek, it continues at their new place. It reloads a live list and
+/// fetches each new part. A missing part does not delay the pictures. Only an export waits for parts.
 package final class SubtitleFeed: Sendable {
     private struct State {
         var subtitles = ListedSubtitles()
         var place: ListedSubtitles.Place?
-        /// The item time at which the thread last looked for parts to fetch, and whether it is to look again.
+        /// The item time at which the thread last looked for parts, and whether it must look again.
         var looked = MediaTime(nanoseconds: .min)
         var isToLook = false
-        /// Where decoding began, and the first picture from there: both may be on the screen already.
+        /// The start of decoding, and the first picture from there: both may already be on the screen.
         var landing: MediaTime?
         var firstTime: MediaTime?
         var decoded = 0
         var problems: [String] = []
         var complaints = 0
-        /// Whether the list cannot be read, and will not be.
+        /// Whether the list cannot be read, for good.
         var hasFailed = false
-        /// Whether somebody has waited in vain: nobody does again before something has come.
+        /// Whether a wait has timed out. The next waits return at once until something arrives.
         var isLate = false
         var isStopping = false
     }
 
-    /// What has come for pictures that may have been decoded before it did.
+    /// Cues that may arrive after their pictures were decoded.
     package struct News: Sendable {
         package var cues: [SubtitleCue]
-        /// What is seen at `at` is to be told once more, as seen from `from` on.
+        /// The player must repeat the cues seen at `at`, as seen from `from` on.
         package var again: (at: MediaTime, from: MediaTime)?
-        /// The picture that has been decoded last.
+        /// The last decoded picture.
         package var newest: MediaTime?
     }
 
@@ -42,7 +42,7 @@ package final class SubtitleFeed: Sendable {
     private let interruption = Interruption()
     private let deliver: @Sendable (News) -> Void
 
-    /// So many pictures are decoded before they are shown, at most.
+    /// The most pictures decoded ahead of the screen.
     private static let mostAhead = 16
     private static let longestTitle = 60
 
@@ -52,23 +52,23 @@ package final class SubtitleFeed: Sendable {
         Thread("listed") { [self] in run(fetcher) }.detach()
     }
 
-    /// Nothing is delivered any more once this returns.
+    /// Stops the feed. It delivers nothing after this returns.
     package func stop() {
         interruption.cancel()
         state.signal { $0.isStopping = true }
     }
 
-    // MARK: What is decoded
+    // MARK: Decoded pictures
 
-    /// A picture of an item time has been decoded, at which the stream's clock shows so many ticks (of 90 kHz). Cues that are due then are delivered before this
-    /// returns; it waits for them, so long at most.
+    /// Reports a decoded picture at an item time, with the stream's clock in ticks of 90 kHz. Delivers the cues due there before it
+    /// returns. Waits for them up to `limit`.
     package func decoded(_ time: MediaTime, ticks: Int64, atMost limit: MediaTime = .zero, whileWaiting: () -> Void = {}) {
         let place = ListedSubtitles.Place(time: time, ticks: StreamTicks(ticks))
         if limit > .zero {
             state.signal { $0.place = place }
             wait(for: time, atMost: limit, whileWaiting)
         }
-        // The thread is not woken for each picture.
+        // This wakes the thread only once a second, not for each picture.
         state.signal({ $0.isToLook ? .all : [] }) { state in
             state.place = place
             state.decoded += 1
@@ -80,7 +80,7 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    /// What comes next is of another item time; what has been delivered is forgotten. What is due there, and is there, has been delivered when this returns.
+    /// Continues at another item time and forgets the deliveries. Delivers the cues that are due there and have arrived before it returns.
     package func restart(at time: MediaTime, ticks: Int64) {
         state.signal { state in
             state.subtitles.restart()
@@ -92,7 +92,7 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    /// Waits until all is there that belongs to an item time, so long at most; calls `whileWaiting` every fifth of a second.
+    /// Waits until everything for an item time has arrived, up to `limit`; calls `whileWaiting` every fifth of a second.
     package func wait(for time: MediaTime, atMost limit: MediaTime, _ whileWaiting: () -> Void = {}) {
         let deadline = HostTime.now + limit
         while HostTime.now < deadline {
@@ -105,7 +105,7 @@ package final class SubtitleFeed: Sendable {
         state.withLock { $0.isLate = true }
     }
 
-    /// What has gone wrong since this was last asked, in words.
+    /// Returns the problems since the last call, as texts.
     package func takeProblems() -> [String] {
         state.withLock { state in
             defer { state.problems = [] }
@@ -131,7 +131,7 @@ package final class SubtitleFeed: Sendable {
             }
             switch job {
             case .stop: return
-            // Its time has come.
+            // The list is due.
             case nil, .list: due = readList(fetcher, &failures)
             case .part(let part):
                 let attempt = (attempts.removeValue(forKey: part.number) ?? 0) + 1
@@ -144,7 +144,7 @@ package final class SubtitleFeed: Sendable {
 
     private static let mostAttempts = 3, mostComplaints = 10, longestPause = 60.0
 
-    /// Reads the list; when it is to be read again, nil for never.
+    /// Reads the list. Returns the time of the next reading; nil for never.
     private func readList(_ fetcher: PartFetcher, _ failures: inout Int) -> HostTime? {
         do throws(MediaError) {
             let bytes = try fetcher.bytes(of: subtitles.address, atMost: HLSVariants.longestList)
@@ -168,7 +168,7 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    /// Reads a part. Returns false where it is to be tried again.
+    /// Reads a part. Returns false if the caller should retry it.
     private func read(_ part: HLSSubtitleList.Part, _ fetcher: PartFetcher, isLast: Bool) -> Bool {
         do throws(MediaError) {
             let address = SourceReach.resolve(part.address, against: subtitles.address)
@@ -179,11 +179,11 @@ package final class SubtitleFeed: Sendable {
             do throws(MediaError) {
                 cues = try SubtitleFile.read(bytes, name: "part.vtt", language: subtitles.language, encoding: nil).cues
             } catch {
-                // Nobody speaks there.
+                // The part has no cues.
                 if case .hasNoMedia = error.reason {} else { throw error }
             }
             take(part) { state in
-                // Without a map the times are those of the stream's clock (RFC 8216, 3.5), as nobody means it on demand.
+                // Without a map, times are on the stream's clock (RFC 8216, 3.5). On demand, no writer means it so.
                 let zero = map?.zero ?? (state.subtitles.isLive ? StreamTicks(0) : nil)
                 state.subtitles.add(cues, from: zero, of: part)
             }
@@ -196,12 +196,12 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    /// Takes what has become of a part, and delivers what is due of it.
+    /// Changes the state for a part, and delivers its due cues.
     private func take(_ part: HLSSubtitleList.Part, _ change: (inout State) -> Void) {
         state.signal { state in
             change(&state)
             state.isLate = false
-            // Another track may be drawn by now.
+            // The player may draw another track by now.
             guard !state.isStopping, let place = state.place else { return }
             let cues = state.subtitles.due(at: place)
             if cues.isEmpty { return }
@@ -214,7 +214,7 @@ package final class SubtitleFeed: Sendable {
         }
     }
 
-    /// A hostile list has as many reasons to complain as it likes.
+    /// Adds a problem, up to ``mostComplaints``: a hostile list can cause any number.
     private func complain(_ problem: String) {
         state.withLock { state in
             state.complaints += 1
@@ -227,9 +227,9 @@ package final class SubtitleFeed: Sendable {
     }
 }
 
-/// Fetches files that a source names, each as a whole. One thread's.
+/// Fetches files that a source names, each as a whole. One thread owns it.
 private final class PartFetcher: @unchecked Sendable {
-    // Sendable because it belongs to one thread once that has been started.
+    // Sendable because it belongs to one thread once that has started.
     private let context: UnsafeMutablePointer<AVFormatContext>
     private let input: FileInput
     private let interruption: Interruption
@@ -240,7 +240,7 @@ private final class PartFetcher: @unchecked Sendable {
         context = avformat_alloc_context()
         context.pointee.interrupt_callback = interruption.callback
         context.pointee.protocol_whitelist = av_strdup(input.protocols)
-        // libavformat compares it with what is opened.
+        // libavformat compares it with the address that it opens.
         context.pointee.url = av_strdup("")
         input.attach(to: context)
         // A live list may have no parts yet.
@@ -249,9 +249,9 @@ private final class PartFetcher: @unchecked Sendable {
 
     deinit { avformat_free_context(context) }
 
-    /// The bytes of a file, or some of them. Blocks, as long as a source may be read.
+    /// Returns the bytes of a file, or a range of them. Blocks for at most the time limit of the source.
     ///
-    /// - Throws: ``MediaError`` where it cannot be had, or is too long.
+    /// - Throws: ``MediaError`` if the file cannot be read, or is too long.
     func bytes(of address: String, range: Range<Int64>? = nil, atMost most: Int) throws(MediaError) -> [UInt8] {
         interruption.allow(timeout)
         let isFile = !isURL(address)
@@ -291,7 +291,7 @@ private final class PartFetcher: @unchecked Sendable {
 // MARK: As tracks
 
 extension FormatContext {
-    /// The tracks of subtitles that have lists of their own.
+    /// The subtitle tracks with lists of their own.
     func listedTracks(after count: Int) -> [AssetTrack] {
         input.subtitles.enumerated().map { index, subtitles in
             var track = AssetTrack(id: MediaReader.firstListed + index, kind: .subtitle, number: count + index + 1, codec: "webvtt")
@@ -303,17 +303,17 @@ extension FormatContext {
 }
 
 extension MediaReader {
-    /// Numbers of tracks in lists of their own are higher than those of any in a container.
+    /// The first number of tracks with lists of their own; higher than any in a container.
     static let firstListed = 1 << 18
 
-    /// Reads the track of subtitles with this ``AssetTrack/id``, where that has a list of its own; nil of any other. Its cues are delivered in item time, on any
-    /// thread.
+    /// Reads the subtitle track with this ``AssetTrack/id`` if it has a list of its own; returns nil otherwise. Delivers cues in item time,
+    /// on any thread.
     package func feed(_ id: Int, deliver: @escaping @Sendable (SubtitleFeed.News) -> Void) -> SubtitleFeed? {
         let format = demuxer.source.format
         guard id >= Self.firstListed, id - Self.firstListed < format.input.subtitles.count else { return nil }
         return SubtitleFeed(format.input.subtitles[id - Self.firstListed], of: format, deliver: deliver)
     }
 
-    /// What the clock of a transport stream shows at an item time: in ticks of 90 kHz, before they begin anew.
+    /// Returns the clock of a transport stream at an item time, in ticks of 90 kHz modulo 2³³.
     package func streamTicks(at time: MediaTime) -> Int64 { StreamTicks(origin + time - demuxer.pictureOffset).value }
 }

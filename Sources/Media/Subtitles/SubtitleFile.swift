@@ -3,16 +3,16 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Subtitles that lie beside a clip: `clip.srt`, `clip.de.srt`, `clip.de.forced.ass`.
+/// Subtitle files beside a clip: `clip.srt`, `clip.de.srt`, `clip.de.forced.ass`.
 package enum SubtitleFile {
-    /// Endings of their names, and libavformat's demuxers of those.
+    /// The extensions, and libavformat's demuxers for them.
     private static let formats = ["srt": "srt", "ass": "ass", "ssa": "ass", "vtt": "webvtt"]
-    /// Bytes of one at most.
+    /// The most bytes of a file.
     package static let largest = 16 << 20
-    /// So many of a clip are known of, and so many names of a folder are looked at.
+    /// The most files for a clip, and the most names read from a folder.
     package static let most = 32, mostNames = 20_000
 
-    /// The names in a folder that are subtitles of the file `name` there, in their order. Blocks for as long as the file system does. The
+    /// Returns the names in a folder that are subtitles of its file `name`, sorted. Blocks as long as the file system does. The
     /// corresponding C function is `readdir`.
     package static func names(beside name: String, in folder: String) -> [String] {
         let stem = name.split(separator: ".", omittingEmptySubsequences: false).dropLast().joined(separator: ".")
@@ -28,7 +28,7 @@ package enum SubtitleFile {
         return Array(names.sorted().prefix(most))
     }
 
-    /// What a name says of the track in it; nil where it is none of a clip that is called `stem` without its ending.
+    /// Returns the track that a file name describes; nil if it does not belong to a clip with this `stem`.
     package static func track(of name: String, stem: String) -> AssetTrack? {
         guard name.hasPrefix(stem + ".") else { return nil }
         var words = name.dropFirst(stem.count + 1).split(separator: ".", omittingEmptySubsequences: false).map { $0.lowercased() }
@@ -48,22 +48,22 @@ package enum SubtitleFile {
         return track
     }
 
-    /// The stem of a file's name.
+    /// Returns a file's name without its extension.
     package static func stem(of name: String) -> String {
         name.split(separator: ".", omittingEmptySubsequences: false).dropLast().joined(separator: ".")
     }
 
-    /// Has what reads character sets be there before files can no longer be opened: the C library loads each when it is first asked for.
+    /// Loads the character set converters before the process can no longer open files. The C library loads each at its first use.
     package static func loadCharacterSets() { for name in characterSets { if let set = CharacterSet(name) { _ = consume set } } }
 
     // MARK: Reading
 
-    /// The script and the cues of a file.
+    /// Returns the script and the cues of a file.
     ///
     /// - Parameters:
-    ///   - name: what its ending tells the format by.
-    ///   - encoding: its character set where it is not in Unicode; nil for the one that goes with the language in the name.
-    /// - Throws: ``MediaError`` where there are none in it.
+    ///   - name: the name; its extension gives the format.
+    ///   - encoding: the character set of a file not in Unicode; nil for the one of its language.
+    /// - Throws: ``MediaError`` if the file has no cues.
     package static func read(
         _ bytes: [UInt8], name: String, language: LanguageCode?, encoding: String?
     ) throws(MediaError) -> (script: SubtitleScript, cues: [SubtitleCue]) {
@@ -75,7 +75,7 @@ package enum SubtitleFile {
         var context = avformat_alloc_context()
         context?.pointee.pb = io
         context?.pointee.protocol_whitelist = av_strdup("data")
-        // It may not name what lies elsewhere.
+        // The file may not name other files.
         context?.pointee.io_open = { _, _, _, _, _ in shim_averror(EACCES) }
         let status = avformat_open_input(&context, nil, demuxer, nil)
         guard status >= 0, let opened = context else { throw MediaError(name, .damaged(averrorText(status))) }
@@ -104,7 +104,7 @@ package enum SubtitleFile {
 
     // MARK: Character sets
 
-    /// A file's text: in Unicode where it is, else in the character set that is named, or that goes with a language.
+    /// Returns a file's text. Decodes Unicode if it is valid. Otherwise uses the given character set, or the one of the language.
     static func text(of bytes: [UInt8], language: LanguageCode?, encoding: String?) -> String {
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return String(decoding: bytes.dropFirst(3), as: UTF8.self) }
         if bytes.starts(with: [0xFF, 0xFE, 0, 0]) || bytes.starts(with: [0, 0, 0xFE, 0xFF]) {
@@ -114,7 +114,7 @@ package enum SubtitleFile {
             return convert(bytes.dropFirst(2), from: bytes[0] == 0xFF ? "UTF-16LE" : "UTF-16BE")
         }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
-        // Every other byte of ASCII in UTF-16 is zero.
+        // In UTF-16, every other byte of ASCII is zero.
         let beginning = bytes.prefix(512)
         let zeroes = (
             even: beginning.indices.count { $0 % 2 == 0 && beginning[$0] == 0 },
@@ -126,7 +126,7 @@ package enum SubtitleFile {
         return convert(bytes[...], from: encoding ?? language.flatMap { sets[$0.primary] } ?? "CP1252")
     }
 
-    /// Character sets of files from before Unicode, by their languages: those of Windows. That of all others is CP1252.
+    /// The Windows character sets of files from before Unicode, by language. All other languages use CP1252.
     private static let sets: [String: String] = {
         let languages = [
             "CP1250": "cs pl hu sk sl hr ro bs sq", "CP1251": "ru uk bg sr mk be", "CP1253": "el", "CP1254": "tr az", "CP1255": "he yi",
@@ -147,7 +147,7 @@ package enum SubtitleFile {
         deinit { iconv_close(raw) }
     }
 
-    /// Converts what can be; what cannot is left out. Without the character set, all that is not ASCII is.
+    /// Converts the text and drops invalid bytes. Without the character set, drops all that is not ASCII.
     private static func convert(_ bytes: ArraySlice<UInt8>, from name: String) -> String {
         guard let set = CharacterSet(name) else { return String(decoding: bytes.filter { $0 < 0x80 }, as: UTF8.self) }
         var source = bytes.map { CChar(bitPattern: $0) }
@@ -157,7 +157,7 @@ package enum SubtitleFile {
                 var (from, left) = (source.baseAddress, source.count)
                 var (to, room) = (target.baseAddress, target.count)
                 while left > 0, Int(bitPattern: UInt(bitPattern: iconv(set.raw, &from, &left, &to, &room))) == -1 {
-                    // What means nothing there.
+                    // Invalid bytes.
                     guard errno == EILSEQ || errno == EINVAL, left > 0 else { break }
                     (from, left) = (from.map { $0 + 1 }, left - 1)
                 }

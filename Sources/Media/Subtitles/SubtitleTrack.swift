@@ -2,12 +2,13 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-// Subtitles that are in the source itself. Their packets come between those of pictures and sound, and are decoded when the pictures about them have been.
+// Subtitles inside the source. Their packets lie between those of pictures and sound. kiosk decodes them after the pictures around them.
 
 extension MediaReader {
-    /// Reads the track of subtitles with this ``AssetTrack/id`` from here on, or none. Its first cue is the next one that the source has.
+    /// Reads the subtitle track with this ``AssetTrack/id`` from here on, or none. Its first cue is the next one in the source.
     ///
-    /// - Returns: what it is drawn by, also of one that has a list of its own (``feed(_:deliver:)``); nil of pictures, and where it cannot be decoded, which is a problem of the source then.
+    /// - Returns: the script for drawing, also for a track with a list of its own (``feed(_:deliver:)``). Returns nil for pictures. Also
+    ///   returns nil if the track cannot be decoded, and reports that as a problem of the source.
     package mutating func selectSubtitles(_ id: Int?) -> SubtitleScript? {
         subtitles = nil
         if let id, id >= Self.firstListed {
@@ -44,7 +45,7 @@ extension MediaReader {
             ?? false
     }
 
-    /// The cues of what has been read since the last call, in item time.
+    /// Returns the cues read since the last call, in item time.
     package mutating func takeCues() -> [SubtitleCue] {
         guard subtitles != nil, !demuxer.subtitles.isEmpty else { return [] }
         var cues: [SubtitleCue] = []
@@ -52,7 +53,7 @@ extension MediaReader {
         return cues.map { $0.moved(by: MediaTime.zero - origin) }
     }
 
-    /// Fonts that are attached to the source.
+    /// The fonts attached to the source.
     private var attachedFonts: [(name: String, bytes: [UInt8])] {
         let context = demuxer.source.format.raw.pointee
         var fonts: [(name: String, bytes: [UInt8])] = []
@@ -77,7 +78,7 @@ extension MediaReader {
 }
 
 extension SubtitleCue {
-    /// Whether it is of an item time.
+    /// Whether the cue is visible at an item time.
     func isSeen(at time: MediaTime) -> Bool {
         switch self {
         case .line(_, let start, let end): start <= time && time < end
@@ -85,7 +86,7 @@ extension SubtitleCue {
         }
     }
 
-    /// The same at other times.
+    /// Returns the cue shifted by a time.
     func moved(by span: MediaTime) -> SubtitleCue {
         switch self {
         case .line(let line, let start, let end): .line(line, start: start + span, end: end + span)

@@ -2,26 +2,26 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// Small pictures of a file for a slider: at each time the key frame that is nearest to it.
+/// Small pictures of a file for a slider: for each time the nearest key frame.
 ///
-/// It runs beside a player that decodes the same file, so it is made to cost little: one thread, one packet a picture (a key frame needs no
-/// other), no deblocking, a fraction of the size where the codec can decode one, and one pass of libswscale to the size that is drawn. A
-/// 1080p key frame of H.264 takes some ten milliseconds. It has one file open, its own.
+/// It runs beside a player that decodes the same file, so it costs little. It uses one thread and one packet a picture, because a key frame
+/// needs no other. It skips deblocking, and decodes at a fraction of the size if the codec can. One pass of libswscale scales to the drawn
+/// size. A 1080p key frame of H.264 takes some ten milliseconds. The reader has its own open file, and no other.
 ///
-/// Only files have previews. A stream would have to be opened a second time, and its network is the player's.
+/// Only files have previews. A stream would need a second connection, and its network belongs to the player.
 ///
-/// One thread at a time owns it. Opening and each picture have a time limit, and ``Interruption/cancel()`` ends either at once.
+/// One thread at a time owns it. Opening and each picture have a time limit; ``Interruption/cancel()`` ends either at once.
 package struct PreviewReader: ~Copyable, Sendable {
     /// A key frame, small.
     package struct Preview: Sendable {
-        /// It stands upright and has its own shape.
+        /// The picture, upright and in its own shape.
         package let picture: SmallPicture
-        /// When it is shown, in item time.
+        /// The time of the key frame, in item time.
         package let time: MediaTime
-        /// Item times whose preview it is: those that it is the nearest key frame to.
+        /// The item times to which this is the nearest key frame.
         package let span: ClosedRange<MediaTime>
 
-        /// A preview from its parts.
+        /// Creates a preview from its parts.
         package init(picture: SmallPicture, time: MediaTime, span: ClosedRange<MediaTime>) {
             (self.picture, self.time, self.span) = (picture, time, span)
         }
@@ -30,18 +30,18 @@ package struct PreviewReader: ~Copyable, Sendable {
     private var source: PacketSource
     private var decoder: VideoDecoder
     private let width: Int, height: Int
-    /// Container time of item time zero.
+    /// The container time of item time zero.
     private var origin = MediaTime.zero
 
-    /// How long a picture may take; that of a single read that does not return comes on top of it.
+    /// The time limit of a picture. A single read that does not return adds its own limit.
     private static let timeLimit = MediaTime.seconds(3)
-    /// The most pixels that a side may have.
+    /// The most pixels of a side.
     private static let longestSide = 1024
 
     /// Opens the file `source` for pictures that fit into `width` x `height` pixels. Blocks as ``MediaReader/open`` does.
     ///
-    /// - Returns: nil where there are no previews: of a stream, a still, an animated image, sound alone, and what cannot be sought in.
-    /// - Throws: ``MediaError`` with what is wrong with the file.
+    /// - Returns: nil if there are no previews: for a stream, a still, an animated image, sound alone, or a file without seeking.
+    /// - Throws: ``MediaError`` with the fault of the file.
     package static func open(
         _ source: String, fitting width: Int, _ height: Int, reach: SourceReach? = nil, interruption: Interruption = Interruption(),
         pictureMemory: Int = MemoryLimit.ofItem
@@ -65,7 +65,7 @@ package struct PreviewReader: ~Copyable, Sendable {
         return reader
     }
 
-    /// A reader of one stream of an opened file, before its first picture.
+    /// Returns a reader of one stream of an opened file, before its first picture.
     static func reader(
         of stream: UnsafeMutablePointer<AVStream>, in format: FormatContext, named source: String, width: Int, height: Int,
         _ interruption: Interruption, memory: Int = MemoryLimit.ofItem
@@ -79,19 +79,19 @@ package struct PreviewReader: ~Copyable, Sendable {
             width: width, height: height)
     }
 
-    /// The key frame that is nearest to item time `time`; nil where none is found there within 3 s, or it cannot be drawn.
+    /// Returns the key frame nearest to item time `time`; nil if it finds none there within 3 s, or cannot draw it.
     ///
-    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` where the file cannot be sought in.
+    /// - Throws: ``MediaError/Reason/cancelled``, or ``MediaError/Reason/failed(_:)`` if the file cannot seek.
     package mutating func preview(at time: MediaTime) throws(MediaError) -> Preview? {
         let end = HostTime.now + Self.timeLimit
         let time = max(time, .zero)
         try source.seek(to: origin + time, isBeginning: false, index: source.streams.video)
-        // Matroska reads its index when it is first sought in: only now it says which key frames there are.
+        // Matroska reads its index at the first seek. Only then are its key frames known.
         let span = indexedSpan(around: time)
         if let key = span?.key, key > time {
             try source.seek(to: origin + key, isBeginning: false, index: source.streams.video)
         }
-        // Behind the last key frame of a container without an index there may be none: go back then, in the end to the beginning.
+        // Without an index, there may be no key frame after this time. Go back, and finally to the beginning.
         let earlier = [MediaTime.seconds(2), .seconds(10)].filter { $0 < time }.map { time - $0 }
         for begin in [time] + earlier + [nil] {
             if begin != time {
@@ -110,17 +110,17 @@ package struct PreviewReader: ~Copyable, Sendable {
         return nil
     }
 
-    /// Has item time zero be at a time of the container.
+    /// Sets the container time of item time zero.
     mutating func begin(at time: MediaTime) { origin = time }
 
-    /// Reads on to the next key frame and decodes it, alone.
+    /// Reads to the next key frame and decodes it, alone.
     mutating func decodeKeyFrame(within limit: MediaTime) -> TimedFrame? {
         let end = source.interruption.limit(limit)
         while let packet = source.next() {
             if packet.raw.pointee.stream_index == source.streams.video, packet.raw.pointee.flags & AV_PKT_FLAG_KEY != 0 {
                 decoder.flush()
                 decoder.send(packet)
-                // A decoder that puts frames into order would wait for more.
+                // A decoder that reorders frames would wait for more.
                 decoder.sendEnd()
                 switch decoder.receive() {
                 case .frame(let frame): return frame
@@ -132,14 +132,14 @@ package struct PreviewReader: ~Copyable, Sendable {
         return nil
     }
 
-    /// Item time of the key frame nearest to `time` by the container's index, and all times that it is the nearest to; nil where the
+    /// Returns the key frame nearest to `time` by the container's index, and all times to which it is the nearest. Returns nil if the
     /// container has no index of the whole file.
     private func indexedSpan(around time: MediaTime) -> (key: MediaTime, times: ClosedRange<MediaTime>)? {
         let container = String(cString: source.format.raw.pointee.iformat.pointee.name)
         guard ["mov", "matroska", "avi"].contains(where: container.hasPrefix), let stream = source.stream(source.streams.video) else {
             return nil
         }
-        // An index of MP4 counts in decoding time, which lies before that of presentation; both begin with the first key frame.
+        // An MP4 index counts in decoding time, which is before presentation time. Both begin with the first key frame.
         let base = stream.pointee.time_base
         guard let first = keyFrame(of: stream, .min + 1, 0), let begin = MediaTime(ticks: first, of: base) else { return nil }
         let ticks = (begin + time).ticks(of: base)
@@ -149,13 +149,13 @@ package struct PreviewReader: ~Copyable, Sendable {
         func distance(_ other: MediaTime) -> UInt64 { (other - time).nanoseconds.magnitude }
         guard let key = candidates.min(by: { distance($0.time) < distance($1.time) }) else { return nil }
         func middle(_ other: MediaTime) -> MediaTime { MediaTime(nanoseconds: (other + key.time).nanoseconds / 2) }
-        // In a damaged index the numbers may be any.
+        // A damaged index may have any numbers.
         let lower = itemTime(keyFrame(of: stream, key.ticks &- 1, AVSEEK_FLAG_BACKWARD)).map(middle) ?? .zero
         let upper = itemTime(keyFrame(of: stream, key.ticks &+ 1, 0)).map(middle) ?? MediaTime.longestPlausible
         return (key.time, min(lower, key.time)...max(upper, key.time))
     }
 
-    /// The timestamp of the nearest key frame in the index, after `ticks` or before it. The corresponding C function is
+    /// Returns the timestamp of the nearest key frame in the index, after `ticks` or before it. The corresponding C function is
     /// `av_index_search_timestamp`.
     private func keyFrame(of stream: UnsafeMutablePointer<AVStream>, _ ticks: Int64, _ flags: Int32) -> Int64? {
         let index = av_index_search_timestamp(stream, ticks, flags)

@@ -2,20 +2,21 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// A picture in ordinary memory, as it is drawn.
+/// A picture in ordinary memory, ready to draw.
 package struct SmallPicture: Hashable, Sendable {
     /// Pixels across and down; at least 1.
     package let width: Int, height: Int
-    /// Row by row without gaps, 0xFFRRGGBB; of a picture that keeps its alpha 0xAARRGGBB, premultiplied.
+    /// The pixels, row by row without gaps: 0xFFRRGGBB, or premultiplied 0xAARRGGBB for a picture with alpha.
     package let pixels: [UInt32]
 
-    /// A picture of `width` × `height` pixels.
+    /// Creates a picture of `width` × `height` pixels.
     package init(width: Int, height: Int, pixels: [UInt32]) { (self.width, self.height, self.pixels) = (width, height, pixels) }
 }
 
 extension VideoFrame {
-    /// The picture upright, in its own shape, as large as fits into `width` x `height`; what is transparent is black, or with `keepsAlpha` stays
-    /// transparent, and then the picture is not enlarged. nil for a picture that libswscale cannot read. The corresponding C function is `sws_scale`.
+    /// Returns the picture upright, in its own shape, as large as fits into `width` x `height`. Transparent parts become black. With
+    /// `keepsAlpha` they stay transparent, and the picture is not enlarged. Returns nil if libswscale cannot read the picture. The
+    /// corresponding C function is `sws_scale`.
     package func fitted(into width: Int, _ height: Int, keepsAlpha: Bool = false) -> SmallPicture? {
         guard self.width > 0, self.height > 0, av.pointee.data.0 != nil, let format = ReadableFormat(av) else { return nil }
         let swaps = orientation.rotation.swapsAxes
@@ -27,7 +28,7 @@ extension VideoFrame {
         let drawnWidth = min(max(Int(saturating: across * scale), 1), limit.0)
         let drawnHeight = min(max(Int(saturating: down * scale), 1), limit.1)
 
-        // The vector code of libswscale wants aligned rows, and writes up to 16 pixels behind the end of one.
+        // The vector code of libswscale needs aligned rows, and writes up to 16 pixels beyond the end of one.
         let stride = (drawnWidth + 31) / 16 * 16
         let memory = UnsafeMutableRawPointer.allocate(byteCount: stride * drawnHeight * 4 + 64, alignment: 64)
         defer { memory.deallocate() }
@@ -49,9 +50,9 @@ extension VideoFrame {
         return SmallPicture(width: size.width, height: size.height, pixels: pixels)
     }
 
-    /// Draws BGRA into `memory`, rows of `stride` pixels.
+    /// Draws BGRA into `memory`, in rows of `stride` pixels.
     private func draw(_ format: ReadableFormat, to memory: UnsafeMutableRawPointer, width: Int, height: Int, stride: Int) -> Bool {
-        // Filters have a limit, which extreme reductions exceed; the nearest pixel is good enough for those.
+        // Filters have a limit that extreme reductions exceed; the nearest pixel is good enough for those.
         for flags in [SWS_AREA, SWS_POINT] {
             guard
                 let context = sws_getContext(
@@ -69,7 +70,7 @@ extension VideoFrame {
         return false
     }
 
-    /// Draws it as `context` says into `memory`, rows of `stride` bytes.
+    /// Draws by `context` into `memory`, in rows of `stride` bytes.
     private func scale(_ context: OpaquePointer, to memory: UnsafeMutableRawPointer, stride: Int) -> Bool {
         let source = UnsafeRawPointer(av).advanced(by: MemoryLayout<AVFrame>.offset(of: \AVFrame.data)!)
             .assumingMemoryBound(to: UnsafePointer<UInt8>?.self)
@@ -80,7 +81,7 @@ extension VideoFrame {
         return sws_scale(context, source, strides, 0, av.pointee.height, &target, &targetStride) > 0
     }
 
-    /// A pixel of BGRA over black, opaque.
+    /// Returns a BGRA pixel over black, opaque.
     private static func overBlack(_ pixel: UInt32) -> UInt32 {
         let alpha = pixel >> 24
         if alpha == 255 { return pixel }
@@ -89,18 +90,18 @@ extension VideoFrame {
     }
 }
 
-/// What libswscale has to be told of a frame's pixels.
+/// The pixel properties of a frame for libswscale.
 private struct ReadableFormat {
-    /// The format, the deprecated full-range names (yuvj420p) replaced by the plain ones.
+    /// The format, with plain names for the deprecated full-range ones (yuvj420p).
     let av: AVPixelFormat
     /// Whether it has a matrix and a range.
     let isYUV: Bool
-    /// One of libswscale's `SWS_CS_` values, which are those of AVColorSpace. BT.709 above 576 lines where the stream does not say, else
-    /// BT.601.
+    /// One of libswscale's `SWS_CS_` values, which equal those of AVColorSpace. If the stream does not say, BT.709 above 576 lines, and
+    /// BT.601 otherwise.
     let matrix: Int32
     let isFullRange: Bool
 
-    /// nil for what libswscale cannot read.
+    /// Creates the properties; nil if libswscale cannot read the format.
     init?(_ frame: UnsafeMutablePointer<AVFrame>) {
         let stored = AVPixelFormat(frame.pointee.format)
         guard sws_isSupportedInput(stored) != 0, let description = av_pix_fmt_desc_get(stored)?.pointee else { return nil }
@@ -118,7 +119,7 @@ private struct ReadableFormat {
 }
 
 extension Orientation {
-    /// Where in a stored picture of `width` x `height` the pixel lies that stands at `x`, `y` when the picture is upright.
+    /// Returns the position in a stored picture of `width` x `height` for the upright position `x`, `y`.
     fileprivate func stored(_ x: Int, _ y: Int, width: Int, height: Int) -> (x: Int, y: Int) {
         let (column, row) =
             switch rotation {
@@ -132,8 +133,8 @@ extension Orientation {
 }
 
 extension VideoFrame {
-    /// The luma of the brightest patch, 0 (black) to 255, where the picture is divided into 32x18 patches: tells a black frame from a dark
-    /// one with something in it. nil for a picture that libswscale cannot read. The corresponding C function is `sws_scale`.
+    /// Returns the luma of the brightest of 32x18 patches, 0 (black) to 255. It tells a black frame from a dark one with something in it.
+    /// Returns nil if libswscale cannot read the picture. The corresponding C function is `sws_scale`.
     package func brightestPatch() -> Int? {
         let (width, height) = (32, 18)
         guard
@@ -144,19 +145,19 @@ extension VideoFrame {
         defer { sws_freeContext(context) }
         var patches = [UInt8](repeating: 0, count: width * height)
         guard patches.withUnsafeMutableBytes({ scale(context, to: $0.baseAddress!, stride: width) }) else { return nil }
-        // Black of limited range is 16; libswscale keeps it so unless it is told otherwise.
+        // Black of limited range is 16; libswscale keeps that by default.
         return patches.max().map { Int($0) }
     }
 }
 
 // Small pictures as JPEG, by libavcodec's own encoder and decoder: some ten kilobytes each.
 extension SmallPicture {
-    /// The picture as a JPEG; nil where libavcodec was built without it, or memory is short.
+    /// Returns the picture as a JPEG; nil if libavcodec lacks the encoder, or memory is short.
     package func jpeg() -> [UInt8]? {
         guard let encoder = avcodec_find_encoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(encoder) else { return nil }
         defer { context.free() }
         let packet = Packet()
-        // libswscale wants rows that are aligned.
+        // libswscale needs aligned rows.
         guard let source = ScratchFrame(AV_PIX_FMT_BGRA, width: width, height: height),
             let frame = ScratchFrame(AV_PIX_FMT_YUVJ420P, width: width, height: height),
             let scale = sws_getContext(
@@ -186,7 +187,7 @@ extension SmallPicture {
         return Array(UnsafeBufferPointer(start: packet.raw.pointee.data, count: Int(packet.raw.pointee.size)))
     }
 
-    /// The picture that `jpeg` is; nil where it is damaged, or larger than 1024 pixels.
+    /// Decodes a picture from `jpeg`; nil if it is damaged, or a side is longer than 1024 pixels.
     package init?(jpeg: [UInt8]) {
         guard let decoder = avcodec_find_decoder(AV_CODEC_ID_MJPEG), let context = avcodec_alloc_context3(decoder) else { return nil }
         defer { context.free() }

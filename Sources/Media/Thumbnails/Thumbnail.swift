@@ -2,33 +2,33 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// What a person wants to know of a file before choosing it.
+/// The facts that help a person choose a file.
 package struct ClipFacts: Hashable, Sendable {
-    /// What the file calls itself; nil where it does not say.
+    /// The file's own title; nil if it has none.
     package var title: String?
-    /// nil for stills, and where the container tells none.
+    /// The length; nil for stills, or if the container has none.
     package var duration: MediaTime?
-    /// Whether its picture is higher than wide when it stands upright.
+    /// Whether the upright picture is higher than wide.
     package var isPortrait = false
     package var hasSound = false
-    /// Why it cannot be played; nil where it can.
+    /// The reason that the file cannot be played; nil if it can.
     package var problem: String?
 
-    /// Nothing is known yet.
+    /// Creates empty facts.
     package init() {}
 }
 
-/// A file on a card of the shelf: a small picture, and what is known of it.
+/// A file on a card of the shelf: a small picture, and its facts.
 package struct Thumbnail: Hashable, Sendable {
-    /// Upright, in its own shape; nil for sound without a cover, and for what cannot be played.
+    /// The picture, upright and in its own shape; nil for sound without a cover, and for unplayable files.
     package var picture: SmallPicture?
     package var facts: ClipFacts
 
-    /// A picture and facts.
+    /// Creates a thumbnail from a picture and facts.
     package init(picture: SmallPicture?, facts: ClipFacts) { (self.picture, self.facts) = (picture, facts) }
 
-    /// Makes the thumbnail of a file: opens it, and decodes a key frame a tenth into it, on the calling thread and as cheaply as
-    /// ``PreviewReader`` does. What is wrong with the file is in the facts. nil where `interruption` was cancelled.
+    /// Makes the thumbnail of a file. Opens it and decodes a key frame a tenth into it, on the calling thread, as cheaply as
+    /// ``PreviewReader``. The facts hold the file's fault. Returns nil if `interruption` was cancelled.
     package static func make(
         of source: String, fitting width: Int, _ height: Int, reach: SourceReach? = nil, interruption: Interruption = Interruption()
     ) -> Thumbnail? {
@@ -44,7 +44,7 @@ package struct Thumbnail: Hashable, Sendable {
 }
 
 extension PreviewReader {
-    /// How far into a file its thumbnail is at most.
+    /// The latest position of a thumbnail in a file.
     private static let latest = MediaTime.seconds(20)
 
     fileprivate static func thumbnail(
@@ -65,7 +65,7 @@ extension PreviewReader {
         do throws(MediaError) {
             reader = try Self.reader(of: stream, in: format, named: source, width: width, height: height, interruption)
         } catch {
-            // Sound whose cover cannot be shown is played all the same.
+            // Sound plays even if its cover cannot be shown.
             if isCover { return Thumbnail(picture: nil, facts: facts) }
             throw error
         }
@@ -75,7 +75,7 @@ extension PreviewReader {
             throw MediaError(source, .nothingDecodes)
         }
         var picture = first.frame.fitted(into: width, height)
-        // The first picture is black as often as not.
+        // The first picture is often black.
         if !isCover, !description.isStill, description.isSeekable, let duration = description.duration {
             reader.begin(at: first.time)
             if let later = try? reader.preview(at: min(duration.scaled(by: 0.1), Self.latest)) { picture = later.picture }

@@ -3,44 +3,44 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// Thumbnails on the disk: a folder of files, each named by a hash of the clip's path, size and date and of the thumbnail's size, so that a clip
-/// that changes has another one.
+/// Thumbnails on the disk, in a folder of files. Each file is named by a hash of the clip's path, size and date, and of the thumbnail's
+/// size. So a changed clip gets another thumbnail.
 ///
-/// A file is written under a name of its own and renamed, and has a checksum: what a power cut leaves of it is not taken for a picture. All of
-/// them together take at most ``limit`` bytes; those that were not used for longest go first. What cannot be written or read is as if there
-/// were no such folder. What is wrong with a clip is not kept: a codec may be installed.
+/// The store writes a file under a draft name and renames it. Each file has a checksum, so the store rejects the remains of a power cut.
+/// All files together take at most ``limit`` bytes; the least recently used go first. If a file cannot be written or read, the store acts
+/// as if it were missing. It keeps no clip's fault, because a codec may be installed later.
 ///
-/// From any thread, one at a time: while the controls are made anew the thread of the former ones may still be at its last clip. Blocks for as long as
-/// the file system does.
+/// From any thread, one at a time. While the controls are recreated, the thread of the former ones may still be at its last clip. Blocks as
+/// long as the file system does.
 package final class ThumbnailStore: @unchecked Sendable {
-    // Sendable because all that changes is reached with `lock` held.
+    // Sendable because all mutable state is used with `lock` held.
     private let lock = Mutex(())
 
-    /// Room that is left on the disk.
+    /// The bytes to leave free on the disk.
     private static let reserve: Int64 = 32 << 20
-    /// After so many failures in a row nothing is written any more.
+    /// The number of failures in a row that stops all writing.
     private static let mostFailures = 3
 
     private let folder: String
     private let limit: Int
     private let problem: @Sendable (String) -> Void
-    /// Bytes of each file, and when it was used last, counted up; nil before the first use.
+    /// The bytes of each file, and its last use as a counter; nil before the first use.
     private var files: [String: (bytes: Int, used: Int)]?
     private var bytes = 0
     private var uses = 0
     private var failures = 0
 
-    /// Thumbnails in `folder`, of at most `limit` bytes. `problem` is told why nothing can be kept, once.
+    /// Creates a store in `folder`, of at most `limit` bytes. Calls `problem` once if it cannot keep thumbnails.
     package init(folder: String, limit: Int, problem: @escaping @Sendable (String) -> Void) {
         (self.folder, self.limit, self.problem) = (folder, max(0, limit), problem)
     }
 
-    /// Bytes of all files.
+    /// The bytes of all files.
     package var byteCount: Int { lock.withLock { _ in bytes } }
 
     // MARK: Reading
 
-    /// The thumbnail of a clip that fits into this size, where it is there.
+    /// Returns the stored thumbnail of a clip for this size; nil if there is none.
     package func find(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> Thumbnail? {
         lock.withLock { _ in read(Self.name(source, version, width, height)) }
     }
@@ -54,12 +54,12 @@ package final class ThumbnailStore: @unchecked Sendable {
         }
         uses += 1
         files?[name]?.used = uses
-        // So that the order outlives this process.
+        // Keep the order for the next process.
         _ = utimensat(AT_FDCWD, folder + "/" + name, nil, 0)
         return thumbnail
     }
 
-    /// Keeps one.
+    /// Stores a thumbnail.
     package func keep(_ thumbnail: Thumbnail, of source: String, _ version: FileVersion, _ width: Int, _ height: Int) {
         guard thumbnail.facts.problem == nil, let data = thumbnail.stored, data.count <= limit else { return }
         lock.withLock { _ in write(data, Self.name(source, version, width, height)) }
@@ -84,7 +84,7 @@ package final class ThumbnailStore: @unchecked Sendable {
 
     // MARK: The folder
 
-    /// Looks at what is there, once.
+    /// Reads the folder, once.
     private func scan() {
         if files != nil { return }
         files = [:]
@@ -98,7 +98,7 @@ package final class ThumbnailStore: @unchecked Sendable {
         makeRoom(for: 0)
     }
 
-    /// Lets the oldest go until so many bytes fit, and a tenth of all more, so that this is not done for each.
+    /// Drops the oldest files until `count` bytes fit. Also frees a tenth of the limit, to save doing this for each file.
     private func makeRoom(for count: Int) {
         guard bytes + count > limit, let files else { return }
         for (name, _) in files.sorted(by: { $0.value.used < $1.value.used }) {
@@ -121,7 +121,7 @@ package final class ThumbnailStore: @unchecked Sendable {
 
     private static let ending = ".thumbnail"
 
-    /// Two hashes of 64 bits (FNV-1a), from different beginnings.
+    /// Returns two 64-bit hashes (FNV-1a) with different initial values.
     private static func name(_ source: String, _ version: FileVersion, _ width: Int, _ height: Int) -> String {
         let key = "\(source)\0\(version.size)\0\(version.modified)\0\(width)x\(height)".utf8
         return FNV.hash(key).padded(to: 16, radix: 16) + FNV.hash(key, from: 0x6c62_272e_07bb_0142).padded(to: 16, radix: 16) + ending
@@ -133,12 +133,12 @@ package final class ThumbnailStore: @unchecked Sendable {
     }
 }
 
-// What stands in a file: "kiosk-thumbnail 1", then as 64-bit numbers a checksum of what follows, flags, the duration in nanoseconds (-1 for none), how
-// many bytes of the title follow; the title; and the picture as a JPEG.
+// The content of a file: "kiosk-thumbnail 1", 64-bit numbers, the title, and the picture as a JPEG. The numbers are a checksum of the rest,
+// flags, the duration in nanoseconds (-1 for none), and the title's length.
 extension Thumbnail {
     private static let magic = Array("kiosk-thumbnail 1".utf8)
 
-    /// As it is written; nil where the picture cannot be encoded.
+    /// The content of the file; nil if the picture cannot be encoded.
     var stored: [UInt8]? {
         var jpeg: [UInt8] = []
         if let picture {
@@ -155,7 +155,7 @@ extension Thumbnail {
         return Self.magic + withUnsafeBytes(of: FNV.hash(body).littleEndian) { Array($0) } + body
     }
 
-    /// What `stored` is; nil where it is damaged.
+    /// Reads a thumbnail from `stored`; nil if it is damaged.
     init?(stored: [UInt8]) {
         let header = Self.magic.count + 32
         guard stored.count >= header, stored.starts(with: Self.magic) else { return nil }

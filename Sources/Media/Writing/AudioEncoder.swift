@@ -1,10 +1,10 @@
 import CKioskFFmpeg
 import Glibc
 
-/// Encodes sound as AAC: collects interleaved samples until they are as many as the encoder takes at once. The time of a sample is its number
-/// since the beginning.
+/// Encodes sound as AAC: collects interleaved samples until they fill a frame of the encoder. The time of a sample is its number from the
+/// beginning.
 final class AudioEncoder: @unchecked Sendable {
-    // Sendable because only the film writer that has made it uses it, on one thread at a time.
+    // Sendable because only the film writer that made it uses it, on one thread at a time.
     let context: UnsafeMutablePointer<AVCodecContext>
     /// The next packet, after ``receive()`` has returned true.
     let packet: UnsafeMutablePointer<AVPacket>
@@ -12,7 +12,7 @@ final class AudioEncoder: @unchecked Sendable {
     private let frame: UnsafeMutablePointer<AVFrame>
     private let channelCount: Int
     private let frameSize: Int
-    /// Samples a channel that have been put in, and how many of them are in `frame`.
+    /// The samples received for each channel, and the number of them in `frame`.
     private(set) var position = 0
     private var filled = 0
 
@@ -56,8 +56,8 @@ final class AudioEncoder: @unchecked Sendable {
         return frame.pointee.buf.0 == nil ? av_frame_get_buffer(frame, 0) : av_frame_make_writable(frame)
     }
 
-    /// Puts in as many of the interleaved `samples`, from the sample of number `start` of each channel on, as there is room for; nil is silence, of
-    /// `count` samples. Returns how many. When there is a packet to be received (``isFull``) it has to be sent first.
+    /// Adds interleaved `samples` from sample number `start` of each channel on, as far as there is room. nil is silence of `count`
+    /// samples. Returns the number added. If ``isFull`` is true, call ``send()`` first.
     func fill(_ samples: UnsafePointer<Float>?, from start: Int, count: Int) -> Int {
         let taken = min(count - start, frameSize - filled)
         for channel in 0..<channelCount {
@@ -74,10 +74,10 @@ final class AudioEncoder: @unchecked Sendable {
         return taken
     }
 
-    /// Whether as many samples have been collected as the encoder takes at once.
+    /// Whether the samples fill a frame of the encoder.
     var isFull: Bool { filled == frameSize }
 
-    /// Gives the encoder what has been collected.
+    /// Sends the collected samples to the encoder.
     func send() throws(FilmError) {
         guard filled > 0 else { return }
         frame.pointee.nb_samples = Int32(filled)
@@ -87,13 +87,13 @@ final class AudioEncoder: @unchecked Sendable {
         guard makeRoom() >= 0 else { throw FilmError(path, errno: ENOMEM) }
     }
 
-    /// After the last sample.
+    /// Marks the end of the samples.
     func sendEnd() throws(FilmError) {
         let status = avcodec_send_frame(context, nil)
         if status != kAVERROR_EOF { try check(status) }
     }
 
-    /// Takes the next packet out, into ``packet``; false where there is none before more goes in, or none any more.
+    /// Receives the next packet in ``packet``; returns false if the encoder needs samples first, or after the last packet.
     func receive() throws(FilmError) -> Bool {
         let status = avcodec_receive_packet(context, packet)
         if status == kAVERROR_EAGAIN || status == kAVERROR_EOF { return false }

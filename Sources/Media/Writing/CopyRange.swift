@@ -1,26 +1,26 @@
-/// Which packets of a picture track make up a clip: a pure value.
+/// The packets of a picture track that make up a clip: a pure value.
 struct CopyRange: Hashable {
-    /// The time of the first picture of the file, which is the item's zero.
+    /// The time of the first picture of the file, the item's zero.
     private(set) var origin: Int64
-    /// Times of pictures that are in, from the first to before the last.
+    /// The times of the clip's pictures, from the first to before the end.
     private(set) var times: Range<Int64>
-    /// The packet in the file's order to begin with, and to end before.
+    /// The packets of the clip, in the file's order.
     private(set) var packets: Range<Int>
 
-    /// Why pictures cannot be copied from there to there.
+    /// The reason that a range cannot be copied.
     enum Obstacle: Error, Hashable {
         case noPackets
-        /// No key frame lies at the beginning; the nearest, in ticks after ``CopyRange/origin``.
+        /// No key frame lies at the beginning; with the nearest, in ticks after ``CopyRange/origin``.
         case beginning(nearest: Int64)
         case end(nearest: Int64)
-        /// Pictures before the key frame at the end need it.
+        /// Pictures before the key frame at the end depend on it.
         case openEnd
         /// An edit list begins between key frames.
         case edited
-        /// No time that a film has, or none at all.
+        /// The times are missing or implausible.
         case times
 
-        /// In words; `seconds` of ticks.
+        /// Returns the obstacle in words; `seconds` formats ticks.
         func text(_ seconds: (Int64) -> String) -> String {
             switch self {
             case .noPackets: "it has no pictures"
@@ -33,13 +33,14 @@ struct CopyRange: Hashable {
         }
     }
 
-    /// All that stands in the way of copying a clip.
+    /// All obstacles to copying a clip.
     struct Obstacles: Error, Hashable { var all: [Obstacle] }
 
-    /// Times that a file may have: sums and differences of them do not overflow.
+    /// The plausible times: their sums and differences do not overflow.
     private static let plausible = -(1 << 60)...(1 << 60) as ClosedRange<Int64>
 
-    /// From `start` to `end` ticks after the first picture (nil: the end of the file); a key frame may be a quarter of `frameDuration` off.
+    /// Finds the range from `start` to `end` ticks after the first picture (nil: the end of the file). A key frame may be a quarter of
+    /// `frameDuration` off.
     init(_ entries: [PictureSource.Entry], start: Int64, end: Int64?, frameDuration: Int64) throws(Obstacles) {
         guard let origin = entries.filter({ !$0.isDiscarded }).map(\.pts).min(), let last = entries.map(\.pts).max() else {
             throw Obstacles(all: [.noPackets])

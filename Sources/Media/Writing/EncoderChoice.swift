@@ -2,39 +2,39 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// What the pictures of a film are to be encoded by.
+/// The encoder that a film wants for its pictures.
 package struct EncoderWish: Hashable, Sendable {
     /// The hardware or the processor.
     package var setting: EncoderSetting
-    /// The node of the only device to be tried; nil is each of /dev/dri/renderD*.
+    /// The node of the only device to try; nil tries each of /dev/dri/renderD*.
     package var device: String?
 
-    /// A wish as kiosk.conf says it.
+    /// Creates a wish from the values of kiosk.conf.
     package init(_ setting: EncoderSetting, device: String? = nil) { (self.setting, self.device) = (setting, device) }
 }
 
-/// Which encoder makes a track of pictures, and how it is set up.
+/// The choice and the setup of a picture encoder.
 ///
-/// x264 and x265 come first: their pictures are the best for their size, and they run everywhere. Of encoders in hardware those of the V4L2
-/// kind take pictures from ordinary memory, those of VAAPI from surfaces (``SurfaceEncoder``). MPEG-4 part 2 comes last where no codec is
-/// named: every FFmpeg can encode it, and few browsers play it.
+/// x264 and x265 come first: their pictures are the best for their size, and they run everywhere. V4L2 encoders take pictures from ordinary
+/// memory, VAAPI encoders from surfaces (``SurfaceEncoder``). MPEG-4 part 2 comes last if no codec is named: every FFmpeg can encode it,
+/// and few browsers play it.
 package enum EncoderChoice {
-    /// An encoder to be tried.
+    /// An encoder to try.
     struct Way: Hashable {
         /// FFmpeg's name.
         var encoder: String
-        /// The node of the device, with VAAPI; nil where there is none.
+        /// The node of the device for VAAPI; nil if there is none.
         var device: String?
 
         var isVAAPI: Bool { encoder.hasSuffix("_vaapi") }
         var isV4L2: Bool { encoder.hasSuffix("_v4l2m2m") }
         var isHardware: Bool { isVAAPI || isV4L2 }
-        /// What answers its calls, or does not.
+        /// The node of its device, or the encoder's name.
         var driver: String { device ?? encoder }
         var title: String { device.map { "\(encoder) (\($0))" } ?? encoder }
     }
 
-    /// Those of `codec`, the best first; nil for the first of H.264 and MPEG-4 that there is. `nodes` are those of graphics processors.
+    /// Returns the encoders of `codec`, the best first; nil is for the first of H.264 and MPEG-4. `nodes` are those of graphics processors.
     static func ways(_ codec: FilmFormat.VideoCodec?, _ setting: EncoderSetting, nodes: [String]) -> [Way] {
         let (software, v4l2, vaapi) = names(codec ?? .h264)
         let (processor, kernel) = (software.map { Way(encoder: $0) }, v4l2.map { Way(encoder: $0) })
@@ -47,7 +47,7 @@ package enum EncoderChoice {
         }
     }
 
-    /// The same with the devices that there are, or the one that `wish` names.
+    /// Returns the encoders for the devices of this machine, or for the one that `wish` names.
     static func ways(_ codec: FilmFormat.VideoCodec?, _ wish: EncoderWish) -> [Way] {
         if wish.setting == .software { return ways(codec, .software, nodes: []) }
         return ways(codec, wish.setting, nodes: wish.device.map { [$0] } ?? DecoderChoice.Nodes(device: nil).render)
@@ -61,8 +61,7 @@ package enum EncoderChoice {
         }
     }
 
-    /// What an encoder without a constant rate factor is given: bits a second that x264 would take for a busy film, half of it for each 6 of
-    /// the factor.
+    /// Returns a bit rate for encoders without a constant rate factor. It is x264's for a busy film, halved for each 6 of the factor.
     package static func bitRate(_ video: FilmFormat.Video) -> Int {
         let pixels = Double(video.width * video.height) * min(video.frameRate, 240)
         var bits = pixels * 0.12
@@ -70,7 +69,8 @@ package enum EncoderChoice {
         return min(max(Int(bits), 100_000), 200_000_000)
     }
 
-    /// Sets up `context`, which is not open. `quantiser` is whether an encoder of VAAPI is told a quality, as most drivers take it, or a bit rate.
+    /// Sets up an unopened `context`. `quantiser` sets a quality for VAAPI encoders, as most drivers take it; otherwise they get a bit
+    /// rate.
     static func configure(
         _ context: UnsafeMutablePointer<AVCodecContext>, _ codec: UnsafePointer<AVCodec>, _ video: FilmFormat.Video, name: String,
         quantiser: Bool = true
@@ -89,7 +89,7 @@ package enum EncoderChoice {
             ? (AVCOL_SPC_BT709, AVCOL_PRI_BT709, AVCOL_TRC_BT709) : (AVCOL_SPC_SMPTE170M, AVCOL_PRI_SMPTE170M, AVCOL_TRC_SMPTE170M)
         context.pointee.color_range = AVCOL_RANGE_MPEG
         context.pointee.chroma_sample_location = AVCHROMA_LOC_LEFT
-        // MP4 has what decoders begin with in its index.
+        // MP4 has the codec's headers in its index.
         context.pointee.flags |= AV_CODEC_FLAG_GLOBAL_HEADER
         context.pointee.thread_count = Int32(min(max(video.threads, 0), 64))
         func set(_ option: String, _ value: String) { _ = av_opt_set(context, option, value, AV_OPT_SEARCH_CHILDREN) }
@@ -106,11 +106,11 @@ package enum EncoderChoice {
                 context.pointee.global_quality = Int32(min(max((quality - 8) / 4, 1), 31)) * FF_QP2LAMBDA
             }
         case "h264_vaapi", "hevc_vaapi":
-            // Pictures that wait for later ones, and two in the device at once, are late.
+            // Pictures that wait for later ones add delay. So does a second one in the device.
             context.pointee.max_b_frames = video.isLive ? 0 : 2
             set("async_depth", video.isLive ? "1" : "2")
             if video.bitRate == nil {
-                // Of 0 libavcodec takes that nothing is said.
+                // libavcodec takes 0 as unset.
                 if quantiser { set("qp", "\(max(quality, 1))") } else { context.pointee.bit_rate = Int64(bitRate(video)) }
             }
         default: context.pointee.bit_rate = Int64(bitRate(video))
@@ -118,7 +118,7 @@ package enum EncoderChoice {
         if let bits = video.bitRate { context.pointee.bit_rate = Int64(min(max(bits, 10_000), 500_000_000)) }
     }
 
-    /// Planar 4:2:0 where the encoder takes it, else what it names first.
+    /// Returns planar 4:2:0 if the encoder takes it, and otherwise its first format.
     private static func pixelFormat(_ codec: UnsafePointer<AVCodec>) -> AVPixelFormat {
         guard let formats = shim_codec_pixel_formats(codec) else { return AV_PIX_FMT_YUV420P }
         var index = 0
@@ -130,20 +130,21 @@ package enum EncoderChoice {
     }
 }
 
-/// The encoders that films can be made with here: for `kiosk devices`.
+/// The film encoders of this machine, for `kiosk devices`.
 package struct EncoderInventory {
-    /// One of the encoders that the installed FFmpeg has for a codec.
+    /// An encoder of the installed FFmpeg.
     package struct Entry: Hashable, Sendable {
-        /// What it makes, by FFmpeg's short name.
+        /// FFmpeg's short name of the codec.
         package var codec: String
-        /// FFmpeg's name of it, with the node of its device where it has one.
+        /// FFmpeg's name of the encoder, with the node of its device if it has one.
         package var title: String
-        /// Why it cannot be opened; nil where it can.
+        /// Why the encoder does not open; nil if it does.
         package var problem: String?
     }
 
-    /// Opens each of them once, for pictures of 1280×720, in the order in which a film tries them. Blocks for a moment, at most for some
-    /// seconds for each device whose driver hangs. `device` is the node of the only one to be tried; nil is each of /dev/dri/renderD*.
+    /// Opens each encoder once, for pictures of 1280×720, in the order that a film tries them. Blocks for a moment; a device that hangs
+    /// while it opens adds ``HardwareDevice/timeLimit``. `device` is the node of the only device to try; nil tries each of
+    /// /dev/dri/renderD*.
     package static func entries(device: String? = nil) -> [Entry] {
         [FilmFormat.VideoCodec.h264, .hevc].flatMap { codec in
             EncoderChoice.ways(codec, EncoderWish(.automatic, device: device)).compactMap { way in

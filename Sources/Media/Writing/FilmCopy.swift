@@ -1,11 +1,11 @@
 import CKioskFFmpeg
 
 extension FilmEncoder {
-    /// Puts a fragmented recording together anew as a plain MP4, with its index first; its packets are copied. Of a recording that was cut off that is
-    /// what can be read of it.
+    /// Remuxes a fragmented recording as a plain MP4 with its index first, and copies its packets. From a truncated recording it copies the
+    /// readable part.
     ///
-    /// - Parameter path: what messages name.
-    /// - Throws: ``FilmError`` where nothing can be read, or `output` takes nothing.
+    /// - Parameter path: the path for messages.
+    /// - Throws: ``FilmError`` if nothing is readable, or `output` takes nothing.
     package static func remux(_ input: FilmInput, to output: any FilmOutput, path: String) throws(FilmError) {
         var file = try FilmFile(output, fragmented: false, path: path)
         var tracks: [Int32: Int] = [:]

@@ -2,16 +2,16 @@ import CKioskFFmpeg
 import KioskPlatform
 import KioskVocabulary
 
-/// Makes the bytes of a film: of pictures with their times, and samples one after another.
+/// Encodes a film from pictures with their times, and from consecutive samples.
 ///
 ///     pictures ──▶ VideoEncoder ──┐
 ///     samples ───▶ AudioEncoder ──┴─▶ FilmFile ──▶ FilmOutput
 ///
-/// Both begin at zero, the beginning of the film. What goes in has to be about equally far at any moment: the muxer keeps what is ahead in
+/// Both begin at zero, the beginning of the film. Keep pictures and samples about equally far: the muxer holds the lead of either in
 /// memory.
 ///
-/// It blocks for encoding and for its output, and is not shared: one thread at a time owns it. After an error nothing more can be written, and
-/// only after one of the pictures' encoder can it be finished.
+/// It blocks for encoding and for its output. One thread at a time owns it. After an error nothing more can be written. The film can then
+/// be finished only if the picture encoder failed.
 package struct FilmEncoder: ~Copyable, Sendable {
     private var file: FilmFile
     private let video: VideoEncoder?
@@ -19,18 +19,18 @@ package struct FilmEncoder: ~Copyable, Sendable {
     private let audioFormat: AudioFormat?
     private let audioTrack: Int
 
-    /// Opens the encoders, and begins a film whose bytes go to `output`; `path` is what messages name.
+    /// Opens the encoders, and begins a film with `output` for its bytes; `path` is for messages.
     ///
-    /// - Throws: ``FilmError`` where an encoder is missing, or the output takes nothing.
+    /// - Throws: ``FilmError`` if an encoder is missing, or the output takes nothing.
     package static func open(_ output: any FilmOutput, _ format: FilmFormat, path: String) throws(FilmError) -> FilmEncoder {
         try open(output, format, path: path, copying: nil)
     }
 
-    /// The same with pictures that are copied from the track `source`, which has to be there until this returns; nil to encode them.
+    /// Opens a film with pictures copied from the track `source`, which must exist until this returns; nil encodes them.
     package static func open(
         _ output: any FilmOutput, _ format: FilmFormat, path: String, copying source: UnsafeMutablePointer<AVStream>?
     ) throws(FilmError) -> FilmEncoder {
-        // The encoders first: where one is missing nothing has happened to the disk.
+        // The encoders first: if one is missing, the disk is untouched.
         let video: VideoEncoder? =
             if source == nil, let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
         let audio: AudioEncoder? = if let track = format.audio { try AudioEncoder.open(track, path: path) } else { nil }
@@ -49,17 +49,17 @@ package struct FilmEncoder: ~Copyable, Sendable {
             file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1)
     }
 
-    /// FFmpeg's name of the encoder of the pictures.
+    /// FFmpeg's name of the picture encoder.
     package var videoEncoder: String? { video?.name }
-    /// What is to be known of its choice; nil for nothing.
+    /// A note about the choice of encoder; nil for none.
     package var videoEncoderNote: String? { video?.note }
 
     // MARK: Pictures
 
-    /// Writes a picture that is shown from `time` on, until the next one, or for `duration` where it is the last. One of another size is scaled, one
-    /// of another pixel format converted.
+    /// Writes a picture shown from `time` until the next one, or for `duration` if it is the last. Scales and converts it if its size or
+    /// its pixel format differs.
     ///
-    /// - Returns: false where `time` is not later than that of the picture before: it is left out.
+    /// - Returns: false if `time` is not later than that of the picture before. This picture is dropped.
     @discardableResult package mutating func write(
         _ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime? = nil
     ) throws(FilmError) -> Bool {
@@ -72,20 +72,20 @@ package struct FilmEncoder: ~Copyable, Sendable {
         while let video, try video.receive() { try file.write(video.packet, track: 0, in: video.packetTimeBase) }
     }
 
-    /// Writes a packet of a track that is copied, with its times in `base`; it is empty then.
+    /// Writes a packet of a copied track, with its times in `base`; empties the packet.
     package mutating func write(copied packet: UnsafeMutablePointer<AVPacket>, in base: AVRational) throws(FilmError) {
         try file.write(packet, track: 0, in: base)
     }
 
     // MARK: Sound
 
-    /// Writes interleaved samples behind those before.
+    /// Writes interleaved samples after those before.
     package mutating func write(samples: UnsafeBufferPointer<Float>) throws(FilmError) {
         guard let audioFormat else { return }
         try write(samples.baseAddress, count: samples.count / audioFormat.channelCount)
     }
 
-    /// Writes `count` samples of each channel of silence.
+    /// Writes silence of `count` samples for each channel.
     package mutating func writeSilence(_ count: Int) throws(FilmError) { try write(nil, count: max(count, 0)) }
 
     private mutating func write(_ samples: UnsafePointer<Float>?, count: Int) throws(FilmError) {
@@ -107,7 +107,8 @@ package struct FilmEncoder: ~Copyable, Sendable {
 
     // MARK: The end
 
-    /// Encodes what is left, and writes the index. Where the encoder of the pictures has failed (``FilmError/Reason/encoderFailed(_:)``) the film has those that had come out of it.
+    /// Encodes the rest, and writes the index. If the picture encoder has failed (``FilmError/Reason/encoderFailed(_:)``), the film keeps
+    /// the pictures that it had already encoded.
     package mutating func finish() throws(FilmError) {
         if let video, !video.hasFailed {
             try video.sendEnd()
@@ -121,10 +122,10 @@ package struct FilmEncoder: ~Copyable, Sendable {
 }
 
 extension Orientation {
-    /// The nine numbers of a track's display matrix (`tkhd`) that rotate a stored picture of this size so.
+    /// Returns the nine numbers of a track's display matrix (`tkhd`) for rotating a stored picture of this size.
     func displayMatrix(width: Int, height: Int) -> [Int32] {
         let one: Int32 = 1 << 16
-        // Where the right and the down of the stored picture point to upright.
+        // The upright directions of the stored picture's right and down.
         var (a, b, c, d): (Int32, Int32, Int32, Int32) =
             switch rotation {
             case .none: (one, 0, 0, one)
@@ -133,7 +134,7 @@ extension Orientation {
             case .clockwise270: (0, -one, one, 0)
             }
         if isMirrored { (a, b) = (-a, -b) }
-        // What is rotated out of the first quadrant is moved back into it.
+        // Move the rotated picture back into the first quadrant.
         let x = (a < 0 ? width : 0) + (c < 0 ? height : 0), y = (b < 0 ? width : 0) + (d < 0 ? height : 0)
         return [a, b, 0, c, d, 0, Int32(x) << 16, Int32(y) << 16, 1 << 30]
     }

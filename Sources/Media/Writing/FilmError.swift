@@ -2,42 +2,42 @@ import CKioskFFmpeg
 import Glibc
 import KioskPlatform
 
-/// Why a film cannot be written, for the person who wants it.
+/// The reason that a film cannot be written, for the user.
 package struct FilmError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is in the way.
+    /// The cause.
     package enum Reason: Hashable, Sendable {
-        /// The installed FFmpeg has none, or none that works here: what was tried, and what it said.
+        /// The installed FFmpeg has no encoder that works here; with the attempts and their errors.
         case noEncoder(codec: String, tried: [String])
-        /// The device is full, or the user's part of it.
+        /// The device or the user's quota is full.
         case noSpace
         case noFolder
         case permissionDenied
         case isReadOnly
-        /// Another process writes it.
+        /// Another process writes the file.
         case isBeingWritten
-        /// It is a folder.
+        /// The path is a folder.
         case isDirectory
-        /// It is a device, a pipe or a socket.
+        /// The path is a device, a pipe or a socket.
         case isNoFile
         /// The system's or FFmpeg's words.
         case cannotWrite(String)
-        /// The encoder failed half-way, in FFmpeg's words.
+        /// The encoder failed midway, in FFmpeg's words.
         case encoderFailed(String)
-        /// The picture cannot be brought into the form that the encoder takes.
+        /// The picture cannot be converted for the encoder.
         case unsupportedPicture(String)
-        /// A recording that is to be put together anew cannot be read, in FFmpeg's words.
+        /// The recording to remux cannot be read, in FFmpeg's words.
         case unreadable(String)
     }
 
     /// The file.
     package var path: String
-    /// What is wrong.
+    /// The cause.
     package var reason: Reason
 
-    /// An error about the file at `path`.
+    /// Creates an error about the file at `path`.
     package init(_ path: String, _ reason: Reason) { (self.path, self.reason) = (path, reason) }
 
-    /// What a call on the file's folder or the file failed with: an error number of the system.
+    /// Creates an error from a system error number of a call on the file or its folder.
     package init(_ path: String, errno code: Int32) {
         self.path = path
         reason =
@@ -52,7 +52,7 @@ package struct FilmError: Error, Hashable, Sendable, CustomStringConvertible {
             }
     }
 
-    /// What a call of FFmpeg that writes failed with: a negative AVERROR.
+    /// Creates an error from a negative AVERROR of a writing call.
     package init(_ path: String, writing code: Int32) {
         let system: [Int32] = [ENOSPC, EDQUOT, ENOENT, ENOTDIR, EACCES, EPERM, EROFS, EISDIR]
         if system.contains(-code) { self.init(path, errno: -code) } else { self.init(path, .cannotWrite(averrorText(code))) }
@@ -63,7 +63,7 @@ package struct FilmError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension FilmError.Reason {
-    /// What is wrong and what to do, without the file's name.
+    /// The cause and the remedy, without the file's name.
     package var text: String {
         switch self {
         case .noEncoder(let codec, let tried):

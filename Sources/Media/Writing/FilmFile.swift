@@ -4,22 +4,22 @@ import KioskPlatform
 
 /// The muxer of a film.
 ///
-/// A fragment is on the disk when the next one begins (``FilmOutput/sync()``). The index of a fragmented file (`moov`) is written with its first
-/// fragment, as only then it is known by how much the encoders are behind.
+/// A fragment is on the disk when the next one begins (``FilmOutput/sync()``). The index of a fragmented file (`moov`) comes with its first
+/// fragment. Only then are the delays of the encoders known.
 struct FilmFile: ~Copyable, @unchecked Sendable {
-    // Sendable because the pointers are reached only through their single owner.
+    // Sendable because only the single owner uses the pointers.
     private let raw: UnsafeMutablePointer<AVFormatContext>
     private let output: any FilmOutput
     private let stream: ByteStream
-    /// What reads back what has been written, to put the index before it.
+    /// Reads back the written bytes, to put the index before them.
     private let openStreams: OpenStreams
     /// For messages.
     private let path: String
     private let isFragmented: Bool
-    /// How far it is on the disk.
+    /// The bytes already synced to the disk.
     private var syncedCount = 0
 
-    /// How long a fragment is at most, in microseconds; with what the encoders and the muxer hold less than a second is lost in a power cut.
+    /// The longest fragment, in microseconds. With the buffers of the encoders and the muxer, a power cut loses less than a second.
     static let fragmentDuration = 800_000
 
     private final class OpenStreams {
@@ -30,7 +30,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         init(_ output: any FilmOutput, _ written: ByteStream) { (self.output, self.written) = (output, written) }
     }
 
-    /// A file without a track, whose bytes go to `output`; `path` is what messages name.
+    /// Creates a file without a track, with `output` for its bytes; `path` is for messages.
     init(_ output: any FilmOutput, fragmented: Bool, path: String) throws(FilmError) {
         var context: UnsafeMutablePointer<AVFormatContext>?
         let made = avformat_alloc_output_context2(&context, nil, "mp4", "film.mp4")
@@ -41,7 +41,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         raw.pointee.pb = stream.context
         raw.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
         raw.pointee.opaque = Unmanaged.passUnretained(openStreams).toOpaque()
-        // The muxer asks for nothing but its own file, to be read.
+        // The muxer opens only its own file, for reading.
         raw.pointee.io_open = { context, result, _, flags, _ in
             guard let context, let result, let opaque = context.pointee.opaque, flags & AVIO_FLAG_READ_WRITE == AVIO_FLAG_READ else {
                 return shim_averror(EACCES)
@@ -62,7 +62,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
 
     deinit { avformat_free_context(raw) }
 
-    /// Adds a track that `codec` encodes. Before ``begin(title:)``.
+    /// Adds a track encoded by `codec`. Call it before ``begin(title:)``.
     mutating func addTrack(_ codec: UnsafeMutablePointer<AVCodecContext>) throws(FilmError) -> UnsafeMutablePointer<AVStream> {
         guard let stream = avformat_new_stream(raw, nil) else { throw FilmError(path, errno: ENOMEM) }
         let copied = avcodec_parameters_from_context(stream.pointee.codecpar, codec)
@@ -73,16 +73,16 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         return stream
     }
 
-    /// Adds a track whose packets are copied from `source`. Before ``begin(title:)``.
+    /// Adds a track of packets copied from `source`. Call it before ``begin(title:)``.
     mutating func addCopy(of source: UnsafeMutablePointer<AVStream>) throws(FilmError) {
         guard let stream = avformat_new_stream(raw, nil) else { throw FilmError(path, errno: ENOMEM) }
         let copied = avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar)
         guard copied >= 0 else { throw FilmError(path, writing: copied) }
-        // A tag belongs to the container it comes from.
+        // A tag belongs to its container.
         stream.pointee.codecpar.pointee.codec_tag = 0
         stream.pointee.time_base = source.pointee.time_base
         stream.pointee.avg_frame_rate = source.pointee.avg_frame_rate
-        // The container's word comes first (TrackGeometry), and the muxer takes both or neither.
+        // The container's shape comes first (TrackGeometry), and the muxer takes both or neither.
         let shape = av_guess_sample_aspect_ratio(nil, source, nil)
         (stream.pointee.sample_aspect_ratio, stream.pointee.codecpar.pointee.sample_aspect_ratio) = (shape, shape)
         if let matrix = shim_stream_display_matrix(source), shim_stream_set_display_matrix(stream, matrix) < 0 {
@@ -92,7 +92,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
 
     /// Writes the header. The tracks must be complete.
     mutating func begin(title: String?) throws(FilmError) {
-        // A copy: under ThreadSanitizer the compiler (6.3.1) fails on an inout access through a property of a value that cannot be copied.
+        // A copy: under ThreadSanitizer the compiler (6.3.1) fails on an inout access through a property of a noncopyable value.
         let raw = raw
         if let title { av_dict_set(&raw.pointee.metadata, "title", title, 0) }
         var options: OpaquePointer?
@@ -109,7 +109,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         try check(avformat_write_header(raw, &options))
     }
 
-    /// Writes a packet of track `index`, whose times are in `base`; it is empty then.
+    /// Writes a packet of track `index`, with its times in `base`; empties the packet.
     mutating func write(_ packet: UnsafeMutablePointer<AVPacket>, track index: Int, in base: AVRational) throws(FilmError) {
         guard let stream = raw.pointee.streams[index] else { preconditionFailure("no track \(index)") }
         av_packet_rescale_ts(packet, base, stream.pointee.time_base)
@@ -117,23 +117,23 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         packet.pointee.pos = -1
         output.advance()
         try check(av_interleaved_write_frame(raw, packet))
-        // A fragment is written in one piece.
+        // The muxer writes a fragment in one piece.
         if isFragmented, byteCount != syncedCount {
             syncedCount = byteCount
             output.sync()
         }
     }
 
-    /// libavformat buffers, and says in the context what went wrong when it emptied its buffer.
+    /// Throws an error of this call, or of an earlier flush: libavformat buffers, and stores write errors in the context.
     private func check(_ status: Int32) throws(FilmError) {
         if let pb = raw.pointee.pb, pb.pointee.error < 0 { throw FilmError(path, writing: pb.pointee.error) }
         if status < 0 { throw FilmError(path, writing: status) }
     }
 
-    /// Bytes written so far, the last of them perhaps not to the disk.
+    /// The bytes written so far; the last may not be on the disk.
     var byteCount: Int { raw.pointee.pb.map { max(0, Int($0.pointee.pos)) } ?? 0 }
 
-    /// Writes the index, and what is left.
+    /// Writes the rest, and the index.
     mutating func finish() throws(FilmError) {
         try check(av_write_trailer(raw))
         avio_flush(raw.pointee.pb)

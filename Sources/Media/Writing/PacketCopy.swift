@@ -1,7 +1,7 @@
 import CKioskFFmpeg
 import KioskPlatform
 
-/// Copies the pictures of clips into a film as they are, packet by packet.
+/// Copies the pictures of clips into a film unchanged, packet by packet.
 ///
 /// One thread at a time uses it.
 package final class PacketCopy: @unchecked Sendable {
@@ -9,26 +9,26 @@ package final class PacketCopy: @unchecked Sendable {
     private struct Clip {
         var file: OpenedFile
         var range: CopyRange
-        /// Item time of the first picture, as it was asked for.
+        /// The item time of the first picture, as requested.
         var start: MediaTime
     }
 
     private struct Present {
         var source: PictureSource
         var range: CopyRange
-        /// Where on the film its item's zero would lie, in 90000ths of a second.
+        /// The film time of its item's zero, in 90000ths of a second.
         var offset: Int64
-        /// The number of the packet that has been read, and is to be written.
+        /// The number of the last packet read.
         var packet = -1
         var hasPacket = false
     }
 
     private var clips: [Clip] = []
     private var first: PictureSource?
-    /// What is being written, and what is to be begun.
+    /// The playthrough in progress, and those still to begin.
     private var present: Present?
     private var playthroughs: ArraySlice<(clip: Int, instant: MediaTime)> = []
-    /// Pictures that have been written.
+    /// The number of pictures written.
     package private(set) var count: Int64 = 0
     private var lastTime = Int64.min
     private static let base = shim_rational(1, 90000)
@@ -37,12 +37,12 @@ package final class PacketCopy: @unchecked Sendable {
 
     // MARK: Looking
 
-    /// Takes a clip of which `start` to `end` is played (nil: the end of the file), and reads it to its end.
+    /// Adds a clip from `start` to `end` (nil: the end of the file), and reads the file to its end.
     ///
-    /// - Returns: what stands in the way of copying it: it cannot follow the first one in one track, MP4 does not hold its codec, or there are no key
-    ///   frames where it is cut. Empty for nothing.
+    /// - Returns: the obstacles to copying it; empty for none. It may not fit behind the first clip in one track. MP4 may not hold its
+    ///   codec, or its cuts may have no key frames.
     package func add(_ file: OpenedFile, start: MediaTime, end: MediaTime?) -> [String] {
-        // The same file has one descriptor, as there may be many clips.
+        // The same file shares one descriptor, because there may be many clips.
         let file = clips.first { $0.file.version == file.version }?.file ?? file
         do throws(FilmError) {
             let source = try PictureSource(file, path: "")
@@ -68,15 +68,15 @@ package final class PacketCopy: @unchecked Sendable {
         }
     }
 
-    /// The track to be copied; nil before there is a clip.
+    /// The track to copy; nil before the first clip.
     package var stream: UnsafeMutablePointer<AVStream>? { first?.stream }
 
     // MARK: Writing
 
-    /// A clip begins at an instant of the film, where those before it end.
+    /// Begins a clip at an instant of the film, at which those before it end.
     package func begin(_ clip: Int, at instant: MediaTime) { playthroughs.append((clip, instant)) }
 
-    /// Writes the packets that belong to before `time` of the film, of the playthroughs that have begun; nil for all.
+    /// Writes the packets before film time `time`, of the playthroughs that have begun; nil for all.
     package func write(until time: MediaTime?, to film: inout FilmEncoder) throws(FilmError) {
         let limit = time.map(Self.ticks) ?? .max
         while true {
@@ -93,7 +93,7 @@ package final class PacketCopy: @unchecked Sendable {
             guard let next = playthroughs.popFirst() else { return }
             guard clips.indices ~= next.clip else { continue }
             let clip = clips[next.clip]
-            // Where there is a key frame beside the time that was asked for, it is the one that counts.
+            // If a key frame lies beside the requested time, it counts.
             present = Present(
                 source: try PictureSource(clip.file, path: ""), range: clip.range,
                 offset: Self.ticks(next.instant) - Self.ticks(clip.start))
@@ -102,31 +102,31 @@ package final class PacketCopy: @unchecked Sendable {
 
     private static func ticks(_ time: MediaTime) -> Int64 { av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), base) }
 
-    /// Whether there is a packet of the present playthrough to be written.
+    /// Whether the playthrough in progress has a packet to write.
     private func nextPacket() -> Bool {
         guard var clip = present else { return false }
         defer { present = clip }
         while !clip.hasPacket {
             guard clip.packet + 1 < clip.range.packets.upperBound, clip.source.read() else { return false }
             clip.packet += 1
-            // Pictures that are shown before the key frame they follow belong to what has been cut off.
+            // Pictures shown before their key frame belong to the part cut off.
             clip.hasPacket = clip.packet >= clip.range.packets.lowerBound && clip.range.times ~= clip.source.entry.pts
         }
         return true
     }
 
-    /// When the present packet is shown and decoded, in the film.
+    /// Returns the film times at which the current packet is shown and decoded.
     private func times() -> (pts: Int64, dts: Int64) {
         guard let clip = present else { return (0, 0) }
         let entry = clip.source.entry
-        // The file may have changed since it was looked at: what is wrong then is refused when it is written.
+        // The file may have changed since kiosk looked at it. The write then refuses invalid times.
         func place(_ time: Int64) -> Int64 { av_rescale_q(time &- clip.range.origin, clip.source.base, Self.base) &+ clip.offset }
         return (place(entry.pts), place(entry.dts))
     }
 
     private func write(pts: Int64, dts: Int64, to film: inout FilmEncoder) throws(FilmError) {
         guard let packet = present?.source.packet else { return }
-        // At a seam, where clips are decoded ahead by different times.
+        // At a seam: clips differ in how far they decode ahead.
         let time = min(max(dts, lastTime == .min ? dts : lastTime &+ 1), pts)
         lastTime = time
         packet.pointee.pts = pts

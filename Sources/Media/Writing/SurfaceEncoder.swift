@@ -2,17 +2,17 @@ import CKioskFFmpeg
 import Glibc
 import KioskPlatform
 
-/// Encoders of VAAPI: libavcodec's `h264_vaapi` and `hevc_vaapi`. They take pictures in surfaces of their device, so each picture is copied from
-/// memory into one, as NV12.
+/// The VAAPI encoders: libavcodec's `h264_vaapi` and `hevc_vaapi`. They take pictures in surfaces of their device, so kiosk copies each
+/// picture into one, as NV12.
 ///
-/// What a driver takes shows late: some open an encoder and fail at the first picture. So an encoder is opened for a gray picture first, and for
-/// the film only where that came out.
+/// A driver shows its limits late: some open an encoder and fail at the first picture. So kiosk first opens an encoder for a gray picture.
+/// It opens one for the film only if that worked.
 enum SurfaceEncoder {
-    /// Surfaces of an encoder: two pictures wait for one they are predicted from, two are in the device, one is being copied into, and as
-    /// many more as libavcodec may hold on the way.
+    /// The surfaces of an encoder. Two pictures wait for their reference, two are in the device, and one is being filled. libavcodec may
+    /// hold the rest on the way.
     static let poolSize = 8
 
-    /// Opens `codec`, which is the encoder of `way`, on its device. Blocks.
+    /// Opens `codec`, the encoder of `way`, on its device. Blocks.
     static func open(
         _ codec: UnsafePointer<AVCodec>, _ way: EncoderChoice.Way, _ video: FilmFormat.Video
     ) throws(SurfaceError) -> UnsafeMutablePointer<AVCodecContext> {
@@ -26,8 +26,8 @@ enum SurfaceEncoder {
         return context
     }
 
-    /// Copies a picture in memory into a surface, and puts that in. The corresponding C functions are `av_hwframe_get_buffer`,
-    /// `av_hwframe_transfer_data` and `avcodec_send_frame`.
+    /// Copies a picture into a surface and sends it. The corresponding C functions are `av_hwframe_get_buffer`, `av_hwframe_transfer_data`
+    /// and `avcodec_send_frame`.
     static func upload(_ frame: UnsafeMutablePointer<AVFrame>, to context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
         let surface = ScratchFrame()
         var status = av_hwframe_get_buffer(context.pointee.hw_frames_ctx, surface.raw, 0)
@@ -37,12 +37,12 @@ enum SurfaceEncoder {
         return avcodec_send_frame(context, surface.raw)
     }
 
-    /// What a call that opens has come to.
+    /// The result of opening an encoder.
     private final class Opening {
         var context: UnsafeMutablePointer<AVCodecContext>?
         var reason = ""
 
-        /// Tries the profiles, entry points and ways to control the rate that libavcodec's choice leaves out where the driver does not take that.
+        /// Tries the profiles, entry points and rate controls beyond libavcodec's choice, if the driver does not take that.
         func open(_ codec: UnsafePointer<AVCodec>, _ device: HardwareDevice, _ video: FilmFormat.Video) {
             var (settings, last) = (Settings(), Int32(0))
             while true {
@@ -51,11 +51,11 @@ enum SurfaceEncoder {
                     let hasHeaders = context.pointee.extradata_size > 0
                     if hasHeaders { status = Self.encodeGray(context) }
                     context.free()
-                    // What an MP4 file has in its index.
+                    // The MP4 index needs them.
                     guard hasHeaders else { return reason = "its driver takes no headers for an MP4 file" }
                 }
                 if status >= 0 { break }
-                // A profile or a rate control that is not there says less than what came before or after it.
+                // A missing profile or rate control says less than the error before or after it.
                 if reason.isEmpty || last == shim_averror(ENOSYS) { reason = Self.text(status) }
                 last = status
                 guard let next = settings.next(after: status, codec.pointee.id) else { return }
@@ -94,7 +94,7 @@ enum SurfaceEncoder {
             return frames
         }
 
-        /// Encodes one picture with an encoder that is not used any more after that.
+        /// Encodes one picture with an encoder that gets no other.
         private static func encodeGray(_ context: UnsafeMutablePointer<AVCodecContext>) -> Int32 {
             let packet = Packet()
             guard let frame = ScratchFrame(AV_PIX_FMT_NV12, width: Int(context.pointee.width), height: Int(context.pointee.height)) else {
@@ -114,15 +114,15 @@ enum SurfaceEncoder {
         }
     }
 
-    /// What libavcodec is told of profile and rate. It asks the driver, and refuses what that does not have.
+    /// The profile and rate settings for libavcodec. It queries the driver, and refuses unsupported ones.
     private struct Settings {
-        /// nil is the highest that the driver knows, though it may only decode it.
+        /// The profile; nil for the highest that the driver knows, though it may only decode it.
         var profile: Int32?
-        /// Whether it is the encoder that is a circuit of its own, where a device has two: of Intel's newer ones Debian's driver has that alone.
+        /// Whether to use the fixed-function encoder of a device with two. Debian's driver for newer Intel devices has only that.
         var isLowPower = false
         var quantiser = true
 
-        /// What to try where `status` came of it; nil for nothing.
+        /// Returns the settings to try after `status`; nil for none.
         func next(after status: Int32, _ codec: AVCodecID) -> Settings? {
             var next = self
             if status == shim_averror(ENOSYS), profile == nil, codec == AV_CODEC_ID_H264 {

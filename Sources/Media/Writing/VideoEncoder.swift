@@ -3,44 +3,44 @@ import Glibc
 import KioskPlatform
 import KioskVocabulary
 
-/// Encodes pictures: brings them into the size and format that the encoder takes where they have another one, and keeps their times, which
-/// may be any that grow. Times are in ticks of the encoder's time base.
+/// Encodes pictures. It scales and converts them if the encoder takes another size or format. It keeps their times, which only have to
+/// grow. Times are in ticks of the encoder's time base.
 final class VideoEncoder: @unchecked Sendable {
-    // Sendable because only the film writer that has made it uses it, on one thread at a time.
-    /// Of every encoder that takes it.
+    // Sendable because only the film writer that made it uses it, on one thread at a time.
+    /// The time base of every encoder that takes it.
     static let timeBase = shim_rational(1, 90000)
 
     /// FFmpeg's name of the encoder in use.
     let name: String
-    /// What is to be known of the choice; nil for nothing.
+    /// A note about the choice of encoder; nil for none.
     private(set) var note: String?
     /// The next packet, after ``receive()`` has returned true.
     let packet: UnsafeMutablePointer<AVPacket>
-    /// Of the packets' times.
+    /// The time base of the packets' times.
     let packetTimeBase: AVRational
     private let isVAAPI: Bool
-    /// The encoder, for the header of the file: before a picture goes in.
+    /// The encoder, for the header of the file, before the first picture.
     let context: UnsafeMutablePointer<AVCodecContext>
     private let path: String
-    /// What it failed with. It is not called any more then: libavcodec's encoders of VAAPI end the process when they are.
+    /// The error that the encoder failed with. It gets no calls afterwards, because libavcodec's VAAPI encoders would end the process.
     private var failure: FilmError?
-    /// References a picture that is right as it is.
+    /// References a picture that needs no conversion.
     private let reference: UnsafeMutablePointer<AVFrame>
-    /// A picture that is copied or converted.
+    /// A copied or converted picture.
     private let own: UnsafeMutablePointer<AVFrame>
     private var converter: OpaquePointer?
     private var converts: Conversion?
     private var lastTime: Int64?
-    /// Whether it has been given a picture.
+    /// Whether a picture has gone in.
     private var hasBegun = false
-    /// How long pictures last that are in the encoder, by their times.
+    /// The durations of the pictures in the encoder, by their times.
     private var durations: [Int64: Int64] = [:]
 
     private struct Conversion: Equatable {
         var width: Int32, height: Int32, format: Int32, matrix: UInt32, isFullRange: Bool
     }
 
-    /// The first encoder of `video`'s codec that can be opened.
+    /// Opens the first encoder of `video`'s codec that works.
     static func open(_ video: FilmFormat.Video, path: String) throws(FilmError) -> VideoEncoder {
         var tried: [String] = []
         for way in EncoderChoice.ways(video.codec, video.encoder) {
@@ -58,7 +58,7 @@ final class VideoEncoder: @unchecked Sendable {
         throw FilmError(path, .noEncoder(codec: video.codec?.rawValue ?? "h264", tried: tried))
     }
 
-    /// Opens one of them; nil where the installed FFmpeg has it not. Blocks.
+    /// Opens one encoder; returns nil if the installed FFmpeg does not have it. Blocks.
     static func open(_ way: EncoderChoice.Way, _ video: FilmFormat.Video, path: String) throws(SurfaceError) -> VideoEncoder? {
         guard let codec = avcodec_find_encoder_by_name(way.encoder) else { return nil }
         let context =
@@ -68,7 +68,7 @@ final class VideoEncoder: @unchecked Sendable {
         let encoder = VideoEncoder(context, way, path: path)
         let status = way.isVAAPI ? 0 : avcodec_open2(context, codec, nil)
         guard status >= 0 else {
-            // libavcodec has looked at every one of them.
+            // libavcodec has tried every device.
             let isNowhere = way.isV4L2 && status == shim_averror(EINVAL)
             throw SurfaceError(text: isNowhere ? "no device (/dev/video*) encodes this" : averrorText(status))
         }
@@ -85,7 +85,7 @@ final class VideoEncoder: @unchecked Sendable {
         own = av_frame_alloc()
     }
 
-    /// Notes what pictures it takes, once it is open.
+    /// Sets the picture format that the opened encoder takes.
     private func describe() {
         own.pointee.format = isVAAPI ? AV_PIX_FMT_NV12.rawValue : context.pointee.pix_fmt.rawValue
         own.pointee.width = context.pointee.width
@@ -106,8 +106,8 @@ final class VideoEncoder: @unchecked Sendable {
         av_rescale_q(time.nanoseconds, shim_rational(1, 1_000_000_000), packetTimeBase)
     }
 
-    /// Puts in a picture that is shown from `time` on, for `duration` where that is known; false where that is not later than the last one's:
-    /// it is left out then.
+    /// Sends a picture shown from `time`, for `duration` if that is known. Returns false if `time` is not later than the last one's, and
+    /// then drops the picture.
     func send(_ frame: borrowing VideoFrame, at time: MediaTime, duration: MediaTime?) throws(FilmError) -> Bool {
         guard let ticks = accept(time, duration) else { return false }
         let av = frame.av
@@ -139,7 +139,7 @@ final class VideoEncoder: @unchecked Sendable {
         guard status >= 0 else { throw FilmError(path, errno: ENOMEM) }
     }
 
-    /// Sets the converter up for pictures like `wanted`.
+    /// Prepares the converter for pictures like `wanted`.
     private func prepareConverter(_ wanted: Conversion) throws(FilmError) {
         if wanted != converts {
             sws_freeContext(converter)
@@ -161,7 +161,7 @@ final class VideoEncoder: @unchecked Sendable {
         }
     }
 
-    /// Draws `source` into the encoder's size and format. The corresponding C function is `sws_scale`.
+    /// Draws `source` in the encoder's size and format. The corresponding C function is `sws_scale_frame`.
     private func convert(_ source: UnsafeMutablePointer<AVFrame>) throws(FilmError) {
         let wanted = Conversion(
             width: source.pointee.width, height: source.pointee.height, format: source.pointee.format,
@@ -173,31 +173,31 @@ final class VideoEncoder: @unchecked Sendable {
 
     private func send(_ frame: UnsafeMutablePointer<AVFrame>, at ticks: Int64) throws(FilmError) {
         frame.pointee.pts = ticks
-        // What the decoder says of it would bind the encoder.
+        // The decoder's picture type would bind the encoder.
         frame.pointee.pict_type = AV_PICTURE_TYPE_NONE
         if let failure { throw failure }
         hasBegun = true
         try check(put(frame))
     }
 
-    /// Puts a picture in, which is referenced or copied. The corresponding C function is `avcodec_send_frame`.
+    /// Sends a picture by reference or as a copy. The corresponding C function is `avcodec_send_frame`.
     private func put(_ frame: UnsafeMutablePointer<AVFrame>) -> Int32 {
         isVAAPI ? SurfaceEncoder.upload(frame, to: context) : avcodec_send_frame(context, frame)
     }
 
-    /// Whether it is not called any more.
+    /// Whether the encoder has failed and gets no more calls.
     var hasFailed: Bool { failure != nil }
 
-    /// After the last picture.
+    /// Marks the end of the pictures.
     func sendEnd() throws(FilmError) {
         if let failure { throw failure }
-        // libavcodec's encoders of VAAPI read through a null pointer where there was none.
+        // libavcodec's VAAPI encoders read through a null pointer if no picture came before the end.
         if !hasBegun { return }
         let status = avcodec_send_frame(context, nil)
         if status != kAVERROR_EOF { try check(status) }
     }
 
-    /// Takes the next packet out, into ``packet``; false where there is none before the next picture goes in, or none any more.
+    /// Receives the next packet in ``packet``; returns false if the encoder needs a picture first, or after the last packet.
     func receive() throws(FilmError) -> Bool {
         if let failure { throw failure }
         let status = avcodec_receive_packet(context, packet)

@@ -2,63 +2,64 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What is known of an item of the playlist at one moment: the properties of AVPlayerItem. Times are item time.
+/// The facts about a playlist item at one moment: the properties of AVPlayerItem. Times are item time.
 package struct ItemFacts: Hashable, Sendable {
     /// Whether an item can be played.
     package enum Status: Hashable, Sendable {
-        /// It has not been opened yet.
+        /// kiosk has not opened the item yet.
         case unknown
-        /// It has been opened, and its first picture decoded.
+        /// kiosk has opened the item and decoded its first picture.
         case readyToPlay
-        /// It could not be opened or played the last time, for this reason. It is tried again in its place.
+        /// kiosk could not open or play the item the last time, for this reason. It retries when the item's turn comes.
         case failed(reason: String)
     }
 
-    /// How long an item lasts.
+    /// The duration of an item.
     package enum Duration: Hashable, Sendable {
-        /// It has not been opened yet.
+        /// kiosk has not opened the item yet.
         case unknown
-        /// Nobody knows: a live stream, an item without a length in its header.
+        /// The duration is unknown: a live stream, or an item without a length in its header.
         case indefinite
         case time(MediaTime)
     }
 
-    /// Whether it can be played.
+    /// Whether the item can be played.
     package var status = Status.unknown
     /// The item time after its last frame.
     package var duration = Duration.unknown
-    /// Pixels across and down of its picture at its own size, upright and of square pixels; nil without a picture.
+    /// The size of the picture in pixels across and down, upright and with square pixels; nil without a picture.
     package var presentationSize: PixelSize?
-    /// All its tracks.
+    /// All tracks of the item.
     package var tracks: [AssetTrack] = []
-    /// Those that are played, by their ``AssetTrack/id``; a kind that is switched off or not there is missing.
+    /// The tracks that play, by their ``AssetTrack/id``. A kind that is off or absent is missing.
     package var selectedTracks: [TrackKind: Int] = [:]
-    /// In their order.
+    /// The chapters, in order.
     package var chapters: [AssetChapter] = []
-    /// What the file says of itself.
+    /// The file's own metadata.
     package var metadata = AssetMetadata()
-    /// What is there without waiting for its source: all of a file; of a stream what has been received beyond the picture on the screen.
+    /// The ranges that are available without waiting for the source: all of a file; of a stream the part received beyond the picture on the
+    /// screen.
     package var loadedTimeRanges: [Range<MediaTime>] = []
-    /// Where one can seek to; nothing of a live stream.
+    /// The ranges to which you can seek; empty for a live stream.
     package var seekableTimeRanges: [Range<MediaTime>] = []
-    /// Whether it is likely to play to its end without waiting for its source.
+    /// Whether the item is likely to play to its end without waiting for its source.
     package var isPlaybackLikelyToKeepUp = false
 
-    /// Of an item that has not been opened.
+    /// Creates the facts about an item that has not been opened.
     init() {}
 }
 
 extension ItemFacts {
-    /// What the engine keeps of an item that it has opened, or tried to.
+    /// The engine's record of an item that it has opened, or tried to open.
     struct Record: Hashable, Sendable {
         var status = Status.unknown
         var asset: AssetDescription?
         var selectedTracks: [TrackKind: Int] = [:]
     }
 
-    /// What is known of an item that is not on the screen.
+    /// Creates the facts about an item that is not on the screen.
     ///
-    /// - Parameter imageDuration: how long a still stands that has no duration of its own.
+    /// - Parameter imageDuration: The duration of a still without a duration of its own.
     init(_ record: Record, of entry: PlaylistItem, imageDuration: MediaTime) {
         status = record.status
         guard let asset = record.asset else { return }
@@ -75,21 +76,21 @@ extension ItemFacts {
         }
     }
 
-    /// Takes over where it ends, which a playthrough that is on the screen knows best.
+    /// Sets the item's end, which a playthrough on the screen knows best.
     mutating func setDuration(_ end: MediaTime?, from start: MediaTime, isSeekable: Bool) {
         duration = end.map { .time($0) } ?? .indefinite
         seekableTimeRanges = isSeekable ? end.flatMap { $0 > start ? [start..<$0] : nil } ?? [] : []
     }
 
-    /// Takes over how much of a stream on the screen is there. `time` is what is on the screen, `ahead` what lies decoded behind it, `rate`
-    /// the item seconds a second that are played.
+    /// Sets the loaded part of a stream on the screen. `time` is the item time on the screen, `ahead` the amount decoded beyond it, `rate`
+    /// the item seconds played in a second.
     mutating func setLoaded(_ loaded: LoadedMedia?, from time: MediaTime, rate: Double, ahead: BufferLevel, isWaiting: Bool) {
         loadedTimeRanges = loaded.flatMap { $0.until > time ? [time..<$0.until] : nil } ?? []
         isPlaybackLikelyToKeepUp = loaded.map { keepsUp($0, from: time, rate: rate, ahead: ahead, isWaiting: isWaiting) } ?? false
     }
 
-    /// A live stream comes as fast as it is played: it keeps up while it has half in hand of what it is to have. Of anything else the end
-    /// must be received before it is played. Where nobody receives ahead, what is decoded decides.
+    /// Returns whether the source keeps up. A live stream arrives as fast as it plays: it keeps up while it holds half its goal. Any other
+    /// source must deliver its end before it is played. If the source does not receive ahead, the decoded amount decides.
     private func keepsUp(_ loaded: LoadedMedia, from time: MediaTime, rate: Double, ahead: BufferLevel, isWaiting: Bool) -> Bool {
         if loaded.isWhole { return true }
         if isWaiting { return false }
@@ -100,20 +101,20 @@ extension ItemFacts {
         return (end - loaded.until).seconds * rate <= (end - time).seconds * speed * Self.speedTrusted
     }
 
-    /// So much of the speed that has been measured is counted on: a clip takes more in some places than in others.
+    /// The share of the measured speed to rely on: a clip takes more in some places than in others.
     private static let speedTrusted = 0.9
-    /// With so much decoded a source that plays is ahead of its need: about half of what the queues hold of pictures.
+    /// The decoded amount with which a playing source is ahead of its need: about half the pictures that the queues hold.
     private static let enough = BufferLevel(frames: 3, sound: .milliseconds(60))
 }
 
 extension [AssetChapter] {
-    /// The chapter that an item time lies in, by its place, from 0; nil before the first.
+    /// Returns the place, from 0, of the chapter at an item time; nil before the first chapter.
     package func place(at time: MediaTime) -> Int? { lastIndex { $0.start <= time } }
 
-    /// Into a chapter by more than this, the chapter before is its own beginning.
+    /// The time into a chapter after which the step back goes to that chapter's own beginning.
     private static var returnLimit: MediaTime { .seconds(3) }
 
-    /// Where the chapter `count` behind (before, where negative) the one at `time` begins; nil where there is none.
+    /// Returns the start of the chapter `count` after the one at `time` (before it, if negative); nil if there is none.
     func start(_ count: Int, from time: MediaTime) -> MediaTime? {
         guard !isEmpty else { return nil }
         guard let place = place(at: time) else { return count > 0 ? self[0].start : nil }
@@ -123,9 +124,9 @@ extension [AssetChapter] {
     }
 }
 
-// What the player tells of its items.
+// The player's reports about its items.
 extension PlaybackEngine {
-    /// What is known of an item; nil of one that has left the list long ago.
+    /// Returns the facts about an item; nil if the item left the list long ago.
     package func facts(of id: QueueItem.ID) -> ItemFacts? {
         pipeline.withLock { pipeline in
             guard let entry = pipeline.cursor.list[id] else { return nil }
@@ -146,21 +147,22 @@ extension PlaybackEngine {
         }
     }
 
-    /// The same of the item on the screen; nil where there is none.
+    /// The facts about the item on the screen; nil if there is none.
     package var currentFacts: ItemFacts? { snapshot.item.flatMap { facts(of: $0) } }
 
     // MARK: Tracks
 
-    /// Plays another track of an item from now on, in its later playthroughs, too: of its sound within a second or two, while the picture goes on;
-    /// of its picture by opening it once more where it stands; of its subtitles at once, or with the next one that the source has. What has been chosen holds
-    /// until the item is forgotten. False where that changes nothing: it is chosen already, or there is no such item.
+    /// Chooses another track of an item, for its later playthroughs too. Sound changes within a second or two, while the picture goes on.
+    /// For a video track kiosk reopens the item at its position. Subtitles change at once, or with the next one that the source has. The
+    /// choice lasts until the playlist forgets the item. Returns false if nothing changes: the track is chosen already, or there is no such
+    /// item.
     @discardableResult package func select(_ choice: TrackChoice, of kind: TrackKind, in item: QueueItem.ID) -> Bool {
         let isChanged: Bool = pipeline.signal { $0.cursor.list.select(choice, of: kind, in: item) }
         if isChanged, kind == .video { reopen(item) }
         return isChanged
     }
 
-    /// Plays the sound track after the one that is heard of the item on the screen, after the last the first.
+    /// Plays the next sound track of the item on the screen; after the last one, the first.
     func selectNextAudioTrack() {
         guard let item = snapshot.item, let facts = facts(of: item) else { return }
         let tracks = facts.tracks.filter { $0.kind == .audio }
@@ -168,7 +170,7 @@ extension PlaybackEngine {
         select(.number(next.number), of: .audio, in: item)
     }
 
-    /// Shows the subtitles after those that are seen of the item on the screen, after the last none, and after none the first.
+    /// Shows the next subtitles of the item on the screen: after the last ones none, then the first again.
     func selectNextSubtitles() {
         guard let item = snapshot.item, let facts = facts(of: item) else { return }
         let tracks = facts.tracks.filter { $0.kind == .subtitle }
@@ -179,12 +181,12 @@ extension PlaybackEngine {
 
     // MARK: Chapters
 
-    /// The item time at which a chapter of the item on the screen begins, by its number from 1; nil where there is no such.
+    /// Returns the item time at which a chapter of the item on the screen begins, by its number from 1; nil if there is no such chapter.
     func chapterStart(_ number: Int) -> MediaTime? {
         guard let chapters = currentFacts?.chapters, chapters.indices.contains(number - 1) else { return nil }
         return chapters[number - 1].start
     }
 
-    /// The same of a chapter so many behind the present one.
+    /// Returns the beginning of the chapter `count` after the present one.
     func chapterStart(by count: Int) -> MediaTime? { currentFacts?.chapters.start(count, from: snapshot.time) }
 }

@@ -1,39 +1,40 @@
 import KioskVocabulary
 
-/// The items that are played, in order, each with an identity of its own (``QueueItem``).
+/// The items to play, in order. Each has its own identity (``QueueItem``).
 ///
-/// The list can be changed while it plays. Frames on their way, seek requests, complaints and counts name items by their identity, so that
-/// none of them has to be changed when the list is. Identities are numbers that begin as the places of the first list; none is used twice.
+/// The list can change during playback. Queued frames, seek requests, error reports and statistics name items by their identity, so a
+/// change of the list leaves them valid. Identities are numbers; the first list's are its places. No number is used twice.
 ///
-/// What has left the list is remembered for a while (``memory`` items): it may still be on the screen, and what follows it then is what
-/// follows the item that stood before it and stayed. An item that comes back, as with a stick that is put in again, gets its old identity.
+/// The list remembers the last ``memory`` items that have left it. Such an item may still be on the screen; its successor is then that of
+/// the nearest item before it that stayed. An item that comes back, for example when someone plugs a stick in again, gets its old identity.
 struct Playlist: Hashable, Sendable {
     private(set) var items: [QueueItem]
-    /// Grows with every change.
+    /// A number that grows with every change.
     private(set) var revision = 0
     private var places: [QueueItem.ID: Int]
     private var left: [QueueItem.ID: Left] = [:]
     /// The keys of ``left``, the oldest first.
     private var leavers: [QueueItem.ID] = []
-    /// Of those, what was never on the list: it is played between two items, and stands behind the one it was asked for at.
+    /// The items in ``left`` that were never on the list. An interlude plays between two items; its place is behind the item that was
+    /// playing at the request.
     private var interludes: Set<QueueItem.ID> = []
-    /// Of those, what is to be played at the next boundary, and at those after it.
+    /// The interludes to play at the next boundaries, in order.
     private(set) var due: [QueueItem.ID] = []
-    /// The tracks that have been chosen of items, on the list or not.
+    /// The tracks chosen for items, on the list or not.
     private var selections: [QueueItem.ID: TrackSelection] = [:]
     private var nextNumber: Int
 
     /// An item that is no longer on the list.
     private struct Left: Hashable {
         var entry: PlaylistItem
-        /// What stood before it and stayed; nil where it stood at the beginning.
+        /// The item before it that stayed; nil if it stood at the beginning.
         var after: QueueItem.ID?
     }
 
-    /// Items that are remembered after they have left.
+    /// The number of items that the list remembers after they have left.
     static let memory = 256
 
-    /// A list whose items are numbered by their places.
+    /// Creates a list whose items are numbered by their places.
     init(_ entries: [PlaylistItem]) {
         items = entries.enumerated().map { QueueItem(id: .init($0), $1) }
         nextNumber = entries.count
@@ -42,33 +43,33 @@ struct Playlist: Hashable, Sendable {
 
     var isEmpty: Bool { items.isEmpty }
 
-    /// Where an item stands; nil when it has left.
+    /// Returns the place of an item; nil if it has left.
     func place(of id: QueueItem.ID) -> Int? { places[id] }
 
-    /// What an item plays that is on the list, or that has left and is remembered; with the tracks that were chosen of it.
+    /// The entry of an item on the list, or of a remembered one, with the tracks chosen for it.
     subscript(id: QueueItem.ID) -> PlaylistItem? { entry(id)?.selecting(selections[id]) }
 
-    /// The same as the list has it.
+    /// Returns the entry without chosen tracks.
     private func entry(_ id: QueueItem.ID) -> PlaylistItem? { places[id].map { items[$0].entry } ?? left[id]?.entry }
 
-    /// The place of what follows an item: the list's length after the last, 0 for an item that is not known any more.
+    /// Returns the place of an item's successor: the list's length after the last item, 0 for a forgotten item.
     func place(after id: QueueItem.ID) -> Int {
         if let place = places[id] { return place + 1 }
         return left[id]?.after.flatMap { places[$0] }.map { $0 + 1 } ?? 0
     }
 
-    /// Whether an item is played between two of the list.
+    /// Returns whether an item is an interlude: one that plays between two items of the list.
     func isInterlude(_ id: QueueItem.ID) -> Bool { interludes.contains(id) }
 
     // MARK: Changing
 
-    /// Makes an item that is not on the list, to be played at the item `present`. The same as before where that is asked for again.
+    /// Adds an interlude to play at the item `present`. A repeated request returns the same one.
     ///
-    /// - Returns: its identity, and those that mean nothing any more.
+    /// - Returns: The interlude's identity, and the identities that are now forgotten.
     mutating func addInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?) -> (id: QueueItem.ID, forgotten: [QueueItem.ID]) {
         let after = present.flatMap { places[$0] != nil ? $0 : left[$0]?.after }
         if let place = leavers.firstIndex(where: { interludes.contains($0) && left[$0] == Left(entry: entry, after: after) }) {
-            // The last one to be forgotten.
+            // The one to be forgotten last.
             leavers.append(leavers.remove(at: place))
             return (leavers[leavers.count - 1], [])
         }
@@ -80,8 +81,7 @@ struct Playlist: Hashable, Sendable {
         return (id, forgetOldest())
     }
 
-    /// Has an item that is not on the list be played when the present one has ended; not twice where it is to be already. Returns as
-    /// ``addInterlude(_:at:)``.
+    /// Adds an interlude to play when the present item ends, unless it is already due. Returns the same as ``addInterlude(_:at:)``.
     mutating func enqueueInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?) -> (id: QueueItem.ID, forgotten: [QueueItem.ID]) {
         if let known = due.first(where: { left[$0]?.entry == entry }) { return (known, []) }
         let made = addInterlude(entry, at: present)
@@ -90,22 +90,23 @@ struct Playlist: Hashable, Sendable {
         return made
     }
 
-    /// An item is on the screen, or cannot be played, or is not wanted: it is not due any more.
+    /// Removes an interlude from those that are due: it is on the screen, cannot be played, or is no longer wanted.
     mutating func interludeIsOver(_ id: QueueItem.ID) {
         guard let place = due.firstIndex(of: id) else { return }
         due.remove(at: place)
         revision += 1
     }
 
-    /// Replaces the list by what is to be played; the n-th of several equal entries is the n-th of them in the new list. How pictures are fitted
-    /// makes no entry another. A file that was missing and has come stays the item that was listed without it: that may be on the screen already, opened by
-    /// its name before the folder was looked into, and would be played twice in a row else. It takes over the tracks that were chosen of the file before.
+    /// Replaces the list. The n-th of several equal entries stays the n-th of them in the new list; the gravity does not count in the
+    /// comparison. A missing file that has arrived keeps the item that was listed without it. That item may be on the screen already,
+    /// opened by its name before kiosk scanned the folder; a second item would play it twice in a row. It takes over the tracks chosen for
+    /// the file before.
     ///
-    /// - Returns: the identities that mean nothing any more; nil where the lists are equal and nothing was done.
+    /// - Returns: The identities that are now forgotten; nil if the lists are equal and nothing was done.
     mutating func replace(with entries: [PlaylistItem]) -> [QueueItem.ID]? {
         if entries == items.map(\.entry) { return nil }
-        // Taken from the end: first those on the list in their order, then those that have left, the last one first.
-        // Fitted another way it is the same item.
+        // popLast() takes from the end: first the items on the list in their order, then those that have left, the last one first. Gravity
+        // does not make another item.
         func key(_ entry: PlaylistItem) -> PlaylistItem {
             var key = entry
             key.gravity = .resizeAspect
@@ -120,7 +121,8 @@ struct Playlist: Hashable, Sendable {
                 var missing = key
                 missing.version = nil
                 let former = known[key]?.popLast()
-                // The one that is on the list, or left it last: a file that has come is not on it while it may still be written.
+                // The item on the list, or the one that left last: a file that has arrived is not listed while someone may still be writing
+                // it.
                 func rank(_ id: QueueItem.ID?) -> Int { id.map { places[$0] != nil ? .max : leavers.lastIndex(of: $0) ?? -1 } ?? -1 }
                 guard let listed = known[missing]?.last, rank(listed) > rank(former) else { return QueueItem(id: former ?? newID(), entry) }
                 known[missing]?.removeLast()
@@ -129,10 +131,10 @@ struct Playlist: Hashable, Sendable {
             })
     }
 
-    /// Replaces the list by items in any order: those that are on it, or have been not long ago, keep their identity and take over what
-    /// `items` says of them. One that is not known, or that comes a second time, is a new item.
+    /// Replaces the list by items in any order. Listed and remembered items keep their identity and take over their entry from `items`. An
+    /// unknown item, or a second occurrence, becomes a new item.
     ///
-    /// - Returns: as ``replace(with:)``.
+    /// - Returns: The same as ``replace(with:)``.
     mutating func arrange(_ items: [QueueItem]) -> [QueueItem.ID]? {
         var taken: Set<QueueItem.ID> = []
         let items = items.map { item in
@@ -141,9 +143,9 @@ struct Playlist: Hashable, Sendable {
         return items == self.items ? nil : set(items)
     }
 
-    /// Puts new items before place `place`, at the end where that is beyond it.
+    /// Inserts new items before place `place`, or at the end if that is beyond it.
     ///
-    /// - Returns: their identities, and those that mean nothing any more.
+    /// - Returns: The new identities, and the identities that are now forgotten.
     mutating func insert(_ entries: [PlaylistItem], at place: Int) -> (new: [QueueItem.ID], forgotten: [QueueItem.ID]?) {
         let new = entries.map { QueueItem(id: newID(), $0) }
         var items = items
@@ -151,13 +153,13 @@ struct Playlist: Hashable, Sendable {
         return (new.map(\.id), new.isEmpty ? nil : set(items))
     }
 
-    /// Takes items off the list. Returns as ``replace(with:)``.
+    /// Removes items from the list. Returns the same as ``replace(with:)``.
     mutating func remove(_ ids: Set<QueueItem.ID>) -> [QueueItem.ID]? {
         let staying = items.filter { !ids.contains($0.id) }
         return staying.count == items.count ? nil : set(staying)
     }
 
-    /// Has a track of an item be played from now on, whatever its entry says; false where that changes nothing.
+    /// Chooses a track of an item from now on, in place of its entry's choice. Returns false if that changes nothing.
     mutating func select(_ choice: TrackChoice, of kind: TrackKind, in id: QueueItem.ID) -> Bool {
         guard let entry = entry(id) else { return false }
         let before = selections[id]
@@ -173,7 +175,7 @@ struct Playlist: Hashable, Sendable {
         return true
     }
 
-    /// Has the pictures of an item on the list be fitted as `gravity` says; false where that changes nothing.
+    /// Sets the gravity of an item on the list. Returns false if that changes nothing.
     mutating func setGravity(_ gravity: VideoGravity, of id: QueueItem.ID) -> Bool {
         guard let place = places[id], items[place].entry.gravity != gravity else { return false }
         items[place].entry.gravity = gravity
@@ -181,7 +183,7 @@ struct Playlist: Hashable, Sendable {
         return true
     }
 
-    /// The items on the list whose pictures are fitted otherwise than `former` said, and how.
+    /// Returns the items on the list whose gravity differs from `former`, with their gravity now.
     func gravities(changedSince former: Playlist) -> [QueueItem.ID: VideoGravity] {
         var changed: [QueueItem.ID: VideoGravity] = [:]
         for item in items {
@@ -191,10 +193,10 @@ struct Playlist: Hashable, Sendable {
         return changed
     }
 
-    /// How it is played has changed, which those are told who keep a copy.
+    /// Counts a change of the playback rules, so that holders of a copy refresh it.
     mutating func noteRules() { revision += 1 }
 
-    /// Moves an item to a place, counted in the list without it. Returns as ``replace(with:)``.
+    /// Moves an item to a place, counted in the list without the item. Returns the same as ``replace(with:)``.
     mutating func move(_ id: QueueItem.ID, to place: Int) -> [QueueItem.ID]? {
         guard let present = places[id] else { return nil }
         var items = items
@@ -208,7 +210,7 @@ struct Playlist: Hashable, Sendable {
         return .init(nextNumber - 1)
     }
 
-    /// Takes over a list of items whose identities are unique.
+    /// Installs a list of items with unique identities. Returns the identities that are now forgotten.
     private mutating func set(_ new: [QueueItem]) -> [QueueItem.ID] {
         let before = items
         items = new
@@ -246,27 +248,27 @@ struct Playlist: Hashable, Sendable {
     }
 }
 
-/// An item of a player's playlist: an identity of its own, and what is played under it.
+/// An item of a player's playlist: an identity and the entry that it plays.
 ///
-/// The player gives the identity when an item comes onto the list (``PlaybackEngine/append(_:)`` and the like), and the item keeps it wherever the
-/// list is changed or reordered. Events, statistics and commands name items by it. Two items that play the same file are two items.
+/// The player assigns the identity when an item joins the list (``PlaybackEngine/append(_:)`` and the like). The item keeps it through all
+/// changes and moves. Events, statistics and commands name items by it. Two items that play the same file are two items.
 package struct QueueItem: Hashable, Sendable, Identifiable {
-    /// Names an item of one player.
+    /// The identity of an item of one player.
     package struct ID: Hashable, Comparable, Sendable, CustomStringConvertible {
-        /// Counted from 0 in the order in which items first came onto the list, and never used again.
+        /// The number of the item, counted from 0 in the order in which items first joined the list, and never used again.
         package let number: Int
 
         init(_ number: Int) { self.number = number }
 
-        /// Whether `a` was on the list before `b`, or stood before it on the first one.
+        /// Returns whether `a` joined the list before `b`, or stood before it on the first list.
         package static func < (a: ID, b: ID) -> Bool { a.number < b.number }
         /// The number.
         package var description: String { "\(number)" }
     }
 
-    /// Its identity.
+    /// The item's identity.
     package let id: ID
-    /// What is played, and how.
+    /// The source to play, and its options.
     package var entry: PlaylistItem
 
     init(id: ID, _ entry: PlaylistItem) { (self.id, self.entry) = (id, entry) }

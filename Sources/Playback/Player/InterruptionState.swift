@@ -2,27 +2,28 @@ import KioskPlatform
 import KioskVocabulary
 import Synchronization
 
-/// Who asks for silence, and what follows: AVAudioSession's interruptions as a pure value. Events in, actions out.
+/// The programs that ask for silence, and the reaction: AVAudioSession's interruptions as a pure value. Events in, actions out.
 ///
-/// Several programs may ask, each under a name of its own; the interruption ends when the last of them has ended, or its time is over: a
-/// program that has crashed ends nothing. What was paused for it goes on when it ends, unless somebody has pressed play or pause meanwhile.
+/// Several programs may ask, each under its own name. The interruption ends when the last of them has ended it, or its time is over: a
+/// program that has crashed ends nothing. If it paused playback, playback resumes at its end, unless somebody has pressed play or pause
+/// meanwhile.
 package struct InterruptionState: Hashable, Sendable {
     enum Action: Hashable, Sendable {
         case none
-        /// The sound is heard at this factor of its amplitude from now on.
+        /// Multiply the amplitude of the sound by this factor from now on.
         case setGain(Double)
         case pause
-        /// Play on, where it is still paused by the interruption.
+        /// Resume playback, if it is still paused by the interruption.
         case play
     }
 
     private let session: AudioSession
-    /// Who asks, and until when at the most.
+    /// The programs that ask, and until when at the most.
     private var holders: [String: HostTime] = [:]
-    /// Whether playing was paused by it, and nobody has said anything since.
+    /// Whether the interruption paused playback, and nobody has played or paused since.
     private var hasPaused = false
 
-    /// No name is remembered beyond so many of them.
+    /// The most names that are remembered.
     private static let mostHolders = 64
     /// No interruption lasts longer than this.
     package static let longest = MediaTime.seconds(3600)
@@ -31,10 +32,10 @@ package struct InterruptionState: Hashable, Sendable {
 
     var isInterrupted: Bool { !holders.isEmpty }
 
-    /// The time at which the first of those ends that are not ended before.
+    /// The time at which the first of them runs out.
     var deadline: HostTime? { holders.values.min() }
 
-    /// A program begins to interrupt, or asks again for longer.
+    /// Notes that a program begins to interrupt, or asks again for longer.
     mutating func begin(_ name: String, until: HostTime, isPlaying: Bool) -> Action {
         guard holders.count < Self.mostHolders || holders[name] != nil else { return .none }
         let isFirst = holders.isEmpty
@@ -51,13 +52,13 @@ package struct InterruptionState: Hashable, Sendable {
         }
     }
 
-    /// A program has ended its interruption; an unknown name ends nothing.
+    /// Notes that a program has ended its interruption; an unknown name ends nothing.
     mutating func end(_ name: String) -> Action {
         guard holders.removeValue(forKey: name) != nil else { return .none }
         return ended
     }
 
-    /// Ends those whose time is over.
+    /// Ends the interruptions whose time is over.
     mutating func passed(_ now: HostTime) -> Action {
         let before = holders.count
         holders = holders.filter { $0.value > now }
@@ -76,33 +77,33 @@ package struct InterruptionState: Hashable, Sendable {
         }
     }
 
-    /// A viewer or a program plays or pauses by itself: what it wants holds beyond the interruption.
+    /// Notes that a viewer or a program plays or pauses: that holds beyond the interruption.
     mutating func overruled() { hasPaused = false }
 }
 
-/// Interruptions of the sound by other programs, as ``Options/audioSession`` says. A change of ``InterruptionState``, what follows from it, the observer
-/// that watches its time and the event are one step under ``interruptionWatch``: the callers' threads and the event thread follow each other.
+/// Interruptions of the sound by other programs, as set in ``Options/audioSession``. A change of ``InterruptionState``, its action, the
+/// observer of its time and the event are one step under ``interruptionWatch``. So the callers' threads and the event thread take turns.
 extension PlaybackEngine {
-    /// A program begins to interrupt under a name of its own, or asks again for longer: the sound is made quieter or picture and sound are held,
-    /// until ``endInterruption(_:)``, but for `time` at the most.
+    /// Begins an interruption by a program under its own name, or extends it. The sound gets quieter, or picture and sound are held, until
+    /// ``endInterruption(_:)``, but for `time` at the most.
     package func beginInterruption(_ name: String = "", for time: MediaTime = InterruptionState.longest) {
         let until = now() + min(max(time, .zero), InterruptionState.longest)
         changeInterruption { pipeline in pipeline.interruption.begin(name, until: until, isPlaying: pipeline.playback.wantsPlay) }
     }
 
-    /// A program has ended its interruption.
+    /// Ends the interruption of a program.
     package func endInterruption(_ name: String = "") { changeInterruption { $0.interruption.end(name) } }
 
     /// Whether a program interrupts.
     package var isInterrupted: Bool { pipeline.withLock { $0.interruption.isInterrupted } }
 
-    /// Whether playing is held while one does.
+    /// Whether an interruption pauses playback.
     package var pausesForInterruptions: Bool { options.audioSession.interruption == .pause }
 
     private func changeInterruption(_ change: (inout Pipeline) -> InterruptionState.Action) {
         interruptionWatch.withLock { watch in
             let (action, isInterrupted) = pipeline.withLock { (change(&$0), $0.interruption.isInterrupted) }
-            // The event comes before playing goes on: a caller that sees it play, and stops the player, has been told.
+            // Send the event before playback resumes: a caller that sees it play, and stops the player, has got the event.
             if !isInterrupted, let observer = watch.take() {
                 removeObserver(observer)
                 events.send(.interruptionEnded)

@@ -3,99 +3,98 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What the engine's threads share, behind one lock.
+/// The state that the engine's threads share, behind one lock.
 ///
 ///     feeder ──frames──▶ compositor ──ready──▶ presenter ──screen──▶ released
 ///      │  └───samples──▶ AudioQueue ──▶ audio thread                    │
 ///      ▲                                                                │
 ///      └────────────────────────────────────────────────────────────────┘
 ///
-/// It is put together of values that keep their own rules: whether it plays (``PlaybackState``), where it is to go (``SeekState``), what
-/// waits to be composed (``FrameQueue``), what is on the screen (``ScreenState``). What concerns several of them is a method here.
+/// Its parts keep their own rules: whether it plays (``PlaybackState``), the target of a seek (``SeekState``), the frames to be composed
+/// (``FrameQueue``), the frame on the screen (``ScreenState``). The methods here concern several of them.
 ///
-/// What nobody needs any more is *released*: the feeder frees it. To free a frame can take as long as to decode one: libavcodec keeps the
-/// memory of frames in a pool that stays locked while it grows, and what does not come out of a pool goes back to the system page by page.
-/// Nobody may wait for that with the lock held, the presenter least of all. (On the bed, at 1080p: 13 ms, and the frame to be committed a
-/// vblank late.)
+/// Frames that are no longer needed are *released*, and the feeder frees them. Freeing a frame can take as long as decoding one: libavcodec
+/// keeps the memory of frames in a pool that stays locked while it grows. Memory outside a pool goes back to the system page by page. No
+/// thread may wait for that with the lock held, least of all the presenter. (On the bed, at 1080p: 13 ms, and the next frame was committed
+/// a vblank late.)
 ///
-/// The feeder waits for room, the compositor for a frame and a spare buffer: both on this monitor, each as a group of its own. What happens
-/// at every frame wakes the one that has something to do then (``feederHasWork``, ``compositorHasWork``); everything else wakes both. The
-/// presenter waits in the video output (for flips and deadlines) and is woken through it.
+/// The feeder waits for room; the compositor waits for a frame and a spare buffer. Both wait on this monitor, each as its own group. Events
+/// of every frame wake only a thread with work (``feederHasWork``, ``compositorHasWork``); all other changes wake both. The presenter waits
+/// in the video output, for flips and deadlines, and is woken through it.
 struct Pipeline: ~Copyable {
     private(set) var isStopping = false
-    /// What is played, and in which order. The feeder takes a new list over as soon as it can.
+    /// The playlist and its order. The feeder takes over a new list as soon as it can.
     var cursor: PlaylistCursor
     var playback = PlaybackState() {
         didSet { if playback.isPlaying != oldValue.isPlaying { sound?.isRunning = playback.isPlaying } }
     }
-    /// The sound, which runs while it plays and stands while not.
+    /// The sound queue, which runs only while the clock runs.
     weak var sound: AudioQueue?
     var seek = SeekState.none
     var scrub = ScrubState()
-    /// Grows with every seek and skip that begins; what was queued under an older one is dropped at the door.
+    /// Grows with every seek and skip that begins. Frames of an older generation are dropped on arrival.
     private(set) var generation: UInt64 = 0
     private(set) var rate = 1.0
-    /// How a live stream is played; nil of anything else.
+    /// The pace of a live stream; nil for anything else.
     var livePace: LivePace? { didSet { statistics.streamLatency = livePace?.latency } }
     var loudness: Loudness
-    /// Who is told when that changes (``PlaybackEngine/followGain(_:)``).
+    /// Called when the loudness changes (``PlaybackEngine/followGain(_:)``).
     var gainFollower: (@Sendable (_ gain: Double, _ time: MediaTime?) -> Void)?
-    /// Which programs interrupt the sound.
+    /// The programs that interrupt the sound.
     var interruption: InterruptionState
-    /// How the pictures of items are fitted of which that has changed since they came onto the list.
+    /// The gravity of each item whose gravity has changed since it joined the list.
     private(set) var gravities: [QueueItem.ID: VideoGravity] = [:]
-    /// What is known of the items that have been opened, or that could not be.
+    /// Facts about each item that has been opened, or that could not be.
     var records: [QueueItem.ID: ItemFacts.Record] = [:]
-    /// How much is there of the source of the playthrough that is being read; nil where it is there as a whole.
+    /// How much of the source of the current playthrough is loaded; nil if the whole source is there.
     var loading: (serial: UInt64, isSeam: Bool, source: Loading?) = (0, false, nil)
 
-    /// A reader that the feeder reads from, and the item in which a seek goes on with it; nil while it fades out.
+    /// A reader that the feeder reads from, and the item within which a seek keeps it; nil while it fades out.
     struct Reading {
         var interruption: Interruption
         var item: QueueItem.ID?
     }
 
-    /// Those of the present playthrough, and of the one that fades out: their waiting is ended at the end of the program, and when another
-    /// item is wanted.
+    /// The readers of the current playthrough, and of the one that fades out. ``stop()`` ends their waits for good; so does a move to
+    /// another item.
     private(set) var readings: [Reading] = []
 
     var frames: FrameQueue
-    /// Whether the compositor has a frame in hand, in neither queue.
+    /// Whether the compositor holds a frame, which is then in neither queue.
     private(set) var isComposing = false
     var ready = UniqueDeque<PreparedFrame>()
     var screen = ScreenState()
-    /// What lies over every scene, and what is done about that (PipelineOverlay.swift).
+    /// The overlay over every scene, and the state of its display (PipelineOverlay.swift).
     var overlay = OverlayState()
     var drawn = Overlay.Order.allCases.map { _ in Overlay() }
     var subtitles = SubtitleTimeline()
-    /// Subtitles stay so many pixels above the bottom of the screen, where controls are.
+    /// How many pixels subtitles stay above the bottom of the screen, where controls are.
     var subtitleInset = 0
-    /// Whether subtitles have been set that nobody has been woken for.
+    /// Whether new subtitles are set and no thread has been woken for them yet.
     var hasNewSubtitles = false
-    /// Which vblank shows what, by the presenter's last decision; nil while nothing is due.
+    /// Maps the timeline to vblanks, from the presenter's last decision; nil while nothing is due.
     var pacing: Pacing?
-    /// The last vblank at which a commit was seen.
+    /// The time of the last vblank that showed a commit.
     var lastFlip: HostTime?
-    /// What has been committed, or is about to be, and waits for its flip.
+    /// The commit that waits for its flip, or is about to be made.
     var pending: Presenter.Commit?
     /// The ready frame that is being prepared again.
     var renewing: PreparedScene?
-    /// How long scenes with an overlay in them take to be prepared.
+    /// How long it takes to prepare scenes with an overlay in them.
     var composeTime = ComposeTime()
-    /// Frames that are no longer needed. The presenter adds to them, so there is room for more than are mostly queued: it shall not
-    /// allocate.
+    /// Frames that are no longer needed. The presenter adds to them and must not allocate, so the capacity exceeds the usual count.
     private var released = UniqueDeque<EnqueuedFrame>(minimumCapacity: 32)
-    /// Whether pictures of a hardware decoder are among them.
+    /// Whether any of them are pictures of a hardware decoder.
     private var releasedFromPool = false
     /// Bytes of picture memory they keep alive.
     private var releasedBytes = 0
     var buffers = SpareBuffers()
-    /// Whether there is a display to prepare scenes for, as far as the compositor has been told. Without one nothing is prepared again for an overlay: it would
-    /// stay as stale as it is.
+    /// Whether there is a display to prepare scenes for, as far as the compositor knows. Without one, no scene is prepared again for an
+    /// overlay: it would stay stale.
     var hasDisplay = true
-    /// Frames come too late, and those that end before this instant of the timeline are to be left out; nil while they do not.
+    /// Frames that end before this timeline instant are dropped, because frames come too late; nil while they are on time.
     var overdue: MediaTime?
-    /// The presenter waits without a deadline and must be woken when there is something to decide.
+    /// Whether the presenter waits without a deadline, and must be woken when there is something to decide.
     var presenterIsIdle = false
 
     var statistics = PlayerStatistics()
@@ -114,21 +113,21 @@ struct Pipeline: ~Copyable {
         frames = FrameQueue(soundLead: soundLead)
         interruption = InterruptionState(session)
         self.loudness = loudness
-        // Beginning is a move to the first item, so that there is something to skip or to seek from before it has been opened.
+        // The start counts as a move to the first item. So a viewer can skip or seek before that item is open.
         if let first = cursor.first { seek.expect(SeekRequest(position: first)) }
     }
 
     // MARK: Waking
 
-    /// Whether the feeder is to be woken where nothing has happened but that frames have moved on: there is room for several, or there are
-    /// many to be freed. The pictures of a hardware decoder are freed at once: it has few.
+    /// Whether to wake the feeder when frames have moved on and nothing else has happened: there is room for several, or many wait to be
+    /// freed. Pictures of a hardware decoder are freed at once, because it has few.
     var feederHasWork: Bool {
         frames.hasRoom || released.count > Self.mostReleased || releasedBytes > Self.mostReleasedBytes || releasedFromPool
     }
 
     var compositorHasWork: Bool { mayCompose || mayRepaint || overlay.isInUse }
 
-    /// Who has something to do after a flip.
+    /// The threads that have work after a flip.
     var waitersWithWork: Waiters {
         var waiters = Waiters()
         if feederHasWork { waiters.insert(.feeder) }
@@ -136,23 +135,23 @@ struct Pipeline: ~Copyable {
         return waiters
     }
 
-    /// So many frames may wait to be freed until the feeder has something else to do.
+    /// The most frames that may wait to be freed until the feeder has other work.
     private static let mostReleased = 4
-    /// And no more bytes of them: one frame of 1080p, less than one of 2160p.
+    /// The most bytes of such frames: one frame of 1080p, less than one of 2160p.
     private static let mostReleasedBytes = 6 << 20
 
     // MARK: Frames
 
-    /// Decoded frames that are still to be shown.
+    /// The number of decoded frames still to be shown.
     var framesAhead: Int { frames.count + ready.count + (isComposing ? 1 : 0) }
 
-    /// Whether what is on the screen is to be composed again, and can be.
+    /// Whether the frame on the screen has to be composed again, and can be.
     private var mayRepaint: Bool { buffers.mayBeThere && screen.canRepaint }
 
-    /// Whether another frame is to be composed, and can be.
+    /// Whether another frame has to be composed, and can be.
     var mayCompose: Bool { buffers.mayBeThere && ready.count < Self.readyLimit && !frames.isEmpty }
 
-    /// The next frame to compose, where there is one and a buffer may be spare.
+    /// Takes the next frame to compose; nil if there is none, or no spare buffer.
     mutating func takeFrameToCompose() -> EnqueuedFrame? {
         guard mayCompose, let frame = frames.popFirst() else { return nil }
         isComposing = true
@@ -160,14 +159,14 @@ struct Pipeline: ~Copyable {
         return frame
     }
 
-    /// The frame on the screen, where it is to be composed again and a buffer may be spare.
+    /// Takes the frame on the screen if it has to be composed again and a buffer may be spare.
     mutating func takeFrameToRepaint() -> EnqueuedFrame? { mayRepaint ? screen.beginRepaint() : nil }
 
-    /// The next frame of a generation, in place of the one in hand.
+    /// Takes the next frame of `generation`, in place of the one in hand.
     mutating func takeSuccessor(of generation: UInt64) -> EnqueuedFrame? { generation == self.generation ? frames.popFirst() : nil }
 
-    /// The frame taken last has been composed under `generation`, with `mark` over it; `composed` is nil where there is no display. Returns
-    /// what is to be discarded.
+    /// Makes the frame taken last ready, composed under `generation` with `mark` over it; `composed` is nil without a display. Returns the
+    /// scene to discard.
     mutating func composed(
         _ frame: consuming EnqueuedFrame, as composed: PreparedScene?, mark: OverlayMark = .init(), generation: UInt64
     ) -> PreparedScene? {
@@ -180,14 +179,14 @@ struct Pipeline: ~Copyable {
         return nil
     }
 
-    /// There was no buffer for the frame taken last; `returns` is what ``SpareBuffers/returns`` was then.
+    /// Puts back the frame taken last, for which there was no buffer; `returns` is the value of ``SpareBuffers/returns`` at that time.
     mutating func couldNotCompose(_ frame: consuming EnqueuedFrame, generation: UInt64, asOf returns: UInt64) {
         isComposing = false
         buffers.wereNotThere(asOf: returns)
         if generation == self.generation { frames.prepend(frame) } else { release(frame) }
     }
 
-    /// The frame taken to be repainted as number `serial` comes back. Returns what is to be discarded.
+    /// Takes back the frame to be repainted as number `serial`. Returns the scene to discard.
     mutating func repainted(
         _ frame: consuming EnqueuedFrame, serial: UInt64, as composed: PreparedScene?, mark: OverlayMark, isShort: Bool = false
     ) -> PreparedScene? {
@@ -196,13 +195,13 @@ struct Pipeline: ~Copyable {
         return composed
     }
 
-    /// Leaves a frame of `generation` out.
+    /// Drops a frame of `generation`.
     mutating func drop(_ frame: consuming EnqueuedFrame, generation: UInt64) {
         leftOut.append(frame.place, generation)
         release(frame)
     }
 
-    /// Leaves out the next ready frame; returns its place, and its buffer to be discarded.
+    /// Drops the next ready frame. Returns its place, and its scene to discard.
     mutating func dropReady() -> (place: FramePlace, composed: PreparedScene?)? {
         guard let frame = ready.popFirst() else { return nil }
         let dropped = (place: frame.enqueued.place, composed: frame.composed)
@@ -210,7 +209,7 @@ struct Pipeline: ~Copyable {
         return dropped
     }
 
-    /// Puts the next ready frame on the screen; returns its place, and the buffer to be presented, nil where there is no display.
+    /// Puts the next ready frame on the screen. Returns its place, and the scene to present, which is nil without a display.
     mutating func showReady() -> (place: FramePlace, composed: PreparedScene?)? {
         guard let frame = ready.popFirst() else { return nil }
         let shown = (place: frame.enqueued.place, composed: frame.composed)
@@ -221,8 +220,8 @@ struct Pipeline: ~Copyable {
         return shown
     }
 
-    /// The display has changed: what was composed is void, and what is on the screen is to be composed again where there is a display.
-    /// Returns what is to be discarded.
+    /// Voids all composed scenes, because the display has changed. If there is a display, the frame on the screen is to be composed again.
+    /// Returns the scenes to discard.
     mutating func displayChanged(isThere: Bool) -> [PreparedScene] {
         var void: [PreparedScene] = []
         if let frame = screen.dropWaiting() { void.append(frame) }
@@ -236,13 +235,13 @@ struct Pipeline: ~Copyable {
         return void
     }
 
-    /// The output was too busy to take the pending commit: of a frame, which is kept to be presented next, or of the overlay alone.
+    /// Takes back the pending commit, because the output was too busy. Its frame is kept to be presented next; nil is the overlay alone.
     mutating func wasBusy(with frame: PreparedScene?) {
         pending = nil
         if let frame { screen.keep(frame) } else { overlay.wasBusy() }
     }
 
-    /// Leaves a frame to the feeder to be freed.
+    /// Queues a frame for the feeder to free.
     mutating func release(_ frame: consuming EnqueuedFrame) {
         if frame.isPooled { releasedFromPool = true }
         releasedBytes += frame.byteCount
@@ -259,15 +258,16 @@ struct Pipeline: ~Copyable {
         return frame
     }
 
-    /// A command of an input event at `time` has begun `generation`, or will with what waits; nil where nobody is to know.
+    /// Notes a command that has begun `generation`, or will once the seek before it is shown. `time` is that of its input event; nil is not
+    /// counted.
     mutating func noteInput(at time: HostTime?, shownBy generation: UInt64) {
         moves.asked(shownBy: generation)
         if let time { inputLatency.moved(at: time, shownBy: generation) }
     }
 
-    /// A command of an input event at `time` has paused or gone on.
+    /// Notes a command of an input event at `time` that has paused or resumed playback.
     mutating func noteInput(at time: HostTime?) {
-        // A still goes on standing.
+        // A still does not move, playing or not.
         if let time, playback.wantsPlay, screen.place?.cadence != nil {
             inputLatency.played(at: time)
         } else {
@@ -275,7 +275,7 @@ struct Pipeline: ~Copyable {
         }
     }
 
-    /// A frame of `generation` has been committed and has reached the screen at `time`; nil where no display shows it.
+    /// Counts a frame of `generation` that was committed and reached the screen at `time`; nil if no display shows it.
     mutating func countInputLatency(of generation: UInt64, at time: HostTime?) {
         moves.shown(generation, isSettled: generation != self.generation || !seek.hasFollowUp)
         inputLatency.shown(generation, at: time, into: &statistics.inputLatency)
@@ -283,18 +283,18 @@ struct Pipeline: ~Copyable {
 
     // MARK: Readers
 
-    /// The feeder reads from these.
+    /// Sets the readers that the feeder reads from.
     mutating func setReadings(_ readings: [Reading]) {
         self.readings = readings
         if isStopping { cancelReadings() }
     }
 
-    /// Ends the waiting of the readers, for good; but of that of `item`.
+    /// Ends the waits of the readers for good, except those of `item`.
     private func cancelReadings(otherThan item: QueueItem.ID? = nil) {
         for reading in readings where item == nil || reading.item != item { reading.interruption.cancel() }
     }
 
-    /// The program ends.
+    /// Ends the threads, and the waits of the readers.
     mutating func stop() {
         isStopping = true
         cancelReadings()
@@ -302,7 +302,7 @@ struct Pipeline: ~Copyable {
 
     // MARK: Moving
 
-    /// Seeks within an item. Returns the buffers to give back where a generation has begun, nil where the seek waits.
+    /// Seeks within an item. Returns the buffers to give back if a generation has begun; nil if the seek waits.
     mutating func request(_ request: SeekRequest) -> [PreparedScene]? { carryOut(seek.request(request)) }
 
     /// Goes to another item, or to the beginning of one. Returns the buffers to give back.
@@ -311,17 +311,17 @@ struct Pipeline: ~Copyable {
     enum FollowUp {
         case none
         case dropped
-        /// A generation has begun; these buffers are to be given back.
+        /// A generation has begun; give these buffers back.
         case begun([PreparedScene])
     }
 
-    /// Leaves what is on the screen for the bare background: the list is empty. Returns the buffers to give back.
+    /// Leaves the frame on the screen for the bare background, because the list is empty. Returns the buffers to give back.
     mutating func clear() -> [PreparedScene] {
         seek.clear()
         return begin(stayingIn: nil)
     }
 
-    /// Whether a generation has begun since `generation` that the feeder goes to by itself.
+    /// Whether a generation has begun since `generation` without a seek to carry out.
     func isCleared(since generation: UInt64) -> Bool { generation != self.generation && seek.pending == nil }
 
     /// Begins the seek that has waited for the first frame of the generation, which is on the screen now.
@@ -340,8 +340,8 @@ struct Pipeline: ~Copyable {
         if case .begin(let request) = action { begin(request) } else { nil }
     }
 
-    /// Begins a new generation: drops what is queued and returns the buffers to give back. A seek within the item that is being read goes
-    /// on with its reader.
+    /// Begins a new generation: drops the queued frames and returns the buffers to give back. A seek within the item that the feeder reads
+    /// keeps the reader.
     private mutating func begin(_ request: SeekRequest) -> [PreparedScene] {
         begin(stayingIn: request.time == nil ? nil : request.position.item)
     }
@@ -360,9 +360,9 @@ struct Pipeline: ~Copyable {
         return returned
     }
 
-    // MARK: How it is played
+    // MARK: Gravity and rate
 
-    /// Fits pictures of items another way from now on; those that are ready and the one on the screen are prepared again.
+    /// Changes the gravity of items from now on. Ready frames and the one on the screen are prepared again.
     mutating func refit(_ changed: [QueueItem.ID: VideoGravity], forgotten: [QueueItem.ID]) {
         for id in forgotten where gravities[id] != nil { gravities[id] = nil }
         if changed.isEmpty { return }
@@ -373,10 +373,10 @@ struct Pipeline: ~Copyable {
     /// Sets the speed, clamped to 0.5…2.
     mutating func setRate(_ rate: Double) { self.rate = min(max(rate.isFinite ? rate : 1, 0.5), 2) }
 
-    // MARK: What is played, and what is known of it
+    // MARK: The playlist and facts about its items
 
-    /// Takes over `list`, where the present one is still the one it was made from (`revision`), and gives that back to be freed.
-    /// `refitted` are the items whose pictures are to be fitted another way.
+    /// Takes over `list` if the present list is still its origin (`revision`), and hands the present list back to be freed. `refitted` has
+    /// the items with a new gravity.
     mutating func exchange(
         _ list: inout Playlist, madeFrom revision: Int, forgotten: [QueueItem.ID], refitted: [QueueItem.ID: VideoGravity] = [:]
     ) -> Bool {
@@ -385,21 +385,21 @@ struct Pipeline: ~Copyable {
         let wasEmpty = cursor.list.isEmpty
         swap(&cursor.list, &list)
         for id in forgotten { (statistics.items[id], records[id]) = (nil, nil) }
-        // The first list there is begins with a move to its first item.
+        // A list that replaces an empty one begins with a move to its first item.
         if wasEmpty, screen.place?.playthrough == nil, seek.underWay == nil, let first = cursor.first {
             seek.expect(SeekRequest(position: first))
         }
         return true
     }
 
-    /// Takes over what is known of an item; true where it is another status than before.
+    /// Stores the facts about an item. Returns true if its status has changed.
     mutating func setRecord(_ record: ItemFacts.Record, of item: QueueItem.ID) -> Bool {
         guard cursor.list[item] != nil else { return false }
         let before = records.updateValue(record, forKey: item)
         return before?.status != record.status
     }
 
-    /// An item could not be opened or played; true where that is news. What is known of its file stays.
+    /// Notes that an item could not be opened or played. Returns true if that is news. The facts about its file stay.
     mutating func setFailed(_ item: QueueItem.ID, reason: String) -> Bool {
         cursor.list.interludeIsOver(item)
         var record = records[item] ?? .init()
@@ -407,8 +407,8 @@ struct Pipeline: ~Copyable {
         return setRecord(record, of: item)
     }
 
-    /// Where the playhead goes on from a position whose item could not be opened or played: to the next that is not known for that; the position
-    /// itself where there is none.
+    /// Returns where the playhead goes on from a position whose item could not be opened or played: the next item that is not known to have
+    /// failed. Returns the position itself if there is none.
     func onward(from position: PlaylistCursor.Position) -> PlaylistCursor.Position {
         func hasFailed(_ item: QueueItem.ID) -> Bool { if case .failed? = records[item]?.status { true } else { false } }
         var next = position
@@ -420,9 +420,9 @@ struct Pipeline: ~Copyable {
         return position
     }
 
-    /// What of a playthrough is there at `now` without waiting for its source; nil where that is not known.
+    /// Returns how much of a playthrough is loaded at `now`; nil if that is not known.
     func loaded(of playthrough: Playthrough, at now: HostTime) -> LoadedMedia? {
-        // Of one that is read no longer, because its end has been, all is.
+        // A playthrough that has been read to its end is there as a whole.
         if playthrough.isWhole || loading.serial > playthrough.serial && loading.isSeam {
             return playthrough.itemEnd.map { LoadedMedia(until: $0, isWhole: true) }
         }
@@ -433,7 +433,7 @@ struct Pipeline: ~Copyable {
         return loaded
     }
 
-    /// Makes an item of a source that is to be played between two of the list, at the item `present`.
+    /// Adds an interlude for a source, an item that plays between two of the list, at the item `present`. Returns its identity.
     mutating func addInterlude(_ source: String, at present: QueueItem.ID?) -> QueueItem.ID {
         var entry = PlaylistItem(source: source)
         if let listed = cursor.list.items.first(where: { $0.entry.path == Path(source) })?.entry {
@@ -441,13 +441,13 @@ struct Pipeline: ~Copyable {
         } else if let present {
             entry.gravity = cursor.list[present]?.gravity ?? entry.gravity
             entry.deinterlace = cursor.list[present]?.deinterlace ?? entry.deinterlace
-            // Not how the present one is fetched: what its server may be told is no business of another's.
+            // Not the stream settings of the present item: its headers are meant for its own server only.
             entry.stream = cursor.rules.stream
         }
         return addInterlude(entry, at: present)
     }
 
-    /// The same of an item; `isDue` where it is to be played when the present one has ended.
+    /// Adds an interlude for an item. If `isDue`, it plays when the present item has ended.
     mutating func addInterlude(_ entry: PlaylistItem, at present: QueueItem.ID?, isDue: Bool = false) -> QueueItem.ID {
         var entry = entry
         (entry.repeatCount, entry.waitsForTap) = (1, false)
@@ -463,16 +463,16 @@ extension Waiters {
     static let feeder = Waiters(group: 0), compositor = Waiters(group: 1)
 }
 
-/// How loud the sound is, as a viewer has set it.
+/// The loudness: the viewer's volume, and the gains of interruptions and of an owning player.
 struct Loudness: Hashable, Sendable {
-    /// 0…1 of full scale; what is not a number changes nothing.
+    /// 0…1 of full scale; a value that is not finite changes nothing.
     var volume: Double {
         didSet { volume = volume.isFinite ? min(max(volume, 0), 1) : oldValue }
     }
     var isMuted: Bool
-    /// What an interruption leaves of the amplitude.
+    /// The factor by which an interruption reduces the amplitude.
     var interruptionGain = 1.0
-    /// What another player, which this one belongs to, has it be (``PlaybackEngine/setMasterGain(_:over:)``).
+    /// The factor that an owning player sets (``PlaybackEngine/setMasterGain(_:over:)``).
     var masterGain = 1.0
 
     init(volume: Double = 1, isMuted: Bool = false) {

@@ -2,17 +2,17 @@ import DequeModule
 import KioskPlatform
 import KioskVocabulary
 
-/// What is done about an overlay with the lock held: what is stale, what the compositor does about it, what the presenter waits for.
+/// The pipeline's overlay, with the lock held: stale scenes, the compositor's next step, and the presenter's waits.
 extension Pipeline {
     // MARK: The player
 
-    /// What is to lie over every scene from now on, among what others draw; gives back what was to, to be freed without the lock.
+    /// Sets an overlay over every scene from now on, one of several by order. Gives back the old one, to be freed without the lock.
     mutating func setOverlay(_ new: inout Overlay, by source: Overlay.Source, at event: HostTime?) {
         swap(&drawn[source.order.rawValue], &new)
         if overlay.set(laidOut, by: source), let event { inputLatency.overlaid(at: event, shownBy: overlay.number) }
     }
 
-    /// Has the subtitles of a picture lie over it that is chosen, or on the screen.
+    /// Sets the subtitles of a picture that is chosen, or on the screen.
     mutating func followSubtitles(_ place: FramePlace) {
         guard subtitles.isInUse, var new = subtitles.overlay(for: place.playthrough?.serial, at: place.itemTime) else { return }
         setOverlay(&new, by: .init(.subtitles), at: nil)
@@ -20,21 +20,21 @@ extension Pipeline {
         hasNewSubtitles = true
     }
 
-    /// Subtitles stay above what is drawn at the bottom of the screen from now on.
+    /// Keeps subtitles this far above the bottom of the screen from now on.
     mutating func setSubtitleInset(_ inset: Int) {
         guard inset != subtitleInset else { return }
         subtitleInset = inset
         if !drawn[Overlay.Order.subtitles.rawValue].pictures.isEmpty { _ = overlay.set(laidOut, by: .init(.subtitles)) }
     }
 
-    /// What is drawn, with the subtitles above what is at the bottom of the screen.
+    /// All overlays, with the subtitles above the controls and the ticker at the bottom of the screen.
     private var laidOut: Overlay {
         let place = Overlay.Order.subtitles.rawValue
         guard let height = drawn[place].height, !drawn[place].pictures.isEmpty else { return Overlay(drawn) }
         let inset = max(subtitleInset, tickerInset(height))
         guard inset > 0 else { return Overlay(drawn) }
         var all = drawn
-        // Those in the upper half stand for themselves.
+        // Subtitles in the upper half stay where they are.
         let low = all[place].pictures.indices.filter { all[place].pictures[$0].y + all[place].pictures[$0].surface.height / 2 > height / 2 }
         let bottom = low.map { all[place].pictures[$0].y + all[place].pictures[$0].surface.height }.max() ?? 0
         let shift = bottom - (height - inset)
@@ -42,7 +42,7 @@ extension Pipeline {
         return Overlay(all)
     }
 
-    /// How much of the lower half of a screen of that height is a ticker's.
+    /// Returns how much of the lower half of a screen of this height the ticker takes.
     private func tickerInset(_ height: Int) -> Int {
         let top = drawn[Overlay.Order.ticker.rawValue].pictures.map(\.y).filter { $0 > height / 2 }.min()
         return height - (top ?? height)
@@ -50,7 +50,7 @@ extension Pipeline {
 
     // MARK: The compositor
 
-    /// Whether anything shows another overlay than it is to, where scenes contain it.
+    /// Whether any scene contains an overlay that is out of date.
     private var hasStaleScene: Bool {
         if screenIsStale { return true }
         for index in 0..<ready.count where isStale(ready[index]) { return true }
@@ -61,8 +61,8 @@ extension Pipeline {
 
     private func isStale(_ frame: borrowing PreparedFrame) -> Bool { frame.composed != nil && overlay.isStale(frame.mark) }
 
-    /// What the compositor is to do about scenes that show another overlay than they are to. Nothing where a seek has led to a frame that is
-    /// queued: it is seen next, and brings the overlay along. An overlay for each place of a finger would take every buffer before it.
+    /// Returns the compositor's next step for scenes with a stale overlay. It does nothing if a seek has led to a frame that is queued:
+    /// that is seen next, and brings the overlay along. Otherwise an overlay for each place of a finger would take every buffer before it.
     func overlayStep(now: () -> HostTime) -> OverlayPlan.Step {
         guard hasDisplay, hasStaleScene, seek.underWay == nil || frames.isEmpty || !ready.isEmpty else { return .none }
         return overlayPlan(at: now()).step
@@ -71,7 +71,7 @@ extension Pipeline {
     private func overlayPlan(at now: HostTime) -> OverlayPlan {
         func frame(_ index: Int) -> OverlayPlan.Frame? {
             guard index < ready.count else { return nil }
-            // What is late is due next.
+            // A late frame is due next.
             let due = pacing.map { max($0.vblank(of: ready[index].enqueued.place.start), $0.vblank(after: now)) }
             return .init(
                 due: due, isStale: isStale(ready[index]),
@@ -90,15 +90,15 @@ extension Pipeline {
             hasBuffer: buffers.mayBeThere, awaitsFlip: pending != nil)
     }
 
-    /// A copy of ready frame `index`, to be prepared again while that stays ready (``renewing``).
+    /// Returns a copy of ready frame `index`, to be prepared again while that stays ready (``renewing``).
     mutating func takeFrameToRenew(_ index: Int) -> EnqueuedFrame? {
         guard let old = ready[index].composed, let copy = ready[index].enqueued.shared() else { return nil }
         renewing = old
         return copy
     }
 
-    /// The copy has been prepared, where there is still a display. Returns what is to be discarded: what was ready, or, where that is no
-    /// longer to be shown or has been, what was prepared.
+    /// Takes the copy that has been prepared; `new` is nil if the display is gone. Returns the scene to discard: the old ready one, or the
+    /// new one if the frame is no longer to be shown, or has been.
     mutating func renewed(
         _ copy: consuming EnqueuedFrame, of old: PreparedScene, as new: PreparedScene?, mark: OverlayMark
     ) -> PreparedScene? {
@@ -112,14 +112,14 @@ extension Pipeline {
         return new
     }
 
-    /// There was no buffer for the copy.
+    /// Notes that there was no buffer for the copy.
     mutating func couldNotRenew(_ copy: consuming EnqueuedFrame, asOf returns: UInt64) {
         release(copy)
         renewing = nil
         buffers.wereNotThere(asOf: returns)
     }
 
-    /// Takes the last ready frame back into the queue. Returns what is to be discarded.
+    /// Takes the last ready frame back into the queue. Returns the scene to discard.
     mutating func giveUpLastReady() -> PreparedScene? {
         guard var frame = ready.popLast() else { return nil }
         let composed = frame.composed.take()
@@ -129,13 +129,13 @@ extension Pipeline {
 
     // MARK: The presenter
 
-    /// Whether the next ready frame is to be waited for, as another overlay is on its way to it.
+    /// Whether to wait with the next ready frame, because another overlay is on its way to it.
     func awaitsOverlay(at now: HostTime) -> Bool {
         if overlay.isComing(at: now) { return true }
         guard !ready.isEmpty, isStale(ready[0]) else { return false }
         return renewing == ready[0].composed || [.renew(0), .giveUpLast].contains(overlayPlan(at: now).step)
     }
 
-    /// Whether something is to be committed where no frame is due: the frame on the screen, painted again, or the overlay alone.
+    /// Whether there is something to commit when no frame is due: the frame on the screen, painted again, or the overlay alone.
     var awaitsGap: Bool { screen.waiting != nil || overlay.awaitsCommit(over: screen.mark) }
 }

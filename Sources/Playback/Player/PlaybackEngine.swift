@@ -6,16 +6,16 @@ import KioskReaders
 import KioskVocabulary
 import Synchronization
 
-/// Plays a playlist on a display and a sound card, on and on: AVQueuePlayer for bare Linux.
+/// Plays a playlist on a display and a sound card: AVQueuePlayer for bare Linux.
 ///
-/// All methods may be called from any thread and return at once; what they ask for is seen by the next vblank or, where something must be
-/// opened or decoded first, as soon as that is done. Observers are called one after another on the player's own event thread, never on the
-/// way of a frame.
+/// All methods may be called from any thread, and return at once. The next vblank shows their effect; if the player has to open or decode
+/// something first, the effect follows as soon as that is done. Observers are called one after another on the player's own event thread,
+/// never on the path of a frame.
 ///
-/// What it is asked for is in PlayerControl.swift, what it plays in PlayerPlaylist.swift, what it tells in PlayerProperties.swift.
+/// The commands are in PlayerControl.swift, the playlist in PlayerPlaylist.swift, the properties in PlayerProperties.swift.
 ///
-/// Six threads do the work: `feeder` decodes, `opener` opens the next item, `lost-opener` a stream that broke off, `compositor` converts, `presenter` flips, and the audio
-/// output's own.
+/// Six threads do the work. `feeder` decodes, `opener` opens the next item, `lost-opener` a stream that broke off, `compositor` converts,
+/// and `presenter` flips. The audio output has its own.
 package final class PlaybackEngine: Sendable {
     let options: Options
     let pipeline: Monitor<Pipeline>
@@ -24,30 +24,30 @@ package final class PlaybackEngine: Sendable {
     let video: any SceneOutput
     let audioOutput: any PCMOutput
     let events = PlayerEvents()
-    /// PlayerOverlay.swift.
+    /// The move of the picture's region (PlayerOverlay.swift).
     let regionMoves = Monitor(RegionMoves())
-    /// Who looks whether the time of interruptions is over, while there are any (InterruptionState.swift).
+    /// The observer that ends overdue interruptions, while there are any (InterruptionState.swift).
     let interruptionWatch = Mutex<PlayerObserver?>(nil)
-    /// How subtitles look that are text.
+    /// The style of text subtitles.
     let subtitleStyle: Monitor<SubtitleStyle>
-    /// How subtitles are drawn now.
+    /// The current order to draw subtitles.
     private let subtitleOrder: @Sendable () -> SubtitleOrder
     private let opener: ItemOpener
     /// Opens streams that have broken off while something else is played.
     private let lostOpener: ItemOpener
     private let threads = Mutex(Threads())
-    /// Of the threads that a watcher asks for (PlayerLiveness.swift).
+    /// The heartbeats of the threads that a watchdog checks (PlayerLiveness.swift).
     let beats = (feeder: Heartbeat(), compositor: Heartbeat(), presenter: Heartbeat())
 
-    /// What runs, until it has been joined.
+    /// The running threads.
     private struct Threads {
         var showing: [Thread] = []
         var others: [Thread] = []
     }
 
-    /// A player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``.
-    /// `files` are opened in place of sources where there are such. With `readers` files are read in processes.
-    /// `now` is CLOCK_MONOTONIC but in simulations.
+    /// Creates a player that shows `items` on `video` and plays their sound on `audio`; nothing happens before ``start()``. If `files` has
+    /// a file for a source, that is opened instead. `readers` has the processes, or threads, that read files. `now` is CLOCK_MONOTONIC
+    /// except in simulations.
     package init(
         items: [PlaylistItem], options: Options = Options(), video: any SceneOutput, audio output: any PCMOutput,
         files: (any AssetFiles)? = nil, readers: Readers, now: @escaping @Sendable () -> HostTime = { .now }
@@ -86,7 +86,7 @@ package final class PlaybackEngine: Sendable {
         }
     }
 
-    /// Starts the threads and, with them, playing. Call once.
+    /// Starts the threads, and with them playback. Call once.
     package func start() {
         let (pipeline, video, audio, output, opener, events) = (pipeline, video, audio, audioOutput, opener, events)
         let (lostOpener, now, subtitles) = (lostOpener, now, subtitleOrder)
@@ -127,7 +127,7 @@ package final class PlaybackEngine: Sendable {
         }
     }
 
-    /// How subtitles are drawn on a screen as it is now, and for a picture that is where it is going.
+    /// Returns the order to draw subtitles, for the current screen and for the region that the picture moves to.
     private static func subtitleOrder(
         _ style: SubtitleStyle, on video: any SceneOutput, _ pipeline: Monitor<Pipeline>, _ moves: Monitor<RegionMoves>
     ) -> SubtitleOrder {
@@ -145,7 +145,7 @@ package final class PlaybackEngine: Sendable {
 
     var isRunning: Bool { threads.withLock { !$0.others.isEmpty } }
 
-    /// Has all threads end, and returns at once.
+    /// Tells all threads to end, and returns at once.
     package func beginStopping() {
         pipeline.signal { $0.stop() }
         opener.stop()
@@ -154,18 +154,18 @@ package final class PlaybackEngine: Sendable {
         events.stop()
     }
 
-    /// Ends showing, and waits for it at most until `deadline`. True where nothing of the player calls the video output any more: its owner may
-    /// close it then, and must not where this is false. Not from an observer.
+    /// Ends showing, and waits for that at most until `deadline`. Returns true if no thread of the player calls the video output any more:
+    /// only then may its owner close it. Do not call it from an observer.
     package func stopShowing(by deadline: HostTime) -> Bool {
         beginStopping()
         return threads.withLock { $0.showing }.map { $0.join(until: deadline) }.allSatisfy { $0 }
     }
 
-    /// Ends playing and waits for the threads, at most until `deadline`; the outputs are stopped (sound) and left open (picture) for their
-    /// owner to close. Call once, not from an observer.
+    /// Ends playback, and waits for the threads at most until `deadline`. It stops the sound output, and leaves the video output open for
+    /// its owner to close. Call once, not from an observer.
     ///
-    /// False when a thread hangs in something that nobody can end and was left behind. It touches nothing any more but what it holds
-    /// itself; the process should end without waiting for it.
+    /// Returns false if a thread hangs in a call that cannot be ended, and was left behind. That thread touches only what it holds itself;
+    /// the process should end without waiting for it.
     @discardableResult package func stop(by deadline: HostTime = .now + .seconds(4)) -> Bool {
         var hasEnded = stopShowing(by: deadline)
         for thread in threads.withLock({ $0.others }) where !thread.join(until: deadline) { hasEnded = false }
@@ -176,12 +176,12 @@ package final class PlaybackEngine: Sendable {
 
 // The runtime traps when it takes apart a class that holds noncopyable values, as dump() and failing test expectations do.
 extension PlaybackEngine: CustomReflectable {
-    /// Nothing to look into.
+    /// A mirror without children.
     package var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// What a player has an output by. The compositor and the presenter hold it, and nobody else: when both have let go of it, whichever way they
-/// ended, what they had prepared and not committed goes back to the output, and another player may have it.
+/// A player's hold on its output. Only the compositor and the presenter have it. When both have dropped it, in any way, the output gets
+/// back the scenes that were prepared and not committed. Then another player may have the output.
 final class OutputLease: Sendable {
     let output: any SceneOutput
 

@@ -1,7 +1,7 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Whether it plays, and what keeps it from playing. A pure value: events in, actions out.
+/// Whether the player plays, and why not. A pure value: events in, actions out.
 ///
 ///     waiting ──clockStarted──▶ playing ──playedOut──▶ ended        began: waiting, or paused
 ///       ▲ │                       ▲ │                    │
@@ -9,40 +9,40 @@ import KioskVocabulary
 ///       │ ▼                       │ ▼                    ▼
 ///     paused(hasStarted: false)  paused(hasStarted: true)  waiting
 ///
-/// The clock of the timeline starts once in each generation (``Preroll``), and stands in a pause. While it is *held*, as when the display is off, the clock
-/// stands in every phase; what is asked for meanwhile holds afterwards.
+/// The clock of the timeline starts once in each generation (``Preroll``), and stands in a pause. While playback is *held*, for example
+/// with the display off, the clock stands in every phase. Commands that come meanwhile take effect afterwards.
 struct PlaybackState: Hashable, Sendable {
     enum Phase: Hashable, Sendable {
-        /// The picture stands because it was asked to. `hasStarted`: the clock of this generation ran before, and goes on at once.
+        /// The picture stands in a pause. `hasStarted`: the clock of this generation ran before, and goes on at once.
         case paused(hasStarted: Bool)
         /// The clock starts as soon as enough is decoded.
         case waiting
-        /// The clock runs, or stands for want of sound to play.
+        /// The clock runs, or stands because there is no sound to play.
         case playing
-        /// All there is has been on the screen to its end.
+        /// Everything has been on the screen to its end.
         case ended
     }
 
     enum Action: Hashable, Sendable {
         /// Nothing has changed: the card is not to be restarted.
         case none
-        /// Wake who waits: the clock runs or stands from now on, or will.
+        /// Wake the waiting threads: the clock runs or stands from now on, or will.
         case changed
         /// Begin again with the first item.
         case replay
     }
 
     private(set) var phase = Phase.waiting
-    /// Whether the clock stands, whatever the phase.
+    /// Whether the clock is held, whatever the phase.
     private(set) var isHeld = false
-    /// Whether the feeder has enqueued all there will ever be in this generation (a playlist that does not loop).
+    /// Whether the feeder has enqueued everything of this generation (of a playlist that does not loop).
     private(set) var isComplete = false
-    /// What observers were told last.
+    /// The status that observers know.
     private(set) var status = TimeControlStatus.waitingToPlay
 
     // MARK: Events
 
-    /// Playing is asked for. `canReplay`: there is a first item to begin with again.
+    /// Plays. `canReplay`: there is a first item to start over with.
     mutating func play(canReplay: Bool) -> Action {
         switch phase {
         case .waiting, .playing: return .none
@@ -65,36 +65,36 @@ struct PlaybackState: Hashable, Sendable {
         return .changed
     }
 
-    /// The clock stands from now on, or goes as the phase says.
+    /// Holds the clock from now on, or lets it go as the phase says.
     mutating func hold(_ isHeld: Bool) -> Action {
         if isHeld == self.isHeld { return .none }
         self.isHeld = isHeld
         return .changed
     }
 
-    /// Something is asked for that plays, whatever was before: the generation that begins with it does.
+    /// Makes the generation that begins next play, whatever the phase was.
     mutating func playAnyway() { phase = .waiting }
 
-    /// A new generation has begun: its clock has not started.
+    /// Notes that a new generation has begun, whose clock has not started.
     mutating func began() {
         phase = wantsPlay ? .waiting : .paused(hasStarted: false)
         isComplete = false
     }
 
-    /// The feeder has enqueued all there is.
+    /// Notes that the feeder has enqueued everything.
     mutating func completed() { isComplete = true }
 
-    /// Enough is decoded: the clock runs from now on.
+    /// Notes that enough is decoded, and the clock runs from now on.
     mutating func clockStarted() {
         if phase == .waiting { phase = .playing }
     }
 
-    /// All of what was enqueued has been on the screen.
+    /// Notes that everything enqueued has been on the screen.
     mutating func playedOut() {
         if phase == .playing { phase = .ended }
     }
 
-    /// Looks what observers are to be told, where that has changed. `ranDry`: there is no sound to play.
+    /// Returns the new status for observers, if it has changed. `ranDry`: there is no sound to play.
     mutating func statusChange(ranDry: Bool) -> TimeControlStatus? {
         let now: TimeControlStatus =
             switch phase {
@@ -108,15 +108,15 @@ struct PlaybackState: Hashable, Sendable {
         return now
     }
 
-    // MARK: What is known
+    // MARK: State
 
     /// Whether the clock runs.
     var isPlaying: Bool { phase == .playing && !isHeld }
 
-    /// Whether the clock is to start as soon as enough is decoded.
+    /// Whether the clock starts as soon as enough is decoded.
     var awaitsClock: Bool { phase == .waiting && !isHeld }
 
-    /// Whether all there is has been on the screen to its end.
+    /// Whether everything has been on the screen to its end.
     var hasEnded: Bool { phase == .ended }
 
     var wantsPlay: Bool { phase == .waiting || phase == .playing }

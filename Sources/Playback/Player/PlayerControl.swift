@@ -2,10 +2,10 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What a viewer or an operator asks for.
+/// The commands of viewers and operators.
 extension PlaybackEngine {
-    /// Carries out a command. `time` is the kernel's time of the input event that asked for it, where one did: the statistics then count
-    /// how long it took until the screen showed it (``PlayerStatistics/inputLatency``).
+    /// Carries out a command. `time` is the kernel's time of its input event, if there was one. The statistics then count how long it took
+    /// until the screen showed the effect (``PlayerStatistics/inputLatency``).
     package func perform(_ command: PlayerCommand, at time: HostTime? = nil) {
         switch command {
         case .play, .pause, .togglePlayback: pipeline.withLock { $0.interruption.overruled() }
@@ -47,23 +47,23 @@ extension PlaybackEngine {
 
     // MARK: Playing
 
-    /// Plays on from where it stands; from the first item when the playlist has ended.
+    /// Resumes playback; starts over from the first item if the playlist has ended.
     package func play() { perform(.play) }
 
-    /// Holds the frame that is on the screen; the sound stops within a period, and ``play()`` goes on with the next sample and frame.
+    /// Pauses: the frame stays on the screen, and the sound stops within a period. ``play()`` goes on with the next sample and frame.
     package func pause() { perform(.pause) }
 
     /// Pauses when playing or waiting, plays when paused.
     package func togglePlayback() { perform(.togglePlayback) }
 
-    /// Has picture and sound stand, whatever plays or is asked for meanwhile; false has them go on. Nothing is decoded beyond what is queued.
+    /// Holds picture and sound, regardless of other commands; false lets them go on. Nothing is decoded beyond the queues meanwhile.
     package func setHeld(_ isHeld: Bool) { setPlaying(at: nil) { playback, _ in playback.hold(isHeld) } }
 
     func setPlaying(at time: HostTime?, _ change: (inout PlaybackState, _ canReplay: Bool) -> PlaybackState.Action) {
         go { pipeline in
             let first = pipeline.cursor.first
             switch change(&pipeline.playback, first != nil) {
-            // Where nothing has changed nothing is done: an interruption restarts the card.
+            // Do nothing if nothing has changed: an interruption restarts the card.
             case .none: return nil
             case .changed:
                 pipeline.noteInput(at: time)
@@ -81,22 +81,22 @@ extension PlaybackEngine {
     /// Moves to an item time, clamped to the item's first and last frame, and shows the frame there even while paused.
     package func seek(to time: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(precision, at: nil) { _ in time } }
 
-    /// Moves by a span within the item; several in a row add up, whether or not the first has been shown yet.
+    /// Moves by a span within the item; several in a row add up, even if the first has not been shown yet.
     package func seek(by span: MediaTime, precision: MediaReader.SeekPrecision = .exact) { seek(by: span, precision, at: nil) }
 
     private func seek(by span: MediaTime, _ precision: MediaReader.SeekPrecision = .exact, at event: HostTime?) {
         seek(precision, at: event) { .seconds(Self.bounded($0.seconds) + Self.bounded(span.seconds)) }
     }
 
-    /// Seconds that are longer than any item and can still be added up.
+    /// Clamps seconds to a range that exceeds any item and can still be added up.
     private static func bounded(_ seconds: Double) -> Double { min(max(seconds, -1e9), 1e9) }
 
     private func seek(_ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime) {
         seek(precision, at: event, target) { pipeline, _ in pipeline.scrub.end() }
     }
 
-    /// Asks for a seek and, where it can be asked for, first does what `scrub` does with the slider. The newest of several waits for the frame
-    /// of the one that is under way.
+    /// Requests a seek and, if it is possible, first changes the slider with `scrub`. The newest of several requests waits for the frame of
+    /// the seek under way.
     func seek(
         _ precision: MediaReader.SeekPrecision, at event: HostTime?, _ target: (MediaTime) -> MediaTime,
         _ scrub: (inout Pipeline, SeekRequest) -> Void
@@ -113,24 +113,25 @@ extension PlaybackEngine {
         }
     }
 
-    /// The request that moves the playhead within its item; nil where there is nowhere to move.
+    /// Returns the request that moves the playhead within its item; nil if there is nowhere to move.
     func request(
         _ target: (MediaTime) -> MediaTime, _ precision: MediaReader.SeekPrecision, _ pipeline: borrowing Pipeline
     ) -> SeekRequest? {
         guard let (start, time, present) = playhead(pipeline) else { return nil }
-        // What cannot be played is being left for the next.
+        // An item that cannot be played is about to give way to the next.
         var position = present == nil ? pipeline.onward(from: start) : start
         let now = position.item == start.item ? time : pipeline.cursor.list[position.item]?.start ?? .zero
         (position.remaining, position.isPaused) = (nil, false)
         guard let item = pipeline.cursor.list[position.item] ?? present?.item else { return nil }
         let end = [item.end, present?.itemEnd].compactMap { $0 }.min()
-        if let present, end == nil || !present.isSeekable { return nil }  // a live stream has no other places
-        // The end itself is the next frame's; what is asked for behind it is the last frame.
+        if let present, end == nil || !present.isSeekable { return nil }  // a live stream cannot seek
+        // The end itself belongs to the next frame; a target behind it means the last frame.
         let last = (end ?? .seconds(1e9)) - MediaTime(nanoseconds: 1)
         return SeekRequest(position: position, time: max(item.start, min(target(now), last)), precision: precision)
     }
 
-    /// Opens an item once more at the time that is on the screen, which stays there until its first frame is ready; nothing where another is.
+    /// Opens the current item once more at the time on the screen. Its frame stays there until the first new one is ready. Does nothing for
+    /// another item.
     func reopen(_ item: QueueItem.ID) {
         go { pipeline in
             guard let (start, time, present) = playhead(pipeline), start.item == item else { return nil }
@@ -141,16 +142,16 @@ extension PlaybackEngine {
 
     // MARK: Skipping
 
-    /// Goes to the next item now; at the end of a playlist that does not loop there is none, and nothing happens.
+    /// Goes to the next item now; does nothing at the end of a playlist that does not loop.
     package func advanceToNextItem() { perform(.nextItem) }
 
-    /// Goes to the item before.
+    /// Goes to the previous item.
     package func returnToPreviousItem() { perform(.previousItem) }
 
-    /// Begins the present item again.
+    /// Restarts the current item.
     package func restartItem() { perform(.restartItem) }
 
-    /// Goes where `choose` says, from where the playhead is; playing, or as it was.
+    /// Goes to the position that `choose` returns for the playhead. With `playing`, it plays there; otherwise a pause stays.
     private func skip(
         at event: HostTime?, playing: Bool = false, _ choose: (borrowing Pipeline, PlaylistCursor.Position) -> PlaylistCursor.Position?
     ) {
@@ -161,7 +162,7 @@ extension PlaybackEngine {
         }
     }
 
-    /// Begins a generation with a playthrough; returns the buffers to give back.
+    /// Begins a generation with a playthrough. Returns the buffers to give back.
     private func go(to position: PlaylistCursor.Position, at event: HostTime?, _ pipeline: inout Pipeline) -> [PreparedScene] {
         pipeline.scrub.end()
         let returned = pipeline.skip(to: SeekRequest(position: position))
@@ -177,16 +178,17 @@ extension PlaybackEngine {
         }
     }
 
-    /// Plays a source that need not be on the playlist, and then returns to where the playhead was, playing or paused as it was; or goes on
-    /// with what follows. It is shown as the same source is on the playlist, else as what is on the screen.
+    /// Plays a source that need not be on the playlist. Then the player returns to the playhead, playing or paused as before, or goes on
+    /// with the next item. The source has the settings of its item on the playlist. Without one, it has the gravity and deinterlacing of
+    /// the item on the screen.
     private func playInterlude(_ source: String, resumes: Bool, at event: HostTime?) {
         playInterlude(resumes: resumes, at: event) { $0.addInterlude(source, at: $1) }
     }
 
-    /// Plays an item once that is not on the playlist: when the present one has ended, before what follows that; or now, and then returns to where the
-    /// playhead was. From any thread.
+    /// Plays an interlude once: an item that is not on the playlist. It plays when the current item has ended, before the next one; or it
+    /// plays now, and then the player returns to the playhead. From any thread.
     ///
-    /// - Returns: its identity; nil where nothing is played, and nothing is done.
+    /// - Returns: its identity; nil if nothing is played, and nothing is done.
     @discardableResult package func playInterlude(_ entry: PlaylistItem, at change: ListChange) -> QueueItem.ID? {
         var item: QueueItem.ID?
         switch change {
@@ -206,10 +208,10 @@ extension PlaybackEngine {
         return item
     }
 
-    /// Whether an interlude waits for the next boundary, or for one after that.
+    /// Whether an interlude waits for the next boundary, or for a later one.
     package func isDue(_ interlude: QueueItem.ID) -> Bool { pipeline.withLock { $0.cursor.list.due.contains(interlude) } }
 
-    /// Has an interlude that waits for a boundary not be played.
+    /// Cancels an interlude that waits for a boundary.
     package func cancelInterlude(_ interlude: QueueItem.ID) { pipeline.signal { $0.cursor.list.interludeIsOver(interlude) } }
 
     private func playInterlude(resumes: Bool, at event: HostTime?, _ add: (inout Pipeline, QueueItem.ID?) -> QueueItem.ID) {
@@ -217,10 +219,10 @@ extension PlaybackEngine {
             let left = playhead(pipeline)
             var position = PlaylistCursor.Position(item: add(&pipeline, left?.0.item))
             if resumes, let (present, now, playthrough) = left {
-                // From the beginning of its picture, so that this stands for its whole time.
+                // Resume at the beginning of its picture, so that this stands for its whole time.
                 let place = pipeline.seek.target == nil ? pipeline.screen.place : nil
                 let time = place?.cadence != nil ? place?.itemTime ?? now : now
-                // The end itself is the next playthrough's.
+                // The end itself belongs to the next playthrough.
                 let end = playthrough?.itemEnd.map { $0 - .milliseconds(1) }
                 let canMove = playthrough.map { $0.isSeekable && $0.itemEnd != nil } ?? true
                 position.resumption = pipeline.cursor.resumption(
@@ -231,7 +233,8 @@ extension PlaybackEngine {
         }
     }
 
-    /// Position, item time and playthrough that a seek or a skip counts from: where the seek under way goes, else what is on the screen.
+    /// Returns the position, item time and playthrough that a seek or a skip counts from: the target of the seek under way, else the frame
+    /// on the screen.
     func playhead(_ pipeline: borrowing Pipeline) -> (PlaylistCursor.Position, MediaTime, Playthrough?)? {
         let present = pipeline.screen.place?.playthrough
         if let target = pipeline.seek.target {
@@ -243,8 +246,8 @@ extension PlaybackEngine {
         return (present.position, itemTime(pipeline), present)
     }
 
-    /// Changes what is played with the lock held, and does what has to follow without it; `change` returns the buffers to give back, nil where
-    /// nothing has changed.
+    /// Calls `change` with the lock held, and then does the rest without it. `change` returns the buffers to give back, or nil if nothing
+    /// has changed.
     func go(_ change: (inout Pipeline) -> [PreparedScene]?) {
         guard let returned = pipeline.signal({ change(&$0) }) else { return }
         if !returned.isEmpty {

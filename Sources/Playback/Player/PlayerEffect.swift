@@ -2,22 +2,22 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What a command that was carried out leads to, for callers that want to know when it is seen.
+/// The effect of a command, for callers that want to know when it is seen.
 ///
-/// A seek or a skip is seen with the first frame of the generation that it began (``Pipeline``); a seek that had to wait for another one, with
-/// that of the generation that ends the row of them. A pause is seen when the presenter has stopped choosing frames and none waits for its
-/// flip; playing, when the clock runs.
+/// A seek or a skip is seen with the first frame of the generation that it began (``Pipeline``). If a seek had to wait for another one,
+/// that is the generation at the end of the row. A pause is seen when the presenter has stopped choosing frames and none waits for its
+/// flip; playback, when the clock runs.
 package enum PlayerEffect: Hashable, Sendable {
-    /// Nothing had to be done, or nothing could be.
+    /// There was nothing to do, or it was impossible.
     case none
-    /// The seek or skip with this number, which `generation` shows.
+    /// A seek or skip with this number, which `generation` shows.
     case move(number: UInt64, generation: UInt64)
-    /// The picture is to stand.
+    /// A pause: the picture is to stand.
     case standing
-    /// It is to play.
+    /// A play: the clock is to run.
     case running
 
-    /// How far it is.
+    /// The progress of an effect.
     package enum State: Hashable, Sendable {
         case awaited
         case seen
@@ -26,23 +26,23 @@ package enum PlayerEffect: Hashable, Sendable {
     }
 }
 
-/// Which seeks and skips have been asked for and which have been seen. A pure value.
+/// The seeks and skips that have been requested, and those that have been seen. A pure value.
 struct MoveRecord: Sendable {
     private(set) var last = (number: UInt64(0), generation: UInt64(0))
-    /// The newest generation of which a frame was seen, and the newest of those that ended a row of seeks.
+    /// The newest generation with a frame that was seen, and the newest of those that ended a row of seeks.
     private var seen: UInt64?, settled: UInt64?
-    /// Up to this one those that nothing had shown were given up.
+    /// The number up to which moves that no frame had shown were given up.
     private var dropped = UInt64(0)
 
     mutating func asked(shownBy generation: UInt64) { last = (last.number + 1, generation) }
 
-    /// A frame of `generation` has reached the screen; `isSettled` where no seek waits for it.
+    /// Notes that a frame of `generation` has reached the screen; `isSettled` means that no seek waits for it.
     mutating func shown(_ generation: UInt64, isSettled: Bool) {
         seen = generation
         if isSettled { settled = generation }
     }
 
-    /// The seek that waited for a frame means nothing any more: another item is on the screen.
+    /// Gives up the seek that waited for a frame: another item is on the screen.
     mutating func drop() { dropped = last.number }
 
     func state(number: UInt64, generation: UInt64) -> PlayerEffect.State {
@@ -53,14 +53,14 @@ struct MoveRecord: Sendable {
 }
 
 extension PlaybackEngine {
-    /// Carries out a command as ``perform(_:at:)`` does; returns what it leads to, for ``state(of:)``. Returns at once.
+    /// Carries out a command as ``perform(_:at:)`` does. Returns its effect, for ``state(of:)``. Returns at once.
     package func carryOut(_ command: PlayerCommand) -> PlayerEffect {
         let before = pipeline.withLock { $0.moves.last.number }
         perform(command)
         return pipeline.withLock { pipeline -> PlayerEffect in
             let move = pipeline.moves.last
             if move.number != before { return .move(number: move.number, generation: move.generation) }
-            // What is held stands, whatever is asked for.
+            // Held playback stands, whatever the command.
             if pipeline.playback.hasEnded || pipeline.playback.isHeld { return .none }
             switch command {
             case .play: return .running
@@ -71,7 +71,7 @@ extension PlaybackEngine {
         }
     }
 
-    /// Seeks as ``seek(to:precision:)`` does; returns what it leads to, likewise.
+    /// Seeks as ``seek(to:precision:)`` does. Returns its effect.
     package func seekEffect(to time: MediaTime, precision: MediaReader.SeekPrecision) -> PlayerEffect {
         let before = pipeline.withLock { $0.moves.last.number }
         seek(to: time, precision: precision)
@@ -79,7 +79,7 @@ extension PlaybackEngine {
         return move.number == before ? .none : .move(number: move.number, generation: move.generation)
     }
 
-    /// How far an effect is.
+    /// Returns the progress of an effect.
     package func state(of effect: PlayerEffect) -> PlayerEffect.State {
         pipeline.withLock { pipeline -> PlayerEffect.State in
             switch effect {

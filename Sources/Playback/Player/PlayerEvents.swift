@@ -2,11 +2,11 @@ import DequeModule
 import KioskPlatform
 import KioskVocabulary
 
-/// Events on their way to the observers, and the thread that calls them, so that an observer that takes its time holds up no frame.
+/// The queue of events for the observers, and the thread that calls them, so that a slow observer holds up no frame.
 final class PlayerEvents: Sendable {
     private struct State: ~Copyable {
         var queue = Deque<PlaybackEvent>()
-        /// In the order they were added, which is that of their numbers.
+        /// In the order of their addition, which is the order of their numbers.
         var observers: [(token: PlayerObserver, call: @Sendable (PlaybackEvent) -> Void)] = []
         var timers: [Timer] = []
         var boundaries: [Boundary] = []
@@ -67,7 +67,7 @@ final class PlayerEvents: Sendable {
         add { $0.boundaries.append(Boundary(token: $1, times: BoundaryTimes(times), next: .now, call: observer)) }
     }
 
-    /// Calls an observer no more. A call that is under way on the event thread goes on.
+    /// Removes an observer. A call that is under way on the event thread completes.
     func remove(_ token: PlayerObserver) {
         state.signal { state in
             state.observers.removeAll { $0.token == token }
@@ -78,14 +78,14 @@ final class PlayerEvents: Sendable {
 
     func stop() { state.signal { $0.isStopping = true } }
 
-    /// The thread's body; the queue is emptied before it ends.
+    /// The thread's body; it empties the queue before it ends.
     func run(progress: () -> Progress) {
         while true {
             let deadline = state.withLock { ($0.timers.map(\.next) + $0.boundaries.compactMap(\.next)).min() }
             let work: Work? = state.wait(until: deadline) { state -> Work? in
                 if let event = state.queue.popFirst() { return .event(event) }
                 if state.isStopping { return .stop }
-                // A timer that was added meanwhile is due at once, and has an earlier deadline than the one waited for.
+                // A timer that was added meanwhile is due at once, before the deadline of this wait.
                 let now = HostTime.now
                 let isDue = state.timers.contains { $0.next <= now } || state.boundaries.contains { $0.next.map { $0 <= now } ?? false }
                 return isDue ? .tick : nil
@@ -145,26 +145,26 @@ final class PlayerEvents: Sendable {
     }
 }
 
-/// Stands for an observer of a ``PlaybackEngine``, to remove it by (``PlaybackEngine/removeObserver(_:)``).
+/// A token for an observer of a ``PlaybackEngine``, for its removal (``PlaybackEngine/removeObserver(_:)``).
 package struct PlayerObserver: Hashable, Sendable {
     let number: Int
 }
 
-/// Which of some item times playing has passed. A pure value: where the item is, and when, in; whether one was passed out.
+/// Item times that playback may pass. A pure value: the item's time and the clock in, whether one was passed out.
 ///
-/// What leaps farther than playing could have gone since the last look is a seek, or another item: it passes nothing.
+/// If the item leaps farther than playback could have gone since the last look, that is a seek or another item: it passes nothing.
 struct BoundaryTimes: Sendable {
     private let times: [MediaTime]
     private var last: (time: MediaTime, at: HostTime)?
 
-    /// A look takes place this often at least while it plays: the rate may change, which nobody tells.
+    /// The longest time between two looks during playback: the rate may change without an event.
     static let longestWait = MediaTime.milliseconds(200)
-    /// How much farther than its rate says an item may be: observers are called late, and clocks are put right.
+    /// How much farther than its rate says an item may be: observers are called late, and clocks are corrected.
     private static let slack = MediaTime.milliseconds(300)
 
     init(_ times: [MediaTime]) { self.times = times.sorted() }
 
-    /// The item is at `time` now. Whether a boundary lies between there and the last look.
+    /// Looks at the item, which is at `time` now. Returns whether a boundary lies between there and the last look.
     mutating func look(_ time: MediaTime, rate: Double, at now: HostTime) -> Bool {
         defer { last = (time, now) }
         guard let last, time > last.time else { return false }
@@ -172,7 +172,7 @@ struct BoundaryTimes: Sendable {
         return times.contains { $0 > last.time && $0 <= time }
     }
 
-    /// When to look next, where the item plays at this rate.
+    /// Returns when to look next, while the item plays at this rate.
     func nextLook(rate: Double, at now: HostTime) -> HostTime {
         guard let last, let next = times.first(where: { $0 > last.time }) else { return now + Self.longestWait }
         let wait = (next - last.time).scaled(by: 1 / max(rate, 0.1))
@@ -180,23 +180,22 @@ struct BoundaryTimes: Sendable {
     }
 }
 
-/// What happens in a ``PlaybackEngine``, in order.
+/// The events of a ``PlaybackEngine``, in order.
 ///
-/// ``PlaybackEngine/item(_:)`` tells what an item plays and where it stands.
+/// ``PlaybackEngine/item(_:)`` returns the entry of an item and its place on the list.
 package enum PlaybackEvent: Hashable, Sendable {
-    /// The first frame of an item is on the screen. `isSeam` when it followed the frame before without a seek or skip, `late` vblanks
-    /// after its time.
+    /// The first frame of an item is on the screen. `isSeam`: it followed the frame before without a seek or skip. `late` is how many
+    /// vblanks after its time it came.
     case itemStarted(item: QueueItem.ID, isSeam: Bool, late: Int)
     /// An item was on the screen to its end.
     case itemEnded(item: QueueItem.ID)
-    /// Something is wrong with an item: it could not be opened, or broke off half-way, and the playlist went on without it; or it is
-    /// played without its sound, or seems to be cut off. Reported once for each item until the reason changes, or it has been played
-    /// without fault.
+    /// An item has a problem. It could not be opened, or broke off half-way, and the playlist went on without it. Or it plays without its
+    /// sound, or seems to be cut off. Reported once for each item until the reason changes, or the item has been played without fault.
     case itemFailed(item: QueueItem.ID, message: String)
-    /// ``ItemFacts/status`` of an item has changed: it has been opened, ahead of time, or could not be.
+    /// ``ItemFacts/status`` of an item has changed: the item has been opened, ahead of time, or could not be.
     case itemStatusChanged(item: QueueItem.ID, ItemFacts.Status)
-    /// Nothing on the playlist can be played: the background is shown, and the playlist is tried again after this time, and
-    /// from then on every few seconds. Reported once until something plays.
+    /// Nothing on the playlist can be played. The background is shown. The playlist is tried again after this time, and every few seconds
+    /// from then on. Reported once until something plays.
     case nothingPlayable(retryAfter: MediaTime)
     /// The last item of a playlist that does not loop has ended.
     case playlistEnded
@@ -204,6 +203,6 @@ package enum PlaybackEvent: Hashable, Sendable {
     case statusChanged(TimeControlStatus)
     /// Another program interrupts the sound (``PlaybackEngine/beginInterruption(_:for:)``), or the last one has ended its interruption.
     case interruptionBegan, interruptionEnded
-    /// Subtitles say something of an item, from one item time to another; told before it is seen.
+    /// The text of a subtitle of an item, from one item time to another; reported before it is seen.
     case subtitle(item: QueueItem.ID, text: String, start: MediaTime, end: MediaTime)
 }

@@ -2,29 +2,30 @@ import DequeModule
 import KioskMedia
 import KioskPlatform
 
-/// What a watcher sees of a player, to tell one that has nothing to do from one that hangs. Taken now and then and compared with the one before.
+/// The vital signs of a player, by which a watchdog tells an idle player from a hung one. It takes them now and then, and compares them
+/// with the ones before.
 package struct PlayerLiveness: Hashable, Sendable {
-    /// What is looked at.
+    /// A part that is watched.
     package enum Part: String, Hashable, Sendable, CaseIterable {
-        /// Threads of the player. The feeder is not at work while it waits for a source whose time is not over.
+        /// Threads of the player. The feeder is not at work while it waits for a source whose time limit has not passed.
         case feeder, compositor, presenter
-        /// Whoever has samples rendered: an output does so all the time.
+        /// The caller that renders samples: an output does so all the time.
         case audio
-        /// Whoever looks for the display, and keeps it: a modeset, a probe of a connector.
+        /// The code that finds and keeps the display: a modeset, a probe of a connector.
         case display
-        /// What is seen. It is at work while a picture is ready, or being made so, whose time has come.
+        /// The screen. It is at work while a picture whose time has come is ready, or in preparation.
         case picture
     }
 
-    /// The last beat of each; what there is not is missing.
+    /// The last beat of each part; a part that does not exist is missing.
     package var beats: [Part: Heartbeat.Beat] = [:]
 
-    /// One of nothing.
+    /// Creates vital signs without parts.
     package init() {}
 }
 
 extension PlaybackEngine {
-    /// The beats of all that must go on for pictures to be seen and sound to be heard.
+    /// The beats of all parts that must go on for pictures and sound.
     package var liveness: PlayerLiveness {
         var liveness = PlayerLiveness()
         liveness.beats[.compositor] = beats.compositor.last
@@ -32,11 +33,11 @@ extension PlaybackEngine {
         liveness.beats[.display] = video.heartbeat?.last
         liveness.beats[.audio] = Heartbeat.Beat(count: UInt64(bitPattern: audio.renderedFrames), isAtWork: isRunning)
         let time = now()
-        // Without the lock: it is the queue's own.
+        // Without the pipeline's lock: the queue has its own.
         let heard = audio.timelineTime(at: time)
         var feeder = beats.feeder.last
         liveness.beats[.picture] = pipeline.withLock { pipeline in
-            // Every wait for a source has a limit, which is kept by others.
+            // Every wait for a source has a time limit, which is enforced elsewhere.
             if pipeline.readings.contains(where: { $0.interruption.deadline >= time }) { feeder.isAtWork = false }
             return Heartbeat.Beat(count: pipeline.screen.serial, isAtWork: pipeline.isPictureDue(at: heard))
         }
@@ -46,7 +47,7 @@ extension PlaybackEngine {
 }
 
 extension Pipeline {
-    /// Whether there is a picture that should be on the screen when the timeline is at `time`, and is not.
+    /// Whether a picture should be on the screen when the timeline is at `time`, and is not.
     func isPictureDue(at time: MediaTime?) -> Bool {
         if isStopping || framesAhead == 0 { return false }
         // The first of a generation does not wait for the clock.

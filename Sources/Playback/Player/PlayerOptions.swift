@@ -2,15 +2,15 @@ import KioskPlatform
 import KioskVocabulary
 
 extension PlaybackEngine {
-    /// What to play with.
+    /// The options of a player.
     package struct Options: Hashable, Sendable {
         /// What to do at the end.
         package var loop = LoopMode.playlist
         /// Whether each round has an order of its own.
         package var shuffles = false
-        /// How long a still without a duration of its own stands.
+        /// How long a still without its own duration stands.
         package var imageDuration = MediaTime.seconds(10)
-        /// How one item gives way to the next.
+        /// The transition from one item to the next.
         package var transition = Transition.cut
         /// How long a fade lasts.
         package var transitionDuration = MediaTime.seconds(1)
@@ -20,36 +20,36 @@ extension PlaybackEngine {
         package var volume = 1.0
         /// Whether the sound is off.
         package var isMuted = false
-        /// By how much the sound is heard later than the picture is seen, where the display takes so long for pictures; negative: earlier. Half a second at
+        /// How much later than the picture the sound is heard, for a display that delays pictures; negative is earlier. Half a second at
         /// most.
         package var audioDelay = MediaTime.zero
-        /// How its sound gets along with other programs.
+        /// How its sound coexists with that of other programs.
         package var audioSession = AudioSession()
-        /// Threads libavcodec may use for an item's pictures.
+        /// The number of threads that libavcodec may use for an item's pictures.
         package var decoderThreads = 1
-        /// The node of the hardware decoder's device; nil is whichever there is.
+        /// The node of the hardware decoder's device; nil for any.
         package var decoderDevice: String?
-        /// Whether playing goes on from each key frame while a finger holds the slider; else the picture stands there until it is let go.
+        /// Whether playback goes on from each key frame while a finger holds the slider; otherwise the picture stands there until the
+        /// finger lets go.
         package var playsWhileScrubbing = false
-        /// Where on the display the picture is.
+        /// The region of the display that the picture fills.
         package var region = Region.full
-        /// How subtitles look that are text.
+        /// The style of text subtitles.
         package var subtitles = SubtitleStyle()
-        /// How what is not on the list is fetched, which a command plays.
+        /// The stream settings of sources that are not on the list and are played by a command.
         package var stream = StreamSettings()
 
-        /// The defaults.
+        /// Creates the default options.
         package init() {}
     }
 
-    /// Plays by other options from now on: what happens at the end, the order, and the lengths of stills, fades and seek steps, from the next
-    /// item on; what the slider and commands for what is not on
-    /// the list do, at once, and the look of subtitles; loudness and region where they are others than `former` said. The others hold
-    /// from the start on.
+    /// Applies new options during playback. The end of the playlist, its order, and the lengths of stills, fades and seek steps change with
+    /// the next item. The slider, commands for sources that are not on the list, and the style of subtitles change at once. Loudness and
+    /// region change if they differ from `former`. All other options apply from the start only.
     package func setOptions(_ new: Options, instead former: Options) {
         pipeline.signal { pipeline in
             var rules = PlaylistRules(new)
-            // A list that is shuffled already keeps its order.
+            // A list that is already shuffled keeps its order.
             if rules.shuffle != nil, let present = pipeline.cursor.rules.shuffle { rules.shuffle = present }
             guard rules != pipeline.cursor.rules else { return }
             pipeline.cursor.rules = rules

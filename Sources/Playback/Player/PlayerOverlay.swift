@@ -1,12 +1,12 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What lies over the picture: controls.
+/// The overlay of controls over the picture, and the region of the picture.
 extension PlaybackEngine {
-    /// Has `overlay` lie over every scene from the first commit on that can have it: within two refresh periods, playing or not, and without
-    /// a frame that comes later for it. It takes the place of what was set with the same order, and of nothing else. From any thread; returns
-    /// at once. `event` is the kernel's time of the input event that asked for it, where one did: the statistics then count how long it took
-    /// until it was seen (``PlayerStatistics/inputLatency``).
+    /// Sets `overlay` over every scene, from the first commit that can have it: within two refresh periods, playing or not, and without
+    /// delaying a frame. It replaces the overlay of the same order, and no other. From any thread; returns at once. `event` is the kernel's
+    /// time of its input event, if there was one. The statistics then count how long it took until it was seen
+    /// (``PlayerStatistics/inputLatency``).
     ///
     /// An output without a plane for it paints it into every scene; an empty one costs nothing anywhere.
     package func setOverlay(_ overlay: Overlay, by source: Overlay.Source = .init(.controls), at event: HostTime? = nil) {
@@ -15,39 +15,39 @@ extension PlaybackEngine {
         pipeline.signal({ _ in .compositor }) { $0.setOverlay(&overlay, by: source, at: event) }
     }
 
-    /// Has subtitles stay so many pixels above the bottom of the screen, where controls are. From any thread.
+    /// Keeps subtitles `inset` pixels above the bottom of the screen, where controls are. From any thread.
     package func setSubtitleInset(_ inset: Int) {
         let inset = max(inset, 0)
         if pipeline.withLock({ $0.subtitleInset != inset }) { pipeline.signal({ _ in .compositor }) { $0.setSubtitleInset(inset) } }
     }
 
-    /// The first vblank after `time`, reckoned from the last flip by the display's refresh period: what is set well before one is seen at it. nil
-    /// without a display, and before the first flip.
+    /// Returns the first vblank after `time`, computed from the last flip and the display's refresh period. An overlay that is set well
+    /// before it is seen at it. nil without a display, and before the first flip.
     package func vblank(after time: HostTime) -> HostTime? {
         guard let last = pipeline.withLock({ $0.lastFlip }), let period = video.mode?.refreshPeriod, period > .zero else { return nil }
         let count = max(0, (time - last).nanoseconds / period.nanoseconds + 1)
         return last + period * count
     }
 
-    /// Says that an overlay is about to be set, as when a finger has come down and its answer is being drawn: the next frame is committed as
-    /// late as it may be, so that it brings the overlay along. Costs nothing but that; without it the overlay may come a vblank later. With a `vblank`
-    /// it is expected after that and not before.
+    /// Announces an overlay, for example while the answer to a finger is being drawn. The next frame is then committed as late as possible,
+    /// so that it brings the overlay along. It costs nothing else; without it the overlay may come a vblank later. With a `vblank`, the
+    /// overlay is expected after that and not before.
     package func expectOverlay(after vblank: HostTime? = nil, by source: Overlay.Source = .init(.controls)) {
         let start = vblank ?? now()
         expectOverlay(in: start..<start + max(video.mode?.refreshPeriod ?? .zero, .zero), by: source)
     }
 
-    /// The same of a time of several vblanks, from one on.
+    /// Announces overlays for a time of several vblanks.
     package func expectOverlay(in times: Range<HostTime>, by source: Overlay.Source) {
         let period = max(video.mode?.refreshPeriod ?? .zero, .zero)
         pipeline.withLock { $0.overlay.expect(in: times, by: source, period: period) }
     }
 
-    // MARK: Where on the display the picture is: all of it, or a window
+    // MARK: The region of the picture: all of the display, or a window
 
-    // The region is given to the output as what lies over the picture is (``OverlayState``): scenes that were prepared for another one are
-    // prepared again, those that are ready and the one on the screen, and no frame comes later for it or is left out. Nothing is opened or
-    // decoded for it. A move is a new region for each vblank.
+    // The output gets the region like an overlay (``OverlayState``). Scenes that were prepared for another region are prepared again: those
+    // that are ready and the one on the screen. No frame comes later for it or is dropped, and nothing is opened or decoded. A move is a
+    // new region for each vblank.
 
     /// A move that is under way, and whether there is a thread for it.
     struct RegionMoves: Sendable {
@@ -55,11 +55,11 @@ extension PlaybackEngine {
         var isRunning = false
     }
 
-    /// Where the picture is; where a move is under way, where that goes.
+    /// The region of the picture, or the target of a move that is under way.
     package var region: Region { regionMoves.withLock { $0.move?.to } ?? pipeline.withLock { $0.overlay.overlay.region } }
 
-    /// Has the picture be in `region`, from the next commit on that can have it, or go there within `duration` (60 s at most). A move that is
-    /// under way ends where it is.
+    /// Moves the picture to `region`: from the next commit that can have it, or within `duration` (60 s at most). A move that is under way
+    /// ends where it is.
     package func setRegion(_ region: Region, within duration: MediaTime = .zero) {
         guard duration > .zero else {
             regionMoves.signal { $0.move = nil }
@@ -101,14 +101,14 @@ extension PlaybackEngine {
 }
 
 extension Overlay.Picture {
-    /// Keeps its numbers within what outputs can reckon with.
+    /// Clamps its numbers to the range that outputs can compute with.
     fileprivate mutating func clamp() {
         alpha = alpha.isFinite ? min(max(alpha, 0), 1) : 0
         (x, y) = (min(max(x, -1_000_000), 1_000_000), min(max(y, -1_000_000), 1_000_000))
     }
 }
 
-/// A picture on its way from one rectangle of the display to another: it begins and ends slowly. A pure value.
+/// The move of a picture from one rectangle of the display to another, which begins and ends slowly. A pure value.
 struct RegionMove: Hashable, Sendable {
     var from: Region
     var to: Region
@@ -117,7 +117,7 @@ struct RegionMove: Hashable, Sendable {
 
     func hasEnded(at time: HostTime) -> Bool { time >= begin + duration }
 
-    /// Where the picture is.
+    /// Returns the region of the picture at `time`.
     func region(at time: HostTime) -> Region {
         guard !hasEnded(at: time), duration > .zero else { return to }
         let share = min(max((time - begin).seconds / duration.seconds, 0), 1)

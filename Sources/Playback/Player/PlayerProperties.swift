@@ -2,7 +2,7 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What can be read and set at any time.
+/// The properties of a player; they can be read and set at any time.
 extension PlaybackEngine {
     /// Loudness, clamped to 0…1 of full scale; changes are ramped.
     package var volume: Double {
@@ -16,7 +16,7 @@ extension PlaybackEngine {
         set { setLoudness { $0.isMuted = newValue } }
     }
 
-    /// Changes loudness as one step, so that what several threads ask for adds up.
+    /// Changes the loudness as one step, so that the changes of several threads add up.
     func setLoudness(over time: MediaTime? = nil, _ change: (inout Loudness) -> Void) {
         pipeline.withLock { pipeline in
             change(&pipeline.loudness)
@@ -26,27 +26,27 @@ extension PlaybackEngine {
         }
     }
 
-    /// Has `follower` told the amplitude of all that is heard, as a factor, now and whenever it changes, with how long that takes. It is called with a lock held, and
-    /// must not call this player.
+    /// Calls `follower` with the gain of all sound, a factor of the amplitude, now and whenever it changes. `time` is how long the change
+    /// takes. It is called with a lock held, and must not call this player.
     package func followGain(_ follower: @escaping @Sendable (_ gain: Double, _ time: MediaTime?) -> Void) {
         pipeline.withLock { $0.gainFollower = follower }
         setLoudness { _ in }
     }
 
-    /// Multiplies the amplitude of all that is heard: for a player that belongs to another one.
+    /// Multiplies the amplitude of all sound, for a player that belongs to another one.
     package func setMasterGain(_ gain: Double, over time: MediaTime?) { setLoudness(over: time) { $0.masterGain = gain } }
 
-    /// Item seconds a second, clamped to 0.5…2, the pitch kept. Takes effect with the frames decoded from now on: within half a second, or
-    /// with the seventh frame from now where seven last longer; within a second of an item that is only sound.
+    /// The rate in item seconds a second, clamped to 0.5…2; the pitch is kept. It takes effect with the frames decoded from now on: within
+    /// half a second, or with the seventh frame from now if seven last longer. An item with only sound follows within a second.
     package var rate: Double {
         get { pipeline.withLock { $0.rate } }
         set { pipeline.signal { $0.setRate(newValue) } }
     }
 
-    /// Whether it is to play: what was asked for last, whether or not it does already.
+    /// Whether the player plays, or will as soon as it can; false in a pause and after the end of the playlist.
     package var wantsPlay: Bool { pipeline.withLock { $0.playback.wantsPlay } }
 
-    /// The item that a seek or a skip under way leads to, else the one on the screen; where that cannot be played the next.
+    /// The item that a seek or a skip under way leads to, else the one on the screen. If that cannot be played, the next item.
     package var currentItem: QueueItem.ID? {
         pipeline.withLock { pipeline in
             guard let (position, _, present) = playhead(pipeline) else { return nil }
@@ -54,13 +54,13 @@ extension PlaybackEngine {
         }
     }
 
-    /// What the player is doing about time.
+    /// Whether the player plays, waits to play, or is paused.
     package var timeControlStatus: TimeControlStatus { pipeline.withLock { $0.playback.status } }
 
     /// The item time on the screen.
     package var currentTime: MediaTime { pipeline.withLock { itemTime($0) } }
 
-    /// Everything at one moment, for a status line and for controls.
+    /// A consistent view at one moment, for a status line and for controls.
     package var snapshot: PlayerSnapshot {
         pipeline.withLock { pipeline in
             var snapshot = PlayerSnapshot()
@@ -69,7 +69,7 @@ extension PlaybackEngine {
             snapshot.itemCount = pipeline.cursor.list.items.count
             if let present { describe(present, in: pipeline, &snapshot) }
             snapshot.time = requestedTime(pipeline) ?? itemTime(pipeline)
-            // The container may tell less than is played.
+            // The container may give a shorter duration than the real one.
             snapshot.duration = snapshot.duration.map { max($0, snapshot.time) }
             snapshot.isScrubbing = pipeline.scrub.isHeld
             (snapshot.volume, snapshot.isMuted) = (pipeline.loudness.volume, pipeline.loudness.isMuted)
@@ -94,8 +94,8 @@ extension PlaybackEngine {
         snapshot.bufferedUntil = pipeline.loaded(of: present, at: now())?.until
     }
 
-    /// Where the finger on the slider is; where a seek within the item on the screen goes, from when it is asked for until its frame is on the
-    /// screen; nil where there is neither.
+    /// The target of the playhead: the time of the finger on the slider, or of a seek within the item on the screen. nil if there is
+    /// neither. A seek counts until its frame is on the screen.
     private func requestedTime(_ pipeline: borrowing Pipeline) -> MediaTime? {
         if let item = pipeline.screen.place?.playthrough?.position.item, let time = pipeline.scrub.time(of: item) { return time }
         guard let target = pipeline.seek.target else { return nil }
@@ -104,7 +104,7 @@ extension PlaybackEngine {
         return target.time ?? pipeline.cursor.list[item]?.start
     }
 
-    /// The item time on the screen; where a seek goes while nothing has been shown yet.
+    /// The item time on the screen, or the target of a seek while nothing has been shown yet.
     func itemTime(_ pipeline: borrowing Pipeline) -> MediaTime {
         let underWay = pipeline.seek.underWay
         guard let place = pipeline.screen.place else { return underWay?.time ?? .zero }
@@ -114,12 +114,11 @@ extension PlaybackEngine {
 
     // MARK: Observers
 
-    /// Calls `observer` for every event from now on, until it is removed.
+    /// Calls `observer` for every event from now on, until its removal.
     @discardableResult
     package func addObserver(_ observer: @escaping @Sendable (PlaybackEvent) -> Void) -> PlayerObserver { events.add(observer) }
 
-    /// Calls `observer` with the item time every `interval` (at least 10 ms), and at once when something happens, until it is
-    /// removed.
+    /// Calls `observer` with the item time every `interval` (at least 10 ms), and at once after each event, until its removal.
     @discardableResult
     package func addPeriodicTimeObserver(
         forInterval interval: MediaTime, using observer: @escaping @Sendable (MediaTime) -> Void
@@ -127,12 +126,13 @@ extension PlaybackEngine {
         events.add(interval: max(interval, .milliseconds(10)), observer)
     }
 
-    /// Calls `observer` each time that playing passes one of these item times, within some milliseconds, until it is removed. A seek passes none.
+    /// Calls `observer` each time that playback passes one of these item times, within some milliseconds, until its removal. A seek passes
+    /// none.
     package func addBoundaryTimeObserver(forTimes times: [MediaTime], using observer: @escaping @Sendable () -> Void) -> PlayerObserver {
         events.add(times: times, observer)
     }
 
-    /// Where the item on the screen is.
+    /// The time and the rate of the item on the screen, and whether it plays.
     var progress: PlayerEvents.Progress {
         pipeline.withLock { pipeline in
             PlayerEvents.Progress(
@@ -140,51 +140,50 @@ extension PlaybackEngine {
         }
     }
 
-    /// Calls an observer no more. A call that is under way on the event thread goes on; one that removes itself is not called again.
+    /// Removes an observer. A call that is under way on the event thread completes; an observer that removes itself is not called again.
     package func removeObserver(_ observer: PlayerObserver) { events.remove(observer) }
 }
 
 /// A consistent view of a ``PlaybackEngine`` at one moment.
 package struct PlayerSnapshot: Hashable, Sendable {
-    /// What it is doing about time.
+    /// Whether the player plays, waits to play, or is paused.
     package var status = TimeControlStatus.waitingToPlay
-    /// Whether the last item of a playlist that does not loop has ended: to play is to begin again.
+    /// Whether the last item of a playlist that does not loop has ended. Then ``PlaybackEngine/play()`` starts over.
     package var hasEnded = false
     /// The item on the screen; nil before the first, and when nothing can be played.
     package var item: QueueItem.ID?
-    /// Its place on the playlist, counted from 1; nil where it is not on it, as what is played between two items.
+    /// Its place on the playlist, counted from 1; nil if it is not on it, like an interlude.
     package var itemNumber: Int?
-    /// How many items the playlist has.
+    /// The number of items on the playlist.
     package var itemCount = 0
-    /// What the item is called: as the playlist says, else as its file says, else the file's name without its ending.
+    /// The title of the item: the playlist's, else that of its file, else the name of the file without its extension.
     package var title: String?
-    /// Who made it, where it is called as its file says and that says so.
+    /// The artist, if the title is that of the file, and the file gives one.
     package var artist: String?
-    /// The path or URL of the item, with the password that is in it.
+    /// The path or URL of the item, including a password in it.
     package var source: String?
-    /// What a tap does while the item is shown, instead of what a tap does otherwise.
+    /// The command of a tap on the item, instead of the usual one.
     package var onTap: Command?
     /// Whether the item is repeated until ``Command/waitEnded``.
     package var waitsForTap = false
-    /// The item time on the screen; where a seek or a scrub goes, from when it is asked for until its frame is on the screen.
+    /// The item time on the screen. During a seek or a scrub it is the target, until the frame of that is on the screen.
     package var time = MediaTime.zero
     /// The item time after its last frame; nil for a live stream.
     package var duration: MediaTime?
-    /// Whether one can move about in the item.
+    /// Whether seeks within the item are possible.
     package var isSeekable = false
     /// Whether the slider is held: from ``Command/scrub(_:)`` to ``Command/endScrub(_:)``.
     package var isScrubbing = false
-    /// The item time up to which the item is there without waiting for its source: its end where that is a file, what has been
-    /// received of a stream; nil where that is not known.
+    /// The item time up to which the item is loaded: the end of a file, the received end of a stream; nil if it is not known.
     package var bufferedUntil: MediaTime?
     /// Loudness, 0…1 of full scale, and whether the sound is off.
     package var volume = 1.0
     package var isMuted = false
     /// Counts since the player was made.
     package var statistics = PlayerStatistics()
-    /// What lies ready to be shown and heard.
+    /// The frames and the sound that are ready.
     package var buffered = BufferLevel(frames: 0, sound: .zero)
 
-    /// That of a player that has not begun.
+    /// Creates the snapshot of a player that has not begun.
     package init() {}
 }

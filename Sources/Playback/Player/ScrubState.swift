@@ -1,12 +1,13 @@
 import KioskMedia
 import KioskPlatform
 
-/// Whether the slider is held, and where. A pure value: events in, what is known out.
+/// Whether the slider is held, and where. A pure value: events in, the state out.
 ///
-/// While it is held the time that is told is the finger's and not that of the picture, which follows by key frames (``SeekState``). The clock
-/// of the timeline stands meanwhile, or goes on from each key frame, as configured. When it is let go, the exact seek to that place takes over.
+/// While it is held, the reported time is that of the finger, and the picture follows by key frames (``SeekState``). The clock of the
+/// timeline stands meanwhile, or goes on from each key frame, as configured. When the slider is let go, an exact seek to that place takes
+/// over.
 ///
-/// A finger that is never lifted, or whose touch screen is gone, holds nothing for longer than ``limit`` after it last moved.
+/// If a finger is never lifted, or its touch screen is gone, the hold ends ``limit`` after its last move.
 struct ScrubState: Hashable, Sendable {
     private struct Hold: Hashable {
         var item: QueueItem.ID
@@ -24,24 +25,24 @@ struct ScrubState: Hashable, Sendable {
         hold = Hold(item: item, time: time, until: now + Self.limit)
     }
 
-    /// The slider is let go, or something else is asked for.
+    /// Ends the hold: the slider is let go, or another command came.
     mutating func end() { hold = nil }
 
-    /// A picture of an item is shown; nil is the bare background.
+    /// Notes that a picture of an item is shown; nil is the bare background. Another item ends the hold.
     mutating func shown(_ item: QueueItem.ID?) {
         if hold != nil, hold?.item != item { hold = nil }
     }
 
-    /// Looks whether it has been held for too long.
+    /// Ends the hold if it has lasted too long.
     mutating func passed(_ now: HostTime) {
         if let hold, hold.until <= now { self.hold = nil }
     }
 
-    // MARK: What is known
+    // MARK: State
 
     var isHeld: Bool { hold != nil }
 
-    /// When it is held no longer unless it is moved again.
+    /// When the hold ends unless the slider is moved again.
     var until: HostTime? { hold?.until }
 
     func time(of item: QueueItem.ID) -> MediaTime? { hold?.item == item ? hold?.time : nil }
@@ -49,19 +50,19 @@ struct ScrubState: Hashable, Sendable {
 
 /// The slider under a finger.
 ///
-/// ``scrub(to:at:)`` shows the key frame before the place of the finger. Of its requests one is under way, and the newest waits for the frame
-/// of that one (``SeekState``), so that a slow decoder has no queue. The time that is told is the finger's meanwhile (``ScrubState``).
+/// ``scrub(to:at:)`` shows the key frame before the place of the finger. One of its requests is under way; the newest waits for its frame
+/// (``SeekState``). So a slow decoder has no queue. The reported time is that of the finger meanwhile (``ScrubState``).
 /// ``endScrub(at:event:)`` waits for nothing: the exact frame of that place is the next one seen.
 extension PlaybackEngine {
-    /// The slider is moved to an item time, clamped to the item's first and last frame; `event` as in ``perform(_:at:)``. Whether it plays on
-    /// from the key frame is ``Options/playsWhileScrubbing``.
+    /// Moves the slider to an item time, clamped to the item's first and last frame; `event` as in ``perform(_:at:)``.
+    /// ``Options/playsWhileScrubbing`` sets whether playback goes on from the key frame.
     package func scrub(to time: MediaTime, at event: HostTime? = nil) {
         seek(.keyFrame(), at: event, { _ in time }) { pipeline, request in
             if let target = request.time { pipeline.scrub.move(to: target, of: request.position.item, at: now()) }
         }
     }
 
-    /// The slider is let go at an item time, clamped likewise: that frame is shown next, and it plays on or stands as it did before.
+    /// Lets the slider go at an item time, clamped likewise. That frame is shown next, and playback goes on or stands as before.
     package func endScrub(at time: MediaTime, event: HostTime? = nil) {
         go { pipeline in
             pipeline.scrub.end()

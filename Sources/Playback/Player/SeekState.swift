@@ -1,24 +1,24 @@
 import KioskMedia
 import KioskPlatform
 
-/// Where the playhead is asked to go.
+/// A request to move the playhead.
 struct SeekRequest: Hashable, Sendable {
     var position: PlaylistCursor.Position
-    /// Item time to begin at; nil is the item's configured beginning.
+    /// The item time to begin at; nil is the item's configured beginning.
     var time: MediaTime?
     var precision = MediaReader.SeekPrecision.exact
-    /// Whether the item is opened anew though it is open: another track of it is to be shown.
+    /// Whether to open the item anew though it is open, because another track of it is to be shown.
     var reopens = false
 }
 
-/// How far a seek has come, and what follows it. A pure value: events in, what to begin out.
+/// The progress of a seek, and the request that follows it. A pure value: events in, the request to begin out.
 ///
 ///     none ──request──▶ requested ──take──▶ carriedOut ──frameShown──▶ none, or followed ──followUp──▶ requested
 ///
-/// Each request that begins starts a new generation of the timeline (``Pipeline``). The feeder carries it out, and it is under way until a
-/// frame of its generation is on the screen. A seek within the same item that comes before that waits for that frame: a key that is held
-/// down would show no frame at all otherwise. While seeks follow each other like that they go to key frames, which takes one decoded frame
-/// each, and an exact seek to the last target ends the row. A skip to another item never waits.
+/// Each request that begins starts a new generation of the timeline (``Pipeline``). The feeder carries it out; it is under way until a
+/// frame of its generation is on the screen. A seek within the same item that comes before then waits for that frame. Otherwise a key that
+/// is held down would show no frame at all. While seeks follow each other like that, they go to key frames, which takes one decoded frame
+/// each. An exact seek to the last target ends the row. A skip to another item never waits.
 enum SeekState: Hashable, Sendable {
     /// The playhead is where the frame on the screen is.
     case none
@@ -26,10 +26,10 @@ enum SeekState: Hashable, Sendable {
     case requested(SeekRequest, then: FollowUp?)
     /// The feeder has taken it; its first frame is awaited.
     case carriedOut(SeekRequest, then: FollowUp?)
-    /// Its first frame has been committed; what follows begins when that is on the screen.
+    /// Its first frame has been committed; the follow-up begins when that is on the screen.
     case followed(FollowUp)
 
-    /// What begins after the first frame of the seek under way.
+    /// The request that begins after the first frame of the seek under way.
     enum FollowUp: Hashable, Sendable {
         /// A request that came meanwhile, the first of a row.
         case next(SeekRequest)
@@ -49,13 +49,13 @@ enum SeekState: Hashable, Sendable {
         /// Nothing, or nothing yet.
         case none
         case begin(SeekRequest)
-        /// What was to follow means nothing any more: another item is on the screen.
+        /// The follow-up is void: another item is on the screen.
         case drop
     }
 
     // MARK: Events
 
-    /// A seek within an item is asked for.
+    /// Requests a seek within an item.
     mutating func request(_ request: SeekRequest) -> Action {
         switch self {
         case .requested(let present, let next) where present.isReplaceable(by: request):
@@ -73,32 +73,33 @@ enum SeekState: Hashable, Sendable {
         }
     }
 
-    /// Another place is asked for that waits for nothing: an item, or the beginning of one.
+    /// Requests a move that waits for nothing: to an item, or to the beginning of one.
     mutating func skip(to request: SeekRequest) -> Action {
         self = .requested(request, then: nil)
         return .begin(request)
     }
 
-    /// The feeder goes there by itself, as at the start.
+    /// Notes that the feeder goes there by itself, as at the start.
     mutating func expect(_ request: SeekRequest) { self = .carriedOut(request, then: nil) }
 
-    /// Nothing is left to go to.
+    /// Drops all requests.
     mutating func clear() { self = .none }
 
-    /// The feeder asks for what it has to carry out; nil where there is nothing.
+    /// Takes the request that the feeder has to carry out; nil if there is none.
     mutating func take() -> SeekRequest? {
         guard case .requested(let request, let next) = self else { return nil }
         self = .carriedOut(request, then: next)
         return request
     }
 
-    /// A frame of an item is committed. It is of the present generation: older ones are dropped when a request begins.
+    /// Notes that a frame of an item is committed. It is of the current generation: older ones are dropped when a request begins.
     mutating func frameShown() {
         guard case .carriedOut(_, let next) = self else { return }
         self = next.map { .followed($0) } ?? .none
     }
 
-    /// The first frame of the generation is on the screen; it belongs to `item` (nil is the bare background) and lies at `time` of it.
+    /// Begins the follow-up: the first frame of the generation is on the screen. It belongs to `item` (nil is the bare background) and lies
+    /// at `time` of that.
     mutating func followUp(in item: QueueItem.ID?, at time: MediaTime) -> Action {
         let next: FollowUp
         switch self {
@@ -122,9 +123,9 @@ enum SeekState: Hashable, Sendable {
         }
     }
 
-    // MARK: What is known
+    // MARK: State
 
-    /// What the feeder has to carry out.
+    /// The request that the feeder has to carry out.
     var pending: SeekRequest? {
         if case .requested(let request, _) = self { request } else { nil }
     }
@@ -137,7 +138,7 @@ enum SeekState: Hashable, Sendable {
         }
     }
 
-    /// Where the playhead will be when all is done: what a relative seek counts from. nil is the frame on the screen.
+    /// The request at the end of all moves, which a relative seek counts from; nil is the frame on the screen.
     var target: SeekRequest? { followUp?.request ?? underWay }
 
     /// Whether something begins after the first frame of the seek under way.
@@ -158,7 +159,7 @@ extension SeekRequest {
 }
 
 extension SeekState.FollowUp? {
-    /// What follows when a newer request has come.
+    /// Returns the follow-up after a newer request.
     fileprivate func joined(by newer: SeekRequest) -> SeekState.FollowUp {
         switch self {
         case nil, .next: .next(newer)

@@ -2,49 +2,51 @@ import KioskPlatform
 
 /// Decides which frame the next vblank shows. A pure value: vblank times, clock readings and frame times in, a decision out.
 ///
-/// The display decides *when*, the clock decides *what*. The scheduler keeps the grid of vblanks it has seen and a *position*, the timeline
-/// instant that a vblank shows, which it advances by a fixed *step* from vblank to vblank instead of asking the clock afresh each time: the
-/// clock's jitter would otherwise make frames whose edges fall near a vblank wobble by one.
+/// The vblanks set the pace; the clock sets the timeline instant. The scheduler keeps the grid of vblanks and a *position*: the timeline
+/// instant that a vblank shows. From vblank to vblank it advances the position by a fixed *step* and does not read the clock afresh.
+/// Otherwise clock jitter would move frames whose edges fall near a vblank to and fro by one vblank.
 ///
-/// Where the frame duration is a simple ratio of the refresh period within ±0.5 % (30 on 60 Hz: 2 vblanks a frame, 24 on 60 Hz: 5 vblanks
-/// for two frames), the scheduler is *locked* to the display: the step is that ratio exactly, and the position is kept half-way between the
-/// instants at which frames can change, as far from any edge as it can be: every frame then stands for exactly its number of vblanks,
-/// however long it runs. The sound is made to follow (``SoundLock``), so that frames appear at the vblank nearest to their sound. Elsewhere
-/// the step is the refresh period, and the position is pulled gently towards the clock.
+/// If the frame duration is a simple ratio of the refresh period within ±0.5 %, the scheduler is *locked* to the display (30 on 60 Hz: 2
+/// vblanks a frame; 24 on 60 Hz: 5 vblanks for two frames). The step is then that ratio exactly. The position stays half-way between the
+/// instants at which frames can change, as far from any edge as possible. Every frame then stands for exactly its number of vblanks, for
+/// any running time. The sound follows (``SoundLock``), so frames appear at the vblank nearest to their sound. Without a lock the step is
+/// the refresh period, and the scheduler pulls the position gently towards the clock.
 ///
-/// Only when position and clock have gone wrong by ``tolerance(isLocked:)`` does the position jump, by whole vblanks. What is due is the
-/// newest frame that begins at or before the position; older ones that were never shown are dropped.
+/// The position jumps only if it differs from the clock by more than ``tolerance(isLocked:)``. It then takes the clock's instant; while
+/// locked, the nearest place half-way between frame changes. The frame that is due is the newest one that begins at or before the position.
+/// The scheduler drops older frames that were never shown.
 ///
-/// The sound of a live stream keeps to its sender (``LiveClock``), so there the position has to follow. It stays locked, and goes to the next
-/// place half-way between frame changes when what is heard is nearer to that, with ``senderMargin`` to spare. So a frame stands a vblank more or
-/// less each time the sender has gone a vblank ahead of the display or fallen behind it, which is as rarely as can be.
+/// The sound of a live stream keeps to its sender (``LiveClock``), so the position has to follow. It stays locked. It moves to the next
+/// place half-way between frame changes once the sound is nearer to that, with ``senderMargin`` to spare. So a frame stands a vblank more
+/// or less each time the sender gains or loses a vblank against the display, and no more often.
 ///
-/// Where items follow each other whose rates differ, or that are no whole number of vblanks long, the position has to move, by less than a
-/// vblank: to the side on which the picture comes nearer to its sound, unless that would leave out a frame.
+/// If consecutive items differ in rate, or an item is no whole number of vblanks long, the position moves by less than a vblank. It moves
+/// to the side that brings the picture nearer to its sound, unless that skips a frame.
 ///
-/// A frame that comes too late is shown late where no later one that is due is prepared. While locked, as long as the picture then is
-/// within ``lockedTolerance`` of its sound, the position gives way: nothing is dropped, and the sound follows (``slip(to:heard:within:)``).
-/// Beyond that the scheduler names the instant that the next vblank is to show (``overdue``), and the compositor leaves out what ends
-/// before it. So a stall of any length is over with the next frame or two, without a burst of old frames and without catching up slowly.
+/// A late frame is shown late if no later frame that is due is prepared. While locked, and while the picture stays within
+/// ``lockedTolerance`` of its sound, the position moves back: nothing is dropped, and the sound follows (``slip(to:heard:within:)``).
+/// Beyond that the scheduler publishes the instant that the next vblank shows (``overdue``), and the compositor skips frames that end
+/// before it. So after a stall of any length one or two frames suffice to recover, without a burst of old frames or a slow catch-up.
 struct FrameScheduler: Sendable {
     /// A frame's place on the timeline.
     struct Frame: Hashable, Sendable {
         var start: MediaTime
-        /// How long a frame of this item lasts at its nominal rate; nil where there is no such rate.
+        /// The nominal duration of a frame of this item; nil if the item has no nominal rate.
         var cadence: MediaTime?
     }
 
-    /// What to do now.
+    /// The scheduler's decision.
     enum Decision: Hashable, Sendable {
-        /// Flip to the candidate with this index, for this vblank; those before it are dropped. It is `late` vblanks behind its time.
+        /// Flip to the candidate with this index at this vblank, and drop the ones before it. The candidate is `late` vblanks behind its
+        /// time.
         case show(Int, late: Int, vblank: HostTime)
         /// Nothing is due for the next vblank; decide again at this time.
         case wake(HostTime)
-        /// Nothing to decide before something changes.
+        /// Nothing to decide until something changes.
         case idle
     }
 
-    /// A commit this shortly before a vblank may miss it.
+    /// The time before a vblank within which a commit may miss that vblank.
     let commitTime: MediaTime
     private let nominalPeriod: Double
     private(set) var period: Double
@@ -52,8 +54,8 @@ struct FrameScheduler: Sendable {
     private var anchorIndex: Int64 = 0
     private var flips = 0
     private var lock: Lock?
-    /// Whether a frame has been shown since ``unlock()``: until then nobody sees the position move, and the clock's first readings are its
-    /// worst.
+    /// Whether a frame has been shown since ``unlock()``. Until then a move of the position is invisible, and the clock's first readings
+    /// are its worst.
     private var hasShown = false
     private var sound = SoundLock()
 
@@ -65,40 +67,39 @@ struct FrameScheduler: Sendable {
         var index: Int64
     }
 
-    /// A scheduler for a display with this refresh period that has not flipped yet.
+    /// Creates a scheduler for a display that has this refresh period and has not flipped yet.
     init(refreshPeriod: MediaTime, commitTime: MediaTime = MediaTime(nanoseconds: 700_000)) {
         self.commitTime = commitTime
         nominalPeriod = Double(max(1_000_000, refreshPeriod.nanoseconds))
         period = nominalPeriod
     }
 
-    /// How far position and clock may differ before the position jumps: half a period is where it may have been put to begin with, the rest
-    /// is room for the clock's jitter. While locked the sound comes after, and needs the time: half a minute for the most that nobody
-    /// notices (ITU-R BT.1359: sound 45 ms early).
+    /// Returns the largest difference between position and clock before the position jumps. Half a period may exist from the start; the
+    /// rest leaves room for clock jitter. While locked, the sound follows and needs time for it: half a minute for the largest difference
+    /// that viewers do not notice (ITU-R BT.1359: sound 45 ms early).
     private func tolerance(isLocked: Bool) -> Double {
         let tolerance = 0.6 * period + 4_000_000
         return isLocked ? max(Double(Self.lockedTolerance.nanoseconds), tolerance) : tolerance
     }
     static let lockedTolerance = MediaTime.milliseconds(35)
-    /// So far beyond half-way between its place and the next one lies what is heard before the position of a live stream goes there: further than
-    /// the clock's jitter, which would move it to and fro else.
+    /// The distance beyond half-way to the next place at which the position of a live stream moves there, in nanoseconds. It is larger than
+    /// the clock's jitter, which would otherwise move the position to and fro.
     static let senderMargin = 4_000_000.0
-    /// The share of its distance from the clock that the position gives up at each decision, where there is no lock.
+    /// The share of its distance from the clock that the position gives up at each decision without a lock.
     private static let pull = 0.05
 
-    /// The timeline's instant at the next vblank, when frames come too late for that: those that end before it are not worth preparing any
-    /// more.
+    /// The timeline instant at the next vblank, if frames come too late for it. Frames that end before it are not worth preparing.
     private(set) var overdue: MediaTime?
 
-    /// How many samples are to be played in the time of one.
+    /// The number of samples to play in the time of one.
     var soundRatio: Double { senderRatio ?? sound.ratio }
 
-    /// How fast a live stream is to be played (``LiveClock``): the sound keeps to that, and the position follows. nil of anything else.
+    /// The playing speed of a live stream (``LiveClock``): the sound keeps to it, and the position follows. nil for everything else.
     var senderRatio: Double?
-    /// Whether the compositor has been asked to leave out a frame of a live stream.
+    /// Whether the scheduler has asked the compositor to skip a frame of a live stream.
     private var passesOver = false
 
-    /// Takes in the time of a vblank at which a flip took effect.
+    /// Records the time of a vblank at which a flip took effect.
     mutating func flipped(at time: HostTime) {
         guard let last = anchor else {
             anchor = time
@@ -112,7 +113,7 @@ struct FrameScheduler: Sendable {
             anchor = time  // a new grid: the mode changed, or the display slept
         } else {
             anchor = last + MediaTime(nanoseconds: Int64(saturating: count * period + 0.25 * error))
-            // Averaged ever more slowly: what is left of the timestamps' jitter must not move the grid.
+            // Averages ever more slowly, so that the remaining jitter of the timestamps does not move the grid.
             flips += 1
             period += max(0.002, 0.1 / Double(flips)) * error / count
             period = min(max(period, 0.98 * nominalPeriod), 1.02 * nominalPeriod)
@@ -120,10 +121,10 @@ struct FrameScheduler: Sendable {
         anchorIndex &+= Int64(saturating: count)
     }
 
-    /// Whether the display is locked to: there a decision that finds a frame late moves the position.
+    /// Whether the scheduler is locked to the display. If so, a decision that finds a frame late moves the position.
     var isLocked: Bool { lock?.phase != nil }
 
-    /// Which vblank shows what, by the decision made last; nil before the first one.
+    /// The relation between vblanks and timeline after the last decision; nil before the first one.
     var pacing: Pacing? {
         guard let lock, let anchor else { return nil }
         let vblanks = Double(lock.index &- anchorIndex)
@@ -132,10 +133,10 @@ struct FrameScheduler: Sendable {
             position: lock.position + (hasShown ? 0 : lock.step), step: lock.step, period: period, isSettled: hasShown)
     }
 
-    /// Whether no flip has been seen.
+    /// Whether no flip has been reported yet.
     var hasNoGrid: Bool { anchor == nil }
 
-    /// Forgets the position, after a pause, a seek or anything else that sets the clock.
+    /// Forgets the position. Call it after a pause, a seek or anything else that sets the clock.
     mutating func unlock() {
         lock = nil
         hasShown = false
@@ -143,26 +144,26 @@ struct FrameScheduler: Sendable {
         sound.release()
     }
 
-    /// Which of `ready` (in order, oldest first) to show at the next vblank after `now`, given the timeline's instant at a host time (nil
-    /// while it stands still).
+    /// Returns the frame of `ready` (oldest first) to show at the next vblank after `now`. `clock` gives the timeline instant at a host
+    /// time, or nil while the timeline stands still.
     mutating func decide(now: HostTime, ready: [Frame], clock: (HostTime) -> MediaTime?) -> Decision {
         guard let first = ready.first else { return .idle }
         overdue = nil
         let (vblank, index) = nextVblank(after: now + commitTime)
         guard let time = clock(vblank) else { return .idle }
         let (step, phase) = Self.step(cadence: first.cadence, period: nominalPeriod)
-        // A frame is to be shown at the vblank nearest to its instant: up to half a step before or after it.
+        // A frame belongs to the vblank nearest to its instant: up to half a step before or after it.
         let heard = Double(time.nanoseconds) + 0.5 * step
         let position = advanced(to: index, heard: heard, step: step, phase: phase, ready: ready)
-        // So shortly before a vblank a commit may still be in time for it: what is only due for the one after has to wait until it has
-        // passed.
+        // This shortly before a vblank a commit may still be in time for it. A frame that is due only for the next vblank waits until this
+        // one has passed.
         let (soon, _) = nextVblank(after: now)
         if soon < vblank, Double(first.start.nanoseconds) > position - step {
             return .wake(soon + MediaTime(nanoseconds: Int64(saturating: 0.25 * period)))
         }
         if let due = ready.lastIndex(where: { Double($0.start.nanoseconds) <= position }) {
             if !hasShown { return .show(beginning(upTo: due, of: ready, heard: heard), late: 0, vblank: vblank) }
-            // What the pull has moved it by does not count.
+            // The pull's own share of the difference does not count.
             let late = lateness(of: ready[due]) - (phase == nil ? Self.pull : 0)
             if late >= 1, due == ready.count - 1, !slip(to: ready[due], heard: heard) {
                 overdue = MediaTime(nanoseconds: Int64(saturating: position + step))
@@ -170,26 +171,26 @@ struct FrameScheduler: Sendable {
             return .show(due, late: max(0, Int(saturating: late.rounded(.towardZero))), vblank: vblank)
         }
         var vblanks = ((Double(first.start.nanoseconds) - position) / step).rounded(.up)
-        // The clock's pull, or its next readings, may make it due a vblank earlier.
+        // The clock's pull, or its next readings, may make the frame due a vblank earlier.
         if phase == nil || !hasShown, vblanks > 2 { vblanks -= 1 }
-        // Just after the vblank before the one it is due for, when the flip before has certainly been done.
+        // Wakes just after the vblank before the due one, when the previous flip is certainly done.
         let wake = vblank + MediaTime(nanoseconds: Int64(saturating: (vblanks - 1) * period + 0.25 * period))
         return .wake(wake)
     }
 
-    /// How many vblanks the position is past a frame's beginning.
+    /// Returns the number of vblanks by which the position is past a frame's beginning.
     private func lateness(of frame: Frame) -> Double { (lock!.position - Double(frame.start.nanoseconds)) / lock!.step }
 
-    /// The frame to begin with. The first readings of a clock that has only begun to go can jump past a frame's beginning that nobody has
-    /// seen: where the display is locked to, it is shown for its whole time nevertheless, when that makes it no more than a vblank later
-    /// than it need be.
+    /// Returns the index of the first frame to show. A clock that has just started can jump past the beginning of a frame that was never
+    /// shown. While locked, the scheduler shows that frame for its whole time anyway, if this delays it by no more than a vblank beyond the
+    /// minimum.
     private mutating func beginning(upTo due: Int, of ready: [Frame], heard: Double) -> Int {
         hasShown = true
         return (0...due).first { slip(to: ready[$0], heard: heard, within: 1.5 * lock!.step) } ?? due
     }
 
-    /// What was due was not ready, and comes late. Where the display is locked to, every frame after it would come as late, with what is
-    /// due always one ahead of what is ready: so the position gives way, and the sound comes after; but no further than
+    /// Moves the position back for a frame that was not ready in time. While locked, every later frame would come as late, because the due
+    /// frame would always be one ahead of the ready one. So the position moves back and the sound follows, but no further than
     /// ``tolerance(isLocked:)``.
     private mutating func slip(to frame: Frame, heard: Double, within limit: Double = .infinity) -> Bool {
         guard let current = lock, current.phase != nil else { return false }
@@ -199,7 +200,7 @@ struct FrameScheduler: Sendable {
         return true
     }
 
-    /// The first vblank after `time`, and its number on the grid.
+    /// Returns the first vblank after `time`, and its number on the grid.
     private func nextVblank(after time: HostTime) -> (HostTime, Int64) {
         guard let anchor else { return (time, anchorIndex) }
         let count = max(1, (Double((time - anchor).nanoseconds) / period).rounded(.down) + 1)
@@ -240,9 +241,10 @@ struct FrameScheduler: Sendable {
         return position
     }
 
-    /// The position of a live stream, or the next place half-way between frame changes where that is nearer to what is heard. No frame comes late
-    /// by that: where the next one would, the position waits for the one after. A frame a vblank leaves no other way than to pass one over: one
-    /// that lies ready, or the next that would be prepared (``overdue``); once that has been asked for, the clock's jitter does not undo it.
+    /// Returns the position of a live stream, or the next place half-way between frame changes if that is nearer to the sound. No frame
+    /// becomes late by the move: if the next frame would, the position waits for the one after. At one frame a vblank the only way is to
+    /// skip a frame: a ready one, or the next to be prepared (``overdue``). Once the scheduler has requested a skip, clock jitter does not
+    /// cancel it.
     private mutating func followed(_ position: Double, heard: Double, step: Double, unit: Double, ready: [Frame]) -> Double {
         let wasPassingOver = passesOver
         passesOver = false
@@ -258,14 +260,14 @@ struct FrameScheduler: Sendable {
         return position
     }
 
-    /// Where a position is among the places half-way between two instants at which frames can change, counted from the first one after
-    /// `next` begins: a whole number on one of them.
+    /// Returns the index of a position among the places half-way between two possible frame changes, counted from the first one after
+    /// `next` begins. The result is a whole number if the position lies on such a place.
     private static func offset(_ position: Double, of next: Frame, step: Double, phase: Double) -> Double {
         (position - Double(next.start.nanoseconds)) / (2 * phase * step) - 0.5
     }
 
-    /// The place half-way between frame changes before or after `position`, whichever is nearer to what is heard: where one item follows
-    /// another that is no whole number of vblanks long, the picture would wander away from its sound else. Not one that leaves out a frame.
+    /// Returns the place half-way between frame changes before or after `position`, whichever is nearer to the sound, but none that skips a
+    /// frame. Without this the picture would drift from its sound after items that are no whole number of vblanks long.
     private static func realigned(_ position: Double, heard: Double, to next: Frame, step: Double, phase: Double) -> Double {
         let unit = 2 * phase * step
         let offset = offset(position, of: next, step: step, phase: phase)
@@ -275,15 +277,15 @@ struct FrameScheduler: Sendable {
         return heard - lower < 0.5 * unit || upper >= Double(next.start.nanoseconds) + cadence ? lower : upper
     }
 
-    /// How far the timeline advances from vblank to vblank, and where between two possible frame changes the position is to lie (a fraction
-    /// of the step); no phase where the rate does not fit the refresh.
+    /// Returns the timeline's advance from vblank to vblank, and the place of the position between two possible frame changes as a fraction
+    /// of the step. The phase is nil if the rate does not fit the refresh.
     static func step(cadence: MediaTime?, period: Double) -> (step: Double, phase: Double?) {
         guard let cadence, cadence > .zero else { return (period, nil) }
         let vblanks = Double(cadence.nanoseconds) / period
         for frames in 1...5 {
             let exact = vblanks * Double(frames)
             let whole = exact.rounded()
-            // Beyond a dozen vblanks a pattern is no longer simple, and being off by 0.5 % costs more than it brings.
+            // Beyond a dozen vblanks a pattern is no longer simple, and a speed error of 0.5 % costs more than the lock gains.
             if whole >= 1, frames == 1 || whole <= 12, abs(exact / whole - 1) <= 0.005 {
                 return (Double(cadence.nanoseconds) * Double(frames) / whole, 0.5 / Double(frames))
             }
@@ -292,52 +294,53 @@ struct FrameScheduler: Sendable {
     }
 }
 
-/// Which vblank shows which instant of the timeline, as the scheduler has it now: what is planned by beside its own decisions.
+/// The relation between vblanks and timeline instants as of the scheduler's last decision, for planning outside the scheduler.
 struct Pacing: Hashable, Sendable {
-    /// A vblank, and the instant of the timeline that it shows, in nanoseconds.
+    /// A vblank, and the timeline instant that it shows, in nanoseconds.
     var anchor: HostTime
     var position: Double
-    /// How far the timeline goes from vblank to vblank, and how long that takes, in nanoseconds.
+    /// The timeline's advance from vblank to vblank, and the time between them, in nanoseconds.
     var step: Double, period: Double
-    /// Whether a frame has been shown by it. Before that the clock's next readings may move it, so every frame counts as due a vblank earlier.
+    /// Whether a frame has been shown since the clock was set. Before that the clock's next readings may move the position, so every frame
+    /// counts as due a vblank earlier.
     var isSettled = true
 
-    /// The vblank for which a frame is due that begins at `start`.
+    /// Returns the vblank at which a frame that begins at `start` is due.
     func vblank(of start: MediaTime) -> HostTime {
         vblank(min(max(((Double(start.nanoseconds) - position) / step).rounded(.up), -1e9), 1e9))
     }
 
     func vblank(after time: HostTime) -> HostTime { vblank((Double((time - anchor).nanoseconds) / period).rounded(.down) + 1) }
 
-    /// Whether a flip at one vblank is over before the other one.
+    /// Returns whether a flip at one vblank is over before the other one.
     func isBefore(_ flip: HostTime, _ due: HostTime) -> Bool { flip + MediaTime(nanoseconds: Int64(saturating: 0.5 * period)) < due }
 
     private func vblank(_ count: Double) -> HostTime { anchor + MediaTime(nanoseconds: Int64(saturating: count * period)) }
 }
 
-/// How much faster or slower than written the sound is played, so that it stays with pictures that are locked to the display.
+/// The speed correction that keeps the sound with pictures that are locked to the display.
 ///
 /// Two crystals never agree: a display and a card some hundred parts per million apart lose a vblank against each other every minute. And
-/// 23.976 frames a second on 24 Hz are a thousandth too fast by intent. Somebody has to give way, and a frame that stands a vblank too long
-/// is seen where a pitch that is a thousandth higher is not heard. So the sound gives way, by at most ``limit``, slowly: a proportional and
-/// an integral part (damped critically, with a time constant of some ten seconds) on the smoothed distance between picture and sound. The
-/// integral is what the two crystals differ by; it is kept over pauses, seeks and items.
+/// 23.976 frames a second on 24 Hz are a thousandth too fast by intent. One side has to yield. Viewers see a frame that stands a vblank too
+/// long, but do not hear a pitch that is a thousandth higher. So the sound yields, slowly and by at most ``limit``. A proportional and an
+/// integral part act on the smoothed distance between picture and sound, critically damped, with a time constant of some ten seconds. The
+/// integral is the difference between the two crystals; it survives pauses, seeks and items.
 struct SoundLock: Hashable, Sendable {
-    /// A pitch that is off by an eighth of a per cent (two hundredths of a semitone) is heard by nobody.
+    /// An inaudible change of pitch: an eighth of a per cent is two hundredths of a semitone.
     static let limit = 0.00125
-    /// More than this between two crystals is a fault, and not learned.
+    /// A larger difference between two crystals is a fault; the integral does not learn it.
     private static let longestDrift = 0.0006
     private static let proportional = 0.1
     private static let integral = proportional * proportional / 4
     private static let smoothingTime = 1.0
 
-    /// Sound seconds to play in a second of the card.
+    /// The seconds of sound to play in a second of the card.
     private(set) var ratio = 1.0
     private var drift = 0.0
     private var smoothed: Double?
 
-    /// The picture is `error` seconds ahead of the sound, `elapsed` seconds after the last report; it is meant to run `speed` times as fast
-    /// as written.
+    /// Takes in that the picture is `error` seconds ahead of the sound, `elapsed` seconds after the last report. The picture should run
+    /// `speed` times as fast as written.
     mutating func follow(error: Double, elapsed: Double, speed: Double) {
         let share = min(1, elapsed / Self.smoothingTime)
         let distance = smoothed.map { $0 + share * (error - $0) } ?? error
@@ -347,7 +350,7 @@ struct SoundLock: Hashable, Sendable {
         if ratio == wanted { drift = min(max(drift + Self.integral * distance * elapsed, -Self.longestDrift), Self.longestDrift) }
     }
 
-    /// The picture follows the sound from now on, or both begin anew.
+    /// Stops the correction: the picture follows the sound from now on, or both start anew.
     mutating func release() {
         ratio = 1
         smoothed = nil

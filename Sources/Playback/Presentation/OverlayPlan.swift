@@ -1,66 +1,66 @@
 import KioskPlatform
 
-/// What the compositor does next for an overlay that scenes contain, before it composes further frames. A pure value: what lies ready and
-/// what is due when in, a step out.
+/// Decides the compositor's next step for an overlay that scenes contain, before it composes further frames. A pure value: ready frames and
+/// due times in, a step out.
 ///
-/// First the frame on the screen is painted again, where there is a vblank for which none is due, and time enough after it. Then the frame
-/// that is due next is prepared again. A frame never misses its vblank for the overlay: it stays ready meanwhile, and is exchanged when that
-/// is done; where there is no time for that, it is shown as it is. A later one may be given up for its buffer, where there is time to compose
-/// it again.
+/// First the plan repaints the frame on the screen, if there is a vblank without a due frame, and time enough after it. Then it prepares
+/// the frame that is due next again. A frame never misses its vblank for the overlay: it stays ready until its replacement is done. If
+/// there is no time for that, it is shown as it is. The plan may give up a later frame for its buffer, if there is time to compose it
+/// again.
 ///
-/// Where another overlay follows at the next vblank, as with a ticker, only what is seen before that is prepared again: the rest would be for nothing.
+/// If another overlay follows at the next vblank, as with a ticker, the plan only prepares scenes that are visible before it.
 ///
-/// In a pause nothing is due; there, too, one frame stays ready, as it is due as soon as playing goes on.
+/// In a pause nothing is due. Even then one frame stays ready, because it is due as soon as playback resumes.
 struct OverlayPlan: Sendable {
-    /// A frame that lies ready.
+    /// A ready frame.
     struct Frame: Hashable, Sendable {
         var due: HostTime?
-        /// Whether it shows another overlay than it is to, and whether that is an older one than is on the screen.
+        /// Whether the frame shows another overlay than it has to, and whether that one is older than the one on the screen.
         var isStale: Bool, isOlder = false
     }
 
     enum Step: Hashable, Sendable {
-        /// Nothing: compose what is queued.
+        /// Nothing: compose the queued frames.
         case none
-        /// Paint the frame on the screen again.
+        /// Repaint the frame on the screen.
         case repaint
-        /// Prepare the ready frame of this place again.
+        /// Prepare the ready frame at this place again.
         case renew(Int)
-        /// Take the last ready frame back into the queue, for its buffer.
+        /// Move the last ready frame back into the queue, for its buffer.
         case giveUpLast
     }
 
     var now: HostTime
-    /// How long a scene takes to be prepared.
+    /// The time that a scene takes to prepare.
     var composeTime: MediaTime
-    /// nil while no frame is due at any time, as in a pause, or the clock has no reading yet, as when playing has just begun.
+    /// nil while no frame is due at any time, as in a pause, or until the clock has a reading, as when playback has just started.
     var pacing: Pacing?
     var isPlaying: Bool
     /// Whether another overlay is expected after the next vblank.
     var isMoving = false
-    /// What lies ready; no second without a first.
+    /// The ready frames. There is no second one without a first.
     var first: Frame?, second: Frame?
-    /// When the first frame that does not lie ready is due, and whether it is queued.
+    /// The due time of the first frame that is not ready, and whether it is queued.
     var next: HostTime?, hasQueued: Bool
-    /// Whether the frame on the screen shows another overlay than it is to.
+    /// Whether the frame on the screen shows another overlay than it has to.
     var screenIsStale: Bool
-    /// Whether there may be a buffer to paint into, and whether one comes back with a flip that is under way.
+    /// Whether there may be a buffer to paint into, and whether a pending flip frees one.
     var hasBuffer: Bool, awaitsFlip = false
 
-    /// What is not ready so long before its vblank counts as late: the presenter waits no longer for a frame that is being prepared again. A
-    /// quarter of a period; a commit takes less than a millisecond, and whoever is to make it is real-time.
+    /// Returns the time before a vblank at which an unready frame counts as late: the presenter then stops waiting for a frame that is
+    /// being prepared again. It is a quarter of a period. A commit takes less than a millisecond, and its thread is real-time.
     static func margin(_ period: Double) -> MediaTime { MediaTime(nanoseconds: Int64(saturating: 0.25 * period)) }
-    /// How long preparing is taken to last before it has been measured, as a share of a period.
+    /// The assumed time to prepare a scene until it has been measured, as a share of a period.
     static let assumedShare = 0.6
 
     var step: Step {
-        // A still may stand for hours before anything follows it, and no clock is asked meanwhile.
+        // A still may stand for hours before anything follows it, without a clock reading.
         guard let pacing else { return isPlaying && first == nil && !hasQueued ? repaintWhileNothingIsDue : stepWhileNothingIsDue }
         if screenIsStale, first != nil || !hasQueued, let flip = freeVblank(pacing) {
             if hasBuffer { return .repaint }
             if let second, leavesTime(flip, works: first?.isStale == true ? 2 : 1, until: second.due) { return .giveUpLast }
         }
-        // There may be more time than it says.
+        // There may be more time than the pacing says.
         guard pacing.isSettled else { return stepWhileNothingIsDue }
         if let first, first.isStale, !isMoving || isDueNext(first, pacing), isInTime(first, after: 1) {
             if hasBuffer { return .renew(0) }
@@ -72,7 +72,7 @@ struct OverlayPlan: Sendable {
     }
 
     private var stepWhileNothingIsDue: Step {
-        // Playing goes on with it: what has been seen of an overlay must not give way to what was before.
+        // Playback resumes with this frame: it must not bring back an older overlay than the one already seen.
         if let first, first.isStale, isPlaying || first.isOlder { return hasBuffer ? .renew(0) : .none }
         if isPlaying { return .none }
         if screenIsStale { return repaintWhileNothingIsDue }
@@ -84,19 +84,19 @@ struct OverlayPlan: Sendable {
     private var repaintWhileNothingIsDue: Step {
         guard screenIsStale else { return .none }
         if hasBuffer { return .repaint }
-        // Of two buffers the other one is all there is.
+        // With two buffers, the other one is the only choice.
         return second != nil || first != nil && !awaitsFlip ? .giveUpLast : .none
     }
 
-    /// The vblank for which the frame on the screen can be painted again: one for which none is due, and after which, when its buffer comes
-    /// back, there is time to prepare what is due next. nil where there is none.
+    /// Returns the vblank at which the frame on the screen can be repainted: one without a due frame, after which there is time to prepare
+    /// the next due frame once the buffer comes back. nil if there is none.
     private func freeVblank(_ pacing: Pacing) -> HostTime? {
         var time = now + composeTime + Self.margin(pacing.period)
-        // The next vblank is taken.
+        // A commit is pending for the next vblank.
         if awaitsFlip { time = max(time, pacing.vblank(after: now) + .milliseconds(1)) }
         let flip = pacing.vblank(after: time)
         guard let due = first?.due ?? next else { return flip }
-        // What should have come already is late by its own reader.
+        // The frame should have come already: its reader is late.
         if first == nil, due <= now { return flip }
         guard pacing.isBefore(flip, due) else { return nil }
         let isStale = first?.isStale == true
@@ -120,15 +120,15 @@ struct OverlayPlan: Sendable {
     }
 }
 
-/// How long scenes take to be prepared: the longest of late. A pure value.
+/// The time that scenes take to prepare: the recent maximum. A pure value.
 struct ComposeTime: Hashable, Sendable {
     private var longest: MediaTime?
 
-    /// One took so long. What is longer counts at once, what is shorter is believed after a second or two.
+    /// Records the time of one preparation. A longer time counts at once; a shorter one takes effect over a second or two.
     mutating func took(_ time: MediaTime) {
         longest = longest.map { max(time, $0 - ($0 - time).scaled(by: 1.0 / 64)) } ?? time
     }
 
-    /// What the next one is taken to last.
+    /// Returns the expected time of the next preparation.
     func expected(_ period: MediaTime) -> MediaTime { longest ?? period.scaled(by: OverlayPlan.assumedShare) }
 }

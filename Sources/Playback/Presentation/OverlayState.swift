@@ -1,56 +1,57 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// What lies over every scene, and how far the output has it. A pure value behind the pipeline's lock.
+/// The overlay over every scene, and the progress of its hand-over to the output. A pure value behind the pipeline's lock.
 ///
 ///     set ──▶ wanted ──(compositor: SceneOutput.setOverlay)──▶ given ──(presenter: a commit)──▶ on the screen
 ///
-/// Each overlay that is set has a number. Where the output has a plane for it, the first commit after it was given shows it, of a frame or of
-/// the overlay alone. Where it has none, scenes contain it: each prepared scene bears a ``OverlayMark`` of what it was prepared under, and one
-/// that contains anything else than what has been given last is *stale*. ``OverlayPlan`` says what is prepared again. Where the front layers
-/// are on planes and the others in scenes, a scene is stale only where those others have changed, and what is on planes comes with a scene
-/// that is not.
+/// Each overlay that is set has a number. If the output has a plane for it, the first commit after the hand-over shows it, of a frame or of
+/// the overlay alone. If the output has none, scenes contain it. Each prepared scene carries an ``OverlayMark`` of the overlay that it was
+/// prepared with; a scene with other content than the overlay given last is *stale*. ``OverlayPlan`` decides which scenes to prepare again.
+/// If the front layers are on planes and the others in scenes, a scene is stale only if those others have changed. The planes' layers then
+/// appear with a scene that is not stale.
 ///
-/// Where the pictures of scenes are (``Overlay/region``) goes the same way. It is in the mark of every scene, as a plane for the overlay does not
-/// help there.
+/// The place of the scenes' pictures (``Overlay/region``) goes the same way. It is in the mark of every scene, because a plane for the
+/// overlay does not help there.
 ///
-/// With a display that goes, all that was given is gone: what lies over it counts as set anew.
+/// When the display goes, everything given to it is gone: its overlay counts as newly set.
 struct OverlayState: Sendable {
     private(set) var overlay = Overlay()
-    /// Grows with every overlay that is set.
+    /// A number that grows with every overlay that is set.
     private(set) var number: UInt64 = 0
-    /// The number of what the output has taken over, and where it has it.
+    /// The number of the overlay that the output has taken over, and its placement.
     private(set) var given: UInt64 = 0
     private(set) var placement = OverlayPlacement.blended
     private var givenIsEmpty = true
-    /// The number of what scenes are to contain, 0 for nothing; and the output's for that (``OverlayPlacement/both(painting:)``).
+    /// The number of the overlay that scenes have to contain, 0 for none; and the output's own number for it
+    /// (``OverlayPlacement/both(painting:)``).
     private var content: UInt64 = 0, painting: UInt64 = 0
-    /// The number with which what is drawn changed last; after it only the region has.
+    /// The number at which the drawn layers last changed; later numbers changed only the region.
     private var drawn: UInt64 = 0
     private var givenRegion = Region.full
-    /// Grows each time that pictures are to be fitted another way; in the mark of every scene, as the region is.
+    /// A number that grows each time the gravity of pictures changes; in the mark of every scene, as the region is.
     private var fit: UInt64 = 0
-    /// So many scenes are to be committed yet until none that is ready can be in another region, or fitted another way.
+    /// The number of scenes still to commit until no ready scene can have another region or gravity.
     private var unsettled = 0
     private static let scenesAhead = 4
-    /// Whether one was given after the last frame was taken to be composed.
+    /// Whether an overlay was given after the last frame was taken to be composed.
     private var wasJustGiven = false
-    /// The number of what is on its plane with the newest commit, and whether anything lies there.
+    /// The number of the overlay on its plane as of the newest commit, and whether that plane shows anything.
     private var committed: UInt64 = 0
     private var liesOnPlane = false
-    /// When another one is awaited, and of whom; from a vblank on, with the time between vblanks.
+    /// The times at which overlays are expected, by their source; each time starts at a vblank. With the time between vblanks.
     private var expected: [Overlay.Source: (times: Range<HostTime>, period: MediaTime)] = [:]
-    /// Of several that are expected after one vblank none is given without the others until so much of a period has passed: all are to be seen with the next.
+    /// The share of a period for which expected overlays wait for each other after a vblank, so that the next vblank shows all of them.
     static let patience = 0.45
 
-    /// Whether anything lies over the picture, is to, or did until the last commit.
+    /// Whether an overlay lies over the picture, is about to, or did until the last commit.
     var isInUse: Bool {
         !overlay.pictures.isEmpty || number != given || !givenIsEmpty || liesOnPlane || !expected.isEmpty || unsettled > 0
     }
 
     // MARK: Setting
 
-    /// What is to lie over every scene from now on, as one of those who draw has it. False where that is the same.
+    /// Sets the overlay over every scene from now on, as drawn by one source. Returns false if it is unchanged.
     mutating func set(_ new: Overlay, by source: Overlay.Source) -> Bool {
         expected[source] = nil
         var new = new
@@ -62,23 +63,23 @@ struct OverlayState: Sendable {
         return true
     }
 
-    /// Where the pictures of scenes are to be from now on.
+    /// Sets the place of the scenes' pictures on the screen.
     mutating func setRegion(_ region: Region) {
         if region == overlay.region { return }
         overlay.region = region
         number += 1
     }
 
-    /// Pictures are fitted another way from now on.
+    /// Marks scenes as stale because the gravity of pictures has changed.
     mutating func refit() { (fit, unsettled) = (fit + 1, Self.scenesAhead) }
 
-    /// Another one will be set by `source` at a time of `times`, if at all.
+    /// Announces that `source` may set another overlay at a time in `times`.
     mutating func expect(in times: Range<HostTime>, by source: Overlay.Source, period: MediaTime) {
         if !expected.isEmpty { expected = expected.filter { $0.value.times.upperBound > times.lowerBound } }
         expected[source] = (times, period)
     }
 
-    /// Until when what has been set waits for what others are to set after the same vblank; nil where it does not.
+    /// Returns the time until which a new overlay waits for overlays that other sources set after the same vblank; nil without such a wait.
     func patienceEnds(at now: HostTime) -> HostTime? {
         if number == given || expected.isEmpty { return nil }
         var end: HostTime?
@@ -90,22 +91,23 @@ struct OverlayState: Sendable {
         return end
     }
 
-    /// Whether the output has not taken over what is wanted, or is soon to be given another.
+    /// Returns whether the output has not yet taken over the wanted overlay, or is about to be given another.
     func isComing(at now: HostTime) -> Bool { number != given || expected.contains { $0.value.times.contains(now) } }
 
-    /// Whether another one is expected soon, now or after a vblank.
+    /// Returns whether another overlay is expected soon, now or after a vblank.
     func isMoving(at now: HostTime) -> Bool { expected.contains { now < $0.value.times.upperBound } }
 
     // MARK: Giving
 
-    /// What the output is to take over; nil where it has. One for each frame where a `frameWaits` to be composed, and none lies ready: with
-    /// one at every vblank no frame would be composed. Where playing `isHeld` nobody sees what is drawn: a change of the region alone is given.
+    /// Returns the overlay to give to the output; nil if it already has it. While a frame waits to be composed and none is ready
+    /// (`frameWaits`), only one overlay is given per frame: with one at every vblank no frame would be composed. While playback `isHeld`,
+    /// drawn layers are invisible, and only a change of the region is given.
     func toGive(frameWaits: Bool, isHeld: Bool = false) -> (overlay: Overlay, number: UInt64)? {
         if isHeld, overlay.region == givenRegion { return nil }
         return number == given || frameWaits && wasJustGiven ? nil : (overlay, number)
     }
 
-    /// The output has taken over the overlay of this number.
+    /// Records that the output has taken over the overlay of this number.
     mutating func gave(_ number: UInt64, isEmpty: Bool, region: Region = .full, placement: OverlayPlacement) {
         if region != givenRegion { (givenRegion, unsettled) = (region, Self.scenesAhead) }
         (given, givenIsEmpty, self.placement, wasJustGiven) = (number, isEmpty, placement, true)
@@ -120,9 +122,9 @@ struct OverlayState: Sendable {
 
     mutating func frameTaken() { wasJustGiven = false }
 
-    /// The display has changed: it has nothing of what it was given.
+    /// Records that the display has changed and has lost every overlay.
     mutating func displayChanged() {
-        // The output blends what it was given last into its next pictures, or puts it on planes again.
+        // The output blends the overlay given last into its next pictures, or puts it on planes again.
         let hasNothing = givenIsEmpty || number == given
         (committed, liesOnPlane, givenIsEmpty, content) = (number, false, true, 0)
         if overlay.pictures.isEmpty, overlay.region == givenRegion, hasNothing {
@@ -135,43 +137,44 @@ struct OverlayState: Sendable {
 
     // MARK: Showing
 
-    /// What a scene bears that is prepared now.
+    /// The mark for a scene that is prepared now.
     var mark: OverlayMark { OverlayMark(number: given, content: content, region: givenRegion, fit: fit) }
 
-    /// Whether a scene shows something else than it is to.
+    /// Returns whether a scene shows anything but the present overlay, region and gravity.
     func isStale(_ mark: OverlayMark) -> Bool {
         mark.content != content || mark.region != givenRegion || mark.fit != fit
     }
 
-    /// Whether only a commit is missing: of what is on planes alone, over the scene on the screen, which has this mark.
+    /// Returns whether only a commit is missing, of the planes alone, over the scene on the screen, which has this mark.
     func awaitsCommit(over scene: OverlayMark) -> Bool {
         placement != .blended && scene.content == content && committed != given && (given < drawn || committed < drawn)
     }
 
-    /// Whether something lies on a plane that is no longer to, and goes with the next scene.
+    /// Whether a plane still shows an overlay that has to go with the next scene.
     var hasToLeavePlane: Bool { placement == .blended && liesOnPlane }
 
-    /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone. Returns the number of what is seen with it.
+    /// Records a commit on its way to the screen, of a scene with this mark or of the overlay alone (nil). Returns the number of the
+    /// overlay that is visible with it.
     mutating func commit(_ mark: OverlayMark?) -> UInt64 {
         if unsettled > 0, mark?.region == givenRegion, mark?.fit == fit { unsettled -= 1 }
-        // What is on planes stays as it is until a scene comes that it is to lie over.
+        // The planes stay unchanged until the scene that belongs beneath them comes.
         if case .both = placement, let mark, mark.content != content { return mark.number }
         committed = given
         liesOnPlane = placement != .blended && !givenIsEmpty
         return placement != .blended ? given : mark?.number ?? 0
     }
 
-    /// The output was too busy for the overlay alone.
+    /// Records that the output was too busy for the overlay alone.
     mutating func wasBusy() { committed = 0 }
 }
 
-/// What lay over a scene when it was prepared.
+/// The overlay state that a scene was prepared with.
 struct OverlayMark: Hashable, Sendable {
-    /// The overlay that the output had been given.
+    /// The number of the overlay that the output had.
     var number: UInt64 = 0
-    /// That with which what the scene contains changed last; 0 where it contains nothing.
+    /// The number at which the scene's own overlay content last changed; 0 without any.
     var content: UInt64 = 0
     var region = Region.full
-    /// How often they had been fitted another way.
+    /// The value of the gravity counter.
     var fit: UInt64 = 0
 }

@@ -2,72 +2,73 @@ import DequeModule
 import KioskPlatform
 import KioskVocabulary
 
-/// Commits ready frames, each for the vblank the scheduler picks, and counts what became of them. Never converts, decodes or frees a frame
+/// Commits ready frames, each at the vblank that the scheduler picks, and counts the results. It never converts, decodes or frees a frame
 /// at the deadline: it only chooses among frames that already lie in scan-out buffers.
 ///
-/// It sleeps in the output's `wait` until the vblank before the next frame's own has passed, commits, and sleeps on until the flip event.
-/// How long an event may take the output knows, which gives up on it (``Flip/isAssumed``). What waits for its flip is in the pipeline, where the
-/// compositor asks for it. Observers are told after the lock has been given back.
+/// The presenter sleeps in the output's `wait` until the vblank before the next frame's own has passed. It commits, and sleeps on until the
+/// flip event. The output knows how long an event may take, and gives up on it (``Flip/isAssumed``). A commit that waits for its flip is in
+/// the pipeline, where the compositor reads it. The presenter informs observers after it has released the lock.
 ///
-/// What it does without the lock comes first, then what it decides with the lock held.
+/// Work without the lock comes first below, then the decisions made with the lock held.
 struct Presenter: ~Copyable {
     let pipeline: Monitor<Pipeline>
     let output: any SceneOutput
     let audioOutput: any PCMOutput
     let audio: AudioQueue
     let now: @Sendable () -> HostTime
-    /// At rest while the output waits: that has beats of its own.
+    /// The presenter's heartbeat. It rests while the output waits: the output has its own.
     private let heartbeat: Heartbeat
     private let emit: @Sendable (PlaybackEvent) -> Void
 
     var scheduler: FrameScheduler
-    /// What the scheduler was made for.
+    /// The value of ``SceneOutput/reportsVblank`` that the scheduler was made for.
     private(set) var reportsVblank: Bool
-    /// What the output was too busy for; its frame is tried again as the repainted one.
+    /// The commit that the output was too busy for. The presenter retries its frame as a repainted one.
     var refused: Commit?
-    /// Ids grow from player to player of an output, too.
+    /// The id of the last commit. Ids also grow from player to player of an output.
     var lastID: UInt64
-    /// The generation whose first frame has been shown, and when.
+    /// The generation whose first frame has been shown.
     private var shownGeneration: UInt64?
     var shownAt: HostTime
-    /// When the clock may start after that.
+    /// The condition for the clock's start after the first frame.
     var preroll: Preroll
-    /// Whether the clock was going at the last decision.
+    /// Whether the clock was running at the last decision.
     var wasPlaying = false
-    /// The number of the frame that was on the screen when it began to go or stood still, or that a seek led to.
+    /// The serial of the frame that was on the screen when the clock started or stopped, or that a seek led to.
     private var frameOfChange: UInt64 = 0
     var present: Playthrough?
-    /// The places of the ready frames, filled anew for each decision; kept for its memory.
+    /// The places of the ready frames, refilled for each decision and kept to reuse the memory.
     var candidates: [FrameScheduler.Frame] = []
-    /// What observers are to be told once the lock has been given back; kept for its memory.
+    /// The events to emit after the lock is released; kept to reuse the memory.
     var events: [PlaybackEvent] = []
-    /// Whether there has been a flip since the last decision. The others are woken with that: before, they would find the lock taken.
+    /// Whether there has been a flip since the last decision. The presenter wakes the other threads after its decision: before it, they
+    /// would find the lock taken.
     private var hasFlipped = false
 
     /// A frame on its way to the screen.
     struct Commit {
         var id: UInt64 = 0
-        /// Vblanks behind its time: when it was committed, and from the flip on when it was seen.
+        /// The number of vblanks by which the frame is late: at the commit, and after the flip on the screen.
         var late = 0
-        /// The vblank it was committed for, where it was for one.
+        /// The vblank that the commit is for, if any.
         var due: HostTime?
         var generation: UInt64 = 0
-        /// Where it lies; nil for a repaint.
+        /// The frame's place; nil for a repaint.
         var place: FramePlace?
-        /// The playthrough this frame is the first of.
+        /// The playthrough that this frame begins.
         var starts: Playthrough?
-        /// The number of the overlay that is seen with it, and whether it brings nothing else.
+        /// The number of the overlay that is visible with this commit, and whether the commit brings nothing else.
         var overlay: UInt64 = 0
         var isOverlayAlone = false
     }
 
     enum Step {
         case stop
-        /// A scene; nil where it is the overlay alone.
+        /// Commit a scene; nil for the overlay alone.
         case present(PreparedScene?, Commit)
         case shownWithoutDisplay
         case wait(until: HostTime?)
-        /// A seek that had waited for the one before has begun.
+        /// A seek that waited for the one before has begun.
         case seekBegun
     }
 
@@ -93,7 +94,7 @@ struct Presenter: ~Copyable {
 
     private static func scheduler(for output: any SceneOutput, reportsVblank: Bool) -> FrameScheduler {
         let period = output.mode?.refreshPeriod ?? .milliseconds(16)
-        // Without vblank events a commit is seen at once, so it is made at the frame's own time and not ahead of it.
+        // Without vblank events a commit is visible at once, so it is made at the frame's own time and not ahead of it.
         return reportsVblank ? FrameScheduler(refreshPeriod: period) : FrameScheduler(refreshPeriod: period, commitTime: .zero)
     }
 
@@ -102,13 +103,13 @@ struct Presenter: ~Copyable {
         scheduler = Self.scheduler(for: output, reportsVblank: reportsVblank)
     }
 
-    /// The thread's body.
+    /// Runs the thread's loop until the pipeline stops.
     mutating func run() {
         heartbeat.work()
         defer { heartbeat.rest() }
         while true {
             var returned: [PreparedScene] = []
-            // A buffer has come back, or is taken to have.
+            // A buffer has come back, or is assumed to have.
             let wakes = hasFlipped
             hasFlipped = false
             let step = pipeline.signal({ wakes || $0.hasNewSubtitles ? $0.waitersWithWork : [] }) { pipeline in
@@ -126,7 +127,7 @@ struct Presenter: ~Copyable {
                 audioOutput.interrupt()
                 pipeline.signal { _ in }  // the feeder has a seek to carry out
             case .shownWithoutDisplay:
-                pipeline.signal { _ in }  // there is room for another, and perhaps something to paint again
+                pipeline.signal { _ in }  // there is room for another frame, and perhaps one to repaint
                 wait(until: now())
             case .wait(let deadline): wait(until: deadline)
             }
@@ -135,7 +136,7 @@ struct Presenter: ~Copyable {
 
     private mutating func wait(until deadline: HostTime?) {
         heartbeat.rest()
-        // The sound is late: it is looked at again, as time stands still meanwhile.
+        // The sound is late, and the timeline stands still meanwhile: look again soon.
         let look = audio.rendering == .onTime ? nil : now() + RenderingWatch.limit.scaled(by: 0.5)
         let event = output.wait(until: look.map { min($0, deadline ?? $0) } ?? deadline)
         heartbeat.work()
@@ -151,7 +152,7 @@ struct Presenter: ~Copyable {
             wait(until: now() + Self.shortWait)
         case .stale:
             pipeline.withLock { $0.pending = nil }
-            // The display has changed, and will say so; then the overlay is given again.
+            // The display has changed and will report it; then the compositor gives the overlay again.
             if frame == nil { return }
             reached(commit, at: nil)
             pipeline.signal({ _ in .compositor }) { $0.screen.setRepaint(true) }
@@ -167,7 +168,7 @@ struct Presenter: ~Copyable {
     private mutating func handle(_ event: SceneOutputEvent) {
         switch event {
         case .flipped(let flip):
-            // That nobody counts vblanks may only show at the flips.
+            // Whether the driver counts vblanks may show only at the flips.
             if output.reportsVblank != reportsVblank { renewScheduler() }
             if output.reportsVblank || shownGeneration == nil || scheduler.hasNoGrid { scheduler.flipped(at: flip.time) }
             hasFlipped = true
@@ -176,7 +177,7 @@ struct Presenter: ~Copyable {
                 pipeline.lastFlip = flip.time
                 if flip.isAssumed { pipeline.statistics.flipsLost += 1 }
                 guard pipeline.pending?.id == flip.id, var commit = pipeline.pending.take() else { return }
-                // The commit came too late for its vblank, or the kernel had no time for it: on a busy box its worker has to wait, too.
+                // The commit came too late for its vblank, or the kernel was late: on a busy machine its worker has to wait, too.
                 if let due = commit.due { commit.late += max(0, Int(saturating: Double((flip.time - due).nanoseconds) / scheduler.period)) }
                 reached(commit, at: flip.time, &pipeline)
             }
@@ -185,34 +186,34 @@ struct Presenter: ~Copyable {
             renewScheduler()
             if let commit = pipeline.withLock({ $0.pending.take() }) ?? refused.take() { reached(commit, at: nil) }
             let isThere = output.mode != nil
-            // Some may have been composed for the new display already, before its event arrived.
+            // The compositor may already have composed some frames for the new display before its event arrived.
             discard(pipeline.signal { $0.displayChanged(isThere: isThere) })
         case .deadline, .woken: break
         case .bufferFreed: pipeline.signal({ _ in .compositor }) { $0.buffers.cameBack() }
         }
     }
 
-    /// A frame has reached the screen at `time`, or is done with where no display shows it (nil).
+    /// Accounts for a frame that reached the screen at `time`, or that no display shows (nil).
     private mutating func reached(_ commit: Commit, at time: HostTime?) {
         pipeline.withLock { reached(commit, at: time, &$0) }
         tell()
     }
 
-    /// Tells observers what has happened.
+    /// Emits the collected events to the observers.
     private mutating func tell() {
         if events.isEmpty { return }
         for event in events { emit(event) }
         events.removeAll(keepingCapacity: true)
     }
 
-    // MARK: What is decided with the lock held: which frame is next, whether the clock starts, what has ended, what is counted
+    // MARK: Decisions with the lock held: the next frame, the clock's start, ended items, counts
 
-    /// How long after a start or a seek the queues may still be filling.
+    /// The time after a start or a seek during which the queues may still be filling.
     private static let fillingTime = MediaTime.seconds(1)
-    /// How often it looks whether playing has come to a stop for want of anything to play.
+    /// The interval between checks for playback that has stalled for lack of data.
     private static let stallCheck = MediaTime.milliseconds(100)
 
-    /// What to do next; buffers to give back are added to `returned`.
+    /// Returns the next step. Adds buffers that go back to the output to `returned`.
     mutating func decide(_ pipeline: inout Pipeline, _ returned: inout [PreparedScene]) -> Step {
         pipeline.presenterIsIdle = false
         if pipeline.isStopping { return .stop }
@@ -229,11 +230,11 @@ struct Presenter: ~Copyable {
             }
         }
 
-        // The first frame of a generation is shown as soon as there is one, whatever the clock says; and so is, while that stands, the
+        // Show the first frame of a generation as soon as there is one, at any clock reading. While the clock stands, do the same with the
         // first picture after the bare background.
         let stands = !pipeline.playback.isPlaying
         if !pipeline.ready.isEmpty, shownGeneration != pipeline.generation || (stands && pipeline.screen.place?.playthrough == nil) {
-            // What was on the screen has not ended: it was left.
+            // The item on the screen has not ended: a seek or skip left it.
             if pipeline.ready[0].enqueued.place.playthrough == nil { present = nil }
             (shownGeneration, shownAt, preroll) = (pipeline.generation, now, Preroll(from: now))
             scheduler.unlock()
@@ -252,26 +253,27 @@ struct Presenter: ~Copyable {
         pipeline.pacing = isPlaying ? scheduler.pacing : nil
         if let status = pipeline.playback.statusChange(ranDry: audio.ranDry) { events.append(.statusChanged(status)) }
         if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step, &returned) {
-            // The frame that is missing may be composed meanwhile, in time for its vblank.
+            // The compositor may compose the missing frame meanwhile, in time for its vblank.
             if case .wait = gap { pipeline.presenterIsIdle = true }
             return gap
         }
         if let step { return step }
         if awaitsStart(pipeline) { return .wait(until: isHeld(pipeline) ? pipeline.scrub.until : now + Self.shortWait) }
         pipeline.presenterIsIdle = true
-        // Nobody says so when the sound runs dry.
+        // No event reports when the sound runs dry.
         return .wait(until: pipeline.playback.status == .playing ? now + Self.stallCheck : nil)
     }
 
     // MARK: Choosing
 
-    /// Whether only the clock is missing. The bare background needs none: what follows it is shown at once, and begins then.
+    /// Returns whether only the clock is missing. The bare background needs no clock: the frame after it is shown at once, and its timeline
+    /// begins then.
     private func awaitsStart(_ pipeline: borrowing Pipeline) -> Bool {
         pipeline.playback.awaitsClock && shownGeneration == pipeline.generation
             && (pipeline.screen.place?.playthrough != nil || pipeline.playback.isComplete)
     }
 
-    /// Whether the slider is held, and the picture is to stand meanwhile.
+    /// Returns whether the user holds the slider and the picture has to stand meanwhile.
     private func isHeld(_ pipeline: borrowing Pipeline) -> Bool { pipeline.scrub.isHeld && !pipeline.cursor.rules.playsWhileScrubbing }
 
     private mutating func startClock(_ pipeline: inout Pipeline, _ now: HostTime) {
@@ -283,7 +285,7 @@ struct Presenter: ~Copyable {
         else { return }
         pipeline.playback.clockStarted()
         StartTrace.reached(.clockStarted)
-        audioOutput.interrupt()  // what the card still holds is silence
+        audioOutput.interrupt()  // the card still holds silence
     }
 
     private mutating func choose(_ pipeline: inout Pipeline, _ now: HostTime, _ returned: inout [PreparedScene]) -> Step? {
@@ -293,7 +295,7 @@ struct Presenter: ~Copyable {
                 .init(start: pipeline.ready[index].enqueued.place.start, cadence: pipeline.ready[index].enqueued.place.cadence))
         }
         if !candidates.isEmpty {
-            // What is still to be shown before a live stream is locked as ever.
+            // Frames that precede a live stream keep the ordinary lock.
             let serial = pipeline.ready[0].enqueued.place.playthrough?.serial
             scheduler.senderRatio = pipeline.livePace.flatMap { $0.serial == serial ? $0.ratio : nil }
         }
@@ -302,8 +304,8 @@ struct Presenter: ~Copyable {
         if abs(scheduler.soundRatio - audio.ratio) > 2e-6 { audio.ratio = scheduler.soundRatio }
         switch decision {
         case .show(let index, let late, let vblank):
-            // As the scheduler was told, until the next flip: one that commits ahead of the vblank would never be asked in time for it
-            // else.
+            // Uses the `reportsVblank` that the scheduler was made for, until the next flip renews it. Otherwise a scheduler that commits
+            // ahead of the vblank would never be asked in time.
             if !reportsVblank, vblank - now > .milliseconds(1) { return .wait(until: vblank - MediaTime(nanoseconds: 300_000)) }
             pipeline.followSubtitles(pipeline.ready[index].enqueued.place)
             if reportsVblank, index == 0, late == 0 || !scheduler.isLocked, let limit = limitForOverlay(pipeline, now, vblank) {
@@ -322,8 +324,8 @@ struct Presenter: ~Copyable {
         guard pipeline.playback.isComplete, pipeline.frames.isEmpty, !pipeline.isComposing, let end = pipeline.screen.place?.end
         else { return nil }
         let time = audio.timelineTime(at: now) ?? .zero
-        // The last sample may lie a fraction of a frame before the last picture's end; what ran dry has ended.
-        // Nobody says so when it does, and what stands beneath sound alone has no end of its own.
+        // The last sample may lie a fraction of a frame before the last picture's end; a queue that ran dry has ended. No event reports the
+        // end, and the background beneath sound alone has no end of its own.
         if time < end, !audio.ranDry { return .wait(until: now + min(Self.stallCheck, max(Self.shortWait, end - time))) }
         pipeline.playback.playedOut()
         if let present { events.append(.itemEnded(item: present.position.item)) }
@@ -331,12 +333,12 @@ struct Presenter: ~Copyable {
         return nil
     }
 
-    /// Takes ready frame `index`, drops those before it, and says what to do with it.
+    /// Takes ready frame `index`, drops the frames before it, and returns the step that shows it.
     private mutating func show(
         _ index: Int, late: Int, due: HostTime? = nil, _ pipeline: inout Pipeline, _ returned: inout [PreparedScene]
     ) -> Step {
         var starts: Playthrough?
-        // Painted for a vblank for which no frame was due, and too late for that.
+        // This repaint was for a vblank without a due frame, and is too late for it.
         if let surplus = pipeline.screen.dropWaiting() { returned.append(surplus) }
         for _ in 0..<index {
             guard let dropped = pipeline.dropReady() else { break }
@@ -348,13 +350,13 @@ struct Presenter: ~Copyable {
         let commit = Commit(late: late, due: due, generation: pipeline.generation, place: place, starts: starts)
         if let composed { return .present(composed, begin(commit, pipeline.screen.mark, &pipeline)) }
         _ = pipeline.overlay.commit(pipeline.screen.mark)
-        // No display: the frame counts as shown, so that the timeline goes on without one. If it is back, the frame is painted again.
+        // No display: the frame counts as shown, so the timeline goes on. If the display is back, the compositor repaints the frame.
         if output.mode != nil { pipeline.screen.setRepaint(true) }
         reached(commit, at: nil, &pipeline)
         return .shownWithoutDisplay
     }
 
-    /// A commit is on its way to the screen, of a scene with this mark or of the overlay alone.
+    /// Registers a commit on its way to the screen, of a scene with this mark or of the overlay alone (nil).
     mutating func begin(_ commit: Commit, _ mark: OverlayMark?, _ pipeline: inout Pipeline) -> Commit {
         var commit = commit
         lastID += 1
@@ -365,13 +367,13 @@ struct Presenter: ~Copyable {
 
     // MARK: Counting
 
-    /// Counts a frame that has reached the screen at `time` (nil where no display shows it), and tells of the playthrough it begins.
+    /// Counts a frame that reached the screen at `time` (nil if no display shows it), and reports the playthrough that it begins.
     mutating func reached(_ commit: Commit, at time: HostTime?, _ pipeline: inout Pipeline) {
         if let time { countBuffered(commit, at: time, &pipeline) }
         pipeline.inputLatency.overlayShown(commit.overlay, at: time, into: &pipeline.statistics.inputLatency)
         if commit.isOverlayAlone { return }
         guard let place = commit.place else {
-            // The same frame once more.
+            // A repaint of the same frame.
             if time != nil { pipeline.statistics.countShown(nil, late: commit.late) }
             return
         }
@@ -381,13 +383,13 @@ struct Presenter: ~Copyable {
         if let starts = commit.starts { pipeline.statistics.beginPlaythrough(starts.position.item) }
         if time != nil { pipeline.statistics.countShown(place.playthrough?.position.item, late: commit.late) }
         if let starts = commit.starts { begin(starts, late: commit.late, isSeen: time != nil, &pipeline) }
-        // The bare background follows when nothing can be played any more.
+        // The bare background follows when nothing is left to play.
         if place.playthrough == nil, let ended = present.take() { events.append(.itemEnded(item: ended.position.item)) }
     }
 
-    /// Compares picture and sound, and what lies ready, at a flip.
+    /// Measures the distance between picture and sound, and the buffer levels, at a flip.
     private func countBuffered(_ commit: Commit, at time: HostTime, _ pipeline: inout Pipeline) {
-        // A still has no sound of its own, and a pause no time.
+        // A still has no sound of its own, and in a pause no time passes.
         guard let place = commit.place, place.cadence != nil, pipeline.playback.isPlaying, let heard = audio.timelineTime(at: time)
         else { return }
         pipeline.statistics.synchrony.count(heard - place.start)
@@ -410,21 +412,21 @@ struct Presenter: ~Copyable {
 
     // MARK: Overlays
 
-    // It commits for the sake of an overlay (``OverlayState``) where no frame is due, so that none comes later for it. Where one is due for the
-    // coming vblank it brings the overlay along, and is waited for a little if it is still to be prepared again.
+    // If no frame is due, the presenter commits for an overlay alone (``OverlayState``), but only if that delays no frame. If a frame is
+    // due at the coming vblank, it brings the overlay along. The presenter waits a little for it if it still has to be prepared again.
 
-    /// A commit of the overlay alone so shortly before a vblank may miss it, and be in the way of the frame of the next one.
+    /// The share of a period before a vblank within which a commit of the overlay alone may miss it, and so block the next vblank's frame.
     private static let caution = 0.2
 
-    /// Until when the next frame is not committed for `vblank`, because another overlay is on its way to it; nil where it is not waited for.
+    /// Returns the time until which the next frame's commit for `vblank` waits for another overlay on its way; nil without such a wait.
     private func limitForOverlay(_ pipeline: borrowing Pipeline, _ now: HostTime, _ vblank: HostTime) -> HostTime? {
         let limit = vblank - OverlayPlan.margin(scheduler.period)
         return now < limit && pipeline.awaitsOverlay(at: now) ? limit : nil
     }
 
-    /// Commits the frame on the screen, painted again, or the overlay alone, where no frame is due for the coming vblank; nil where one is,
-    /// or `step` commits one. Where that is not ready it is waited for until its vblank has passed; what was painted again comes too late
-    /// then and gives its buffer to the next one.
+    /// Commits the repainted frame on the screen, or the overlay alone, if no frame is due at the coming vblank. Returns nil if one is due
+    /// or `step` commits one. If the due frame is not ready, the presenter waits until its vblank has passed. A repaint is too late then,
+    /// and gives its buffer to the next frame.
     private mutating func fillGap(
         _ pipeline: inout Pipeline, _ now: HostTime, instead step: Step?, _ returned: inout [PreparedScene]
     ) -> Step? {
@@ -432,7 +434,7 @@ struct Presenter: ~Copyable {
         case nil, .wait: break
         default: return nil
         }
-        // The clock has just begun to go, and has no reading yet: the next frame brings the overlay along.
+        // The clock has just started and has no reading yet: the next frame brings the overlay along.
         if pipeline.playback.isPlaying, pipeline.pacing == nil, pipeline.screen.serial == frameOfChange, !pipeline.ready.isEmpty {
             return nil
         }
@@ -452,13 +454,12 @@ struct Presenter: ~Copyable {
         return .present(nil, begin(Commit(isOverlayAlone: true), nil, &pipeline))
     }
 
-    /// When the frame after the one on the screen begins, on the timeline.
+    /// Returns the timeline instant at which the frame after the one on the screen begins.
     private func nextStart(_ pipeline: borrowing Pipeline) -> MediaTime? {
         pipeline.ready.isEmpty ? pipeline.screen.place?.end : pipeline.ready[0].enqueued.place.start
     }
 
-    /// Commits what was composed of the frame on the screen, with what lies over it, or what the output was too busy for; nil where there is
-    /// nothing.
+    /// Commits the repainted frame on the screen with its overlay, or the commit that the output was too busy for; nil if there is none.
     private mutating func presentRepainted(_ pipeline: inout Pipeline) -> Step? {
         guard let repainted = pipeline.screen.takeWaiting() else { return nil }
         return .present(repainted, begin(refused.take() ?? Commit(), pipeline.screen.mark, &pipeline))

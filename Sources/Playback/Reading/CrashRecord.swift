@@ -2,43 +2,43 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// What is done with sources whose decoder has died in the middle. A source is played once more from behind the place, in case only that does harm;
-/// where it dies again it is left out for a while, and longer each time. A pure value.
+/// Decides about sources whose decoder has died half-way. Such a source is played once more from behind the place, in case only that does
+/// harm. If it dies again, it is left out for a while, and longer each time. A pure value.
 ///
-/// | what has happened | its next turn |
+/// | event | next turn |
 /// |---|---|
 /// | it has died | from behind the place on |
-/// | it was played from there to its end, or to where something else was wanted | from its beginning again, as if nothing had happened |
+/// | it was played from there to its end, or until something else was wanted | from its beginning, as if nothing had happened |
 /// | it has died again | none for 10 s, then from its beginning; twice as long after each further death, up to an hour |
 /// | its disk or share gave nothing | the same, up to a minute: it may be there again at any time |
-/// | it has changed | from its beginning, as if nothing had happened |
+/// | its file has changed | from its beginning, as if nothing had happened |
 ///
-/// So a clip with one bad place is seen up to that and from there on, in turns. The only source of a list is never left out where half a second of
-/// it is seen: there is nothing else to be seen.
+/// So a clip with one bad place plays up to that and from there on, in turns. The only source of a list is never left out if half a second
+/// of it can be seen: there is nothing else to show.
 struct CrashRecord: Sendable {
-    /// What a source's next turn is.
+    /// The next turn of a source.
     enum Turn: Hashable, Sendable {
         case fromBeginning
-        /// From behind the item time at which it died of this reason.
+        /// From behind the item time at which it died, for this reason.
         case behind(MediaTime, String)
-        /// Nothing for so long, as it died of this reason.
+        /// Left out for so long, because it died for this reason.
         case leftOut(for: MediaTime, String)
     }
 
     private struct Entry {
         var version: FileVersion?
-        /// Where it died last, and of what, in item time.
+        /// The item time at which it died last, and the reason.
         var place: MediaTime, reason: String
         /// How often it has died in a row.
         var deaths = 1
-        /// How much of it was seen from its beginning on when it died there.
+        /// How much was seen from its beginning on before it died.
         var seen: MediaTime
         var isNextBehind: Bool
-        /// For how long it is left out, and until when.
+        /// How long it is left out, and until when.
         var pause = MediaTime.zero
         var isLeftOutUntil: HostTime?
 
-        /// It is left out from `now` on, for longer than last time.
+        /// Leaves it out from `now` on, for longer than last time.
         mutating func leaveOut(from now: HostTime, atMost longest: MediaTime) {
             pause = min(max(pause + pause, shortestPause), longest)
             (isNextBehind, isLeftOutUntil) = (false, now + pause)
@@ -46,7 +46,7 @@ struct CrashRecord: Sendable {
     }
 
     static let shortestPause = MediaTime.seconds(10), longestPause = MediaTime.seconds(3600), longestSilence = MediaTime.seconds(60)
-    /// Whatever is seen for so long is worth being seen again.
+    /// A clip that plays for this long is worth showing again.
     static let worthSeeing = MediaTime.milliseconds(500)
     private static let mostEntries = 1000
 
@@ -54,9 +54,9 @@ struct CrashRecord: Sendable {
         didSet { if entries.count > Self.mostEntries { entries.removeAll() } }
     }
 
-    /// A source's decoder has died at item time `place` of a turn that began at `start`.
+    /// Notes that a source's decoder has died at item time `place` of a turn that began at `start`.
     ///
-    /// - Parameter isLast: whether the source ends too soon behind the place for anything to be seen of that.
+    /// - Parameter isLast: whether the source ends too soon behind the place to show anything of that.
     mutating func died(
         _ source: Path, _ version: FileVersion?, of reason: String, at place: MediaTime, from start: MediaTime, isLast: Bool, now: HostTime
     ) {
@@ -66,12 +66,12 @@ struct CrashRecord: Sendable {
             return
         }
         let wasBehind = start > entry.place
-        // One that was open already when it died before says nothing new.
+        // A turn that was open already before the last death says nothing new.
         if entry.isNextBehind, !wasBehind { return }
         if !wasBehind { entry.seen = seen }
         (entry.place, entry.reason) = (wasBehind ? entry.place : place, reason)
         if isLast, !wasBehind, seen >= Self.worthSeeing {
-            // All of it was seen that there is to be seen.
+            // Everything that can be seen was seen.
             entry.deaths = 1
         } else {
             entry.deaths += 1
@@ -81,7 +81,7 @@ struct CrashRecord: Sendable {
         entries[source] = entry
     }
 
-    /// What a source is read from has given nothing for too long: so it will the next time.
+    /// Notes that the disk or share of a source has given nothing for too long: so it will the next time.
     mutating func fellSilent(_ source: Path, _ version: FileVersion?, of reason: String, now: HostTime) {
         var entry =
             entries[source].flatMap { $0.version == version ? $0 : nil }
@@ -91,19 +91,17 @@ struct CrashRecord: Sendable {
         entries[source] = entry
     }
 
-    /// A turn of a source is over without a death.
+    /// Notes that a turn of a source is over without a death.
     mutating func ended(_ source: Path) {
         guard entries[source] != nil else { return }
         (entries[source]!.deaths, entries[source]!.pause) = (0, .zero)
         (entries[source]!.isNextBehind, entries[source]!.isLeftOutUntil) = (false, nil)
     }
 
-    /// Nothing can be decoded from behind the place: its turn is one from its beginning.
+    /// Notes that nothing can be decoded from behind the place: the next turn begins at the beginning.
     mutating func hasNothingBehind(_ source: Path) { entries[source]?.isNextBehind = false }
 
-    /// What the next turn is of a source that is a file of this version.
-    ///
-    /// - Parameter isAlone: whether nothing else is on the list.
+    /// Returns the next turn of a source whose file has this version.
     mutating func turn(of source: Path, _ version: FileVersion?, isAlone: Bool, now: HostTime) -> Turn {
         guard let entry = entries[source] else { return .fromBeginning }
         if entry.version != version {

@@ -5,22 +5,22 @@ import KioskVocabulary
 /// A playthrough that is fading out while the next one, which is the feeder's, fades in.
 ///
 /// The playthrough that ends is enqueued up to the frame at which the fade begins. There its reader is handed over with that frame in hand,
-/// and goes on being read here: for every frame that is enqueued of the next playthrough the picture that would have been shown at that
-/// instant, and for every sample its sample. The mixing of pictures is the display's (``SceneOutput/prepare(_:)``). A frame
-/// that stands for long, a still above all, is enqueued in pieces while the fade goes on. Used by the feeder's thread alone.
+/// and is read on here. Each enqueued frame of the next playthrough gets the old picture of that instant, and each sample its old sample.
+/// The display mixes the pictures (``SceneOutput/prepare(_:)``). A frame that stands for long, above all a still, is enqueued in pieces
+/// during the fade. Used by the feeder's thread alone.
 final class CrossFade {
-    /// The instants it lasts from and to.
+    /// The instants at which it begins and ends.
     let begin: MediaTime, end: MediaTime
-    /// What fades out.
+    /// The playthrough that fades out.
     let outgoing: PlaythroughReader
     private var picture: VideoFrame?
     private var upcoming: TimedFrame?
 
-    /// How long a piece of a frame may be, and what a longer one is cut into.
+    /// The longest frame that is not cut into pieces, and the length of a piece.
     static let longestFrame = MediaTime.milliseconds(50)
     static let pieceLength = MediaTime(nanoseconds: 1_000_000_000 / 30)
 
-    /// Fades out what `outgoing` holds from `begin` on, for `duration`.
+    /// Creates the fade-out of `outgoing`, from its picture in hand at `begin` on, for `duration`.
     init(_ outgoing: PlaythroughReader, at begin: MediaTime, for duration: MediaTime) {
         self.begin = begin
         end = begin + duration
@@ -28,10 +28,10 @@ final class CrossFade {
         upcoming = outgoing.takeFadeOut()
     }
 
-    /// How far the next playthrough has come in at an instant, 0…1.
+    /// Returns the share of the next playthrough at an instant, 0…1.
     func share(at time: MediaTime) -> Double { min(max((time - begin).seconds / (end - begin).seconds, 0), 1) }
 
-    /// What lies beneath the next playthrough's picture from `start` to `stop`; nil once the fade is over.
+    /// Returns the picture beneath the next playthrough's picture from `start` to `stop`; nil once the fade is over.
     func underlay(from start: MediaTime, to stop: MediaTime) -> Underlay? {
         guard start < end else { return nil }
         while let next = upcoming.take() {
@@ -47,8 +47,8 @@ final class CrossFade {
         return Underlay(picture: shown, gravity: outgoing.playthrough.item.gravity, share: share(at: middle))
     }
 
-    /// Mixes the sound of what ends into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to the same
-    /// power.
+    /// Mixes the sound of the ending playthrough into the `count` frames of sound at `samples`, which begin at `time`. The gains add up to
+    /// constant power.
     func mix(into samples: inout [Float], count: Int, from time: MediaTime, scratch: inout [Float], format: AudioFormat) {
         let channels = format.channelCount
         let filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
@@ -68,8 +68,8 @@ final class CrossFade {
 /// A picture that shows through another one while that fades in.
 struct Underlay: ~Copyable, Sendable {
     let picture: VideoFrame
-    /// How it is fitted to the screen.
+    /// How the picture is fitted to the screen.
     let gravity: VideoGravity
-    /// What the upper picture has of the mixture, 0…1.
+    /// The share of the upper picture in the mixture, 0…1.
     let share: Double
 }

@@ -2,26 +2,26 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Decides which playthrough fades out, from when on, and into which. Used by the feeder's thread alone.
+/// Decides which playthrough fades out, when, and into which. Used by the feeder's thread alone.
 ///
-/// A playthrough that may fade out in the end is read up to there only (``PlaythroughReader/setFadeOut(from:)``), and is kept with the
-/// frame from which it is to fade in hand until the next one begins. That one decides: it fades in, for as long as both allow; or the one
-/// before is resumed and read further, to its end or to where a shorter fade begins.
+/// A playthrough that may fade out in the end is read only up to that point (``PlaythroughReader/setFadeOut(from:)``). There it is kept,
+/// with the first frame of the fade in hand, until the next one begins. The next one decides. It may fade in, for as long as both allow. Or
+/// the one before is resumed and read further, to its end or to the beginning of a shorter fade.
 struct FadePlanner {
-    /// How long one item fades into the next at most; zero is a cut.
+    /// The longest fade between two items; zero is a cut.
     var length: MediaTime
     private(set) var fade: CrossFade?
-    /// The playthrough that ended in a frame from which it is to fade out, until the next one begins.
+    /// The playthrough that ended with a frame from which it is to fade out, until the next one begins.
     private var outgoing: PlaythroughReader?
 
     init(length: MediaTime) { self.length = length }
 
-    /// A playthrough has been read to its end, or to where it is to fade out.
+    /// Notes that a playthrough has been read to its end, or to the point where it is to fade out.
     mutating func leave(_ reader: PlaythroughReader) {
         if reader.fadeOutTime != nil { outgoing = reader }
     }
 
-    /// A playthrough begins: has the one before it fade out, and decides whether it fades out itself, where something follows.
+    /// Begins a playthrough: has the one before it fade out. If another one follows, decides whether it fades out itself.
     mutating func enter(_ reader: PlaythroughReader, isFollowed: Bool) {
         fade = nil
         let outgoing = outgoing.take()
@@ -35,9 +35,9 @@ struct FadePlanner {
         if duration > .zero { fade = CrossFade(outgoing, at: reader.mapping.instant, for: duration) }
     }
 
-    /// Returns the playthrough that was to fade out where it has to be read further: where nothing comes that it can fade into, to its end;
-    /// where that is too short for the whole fade, up to where a fade begins that is short enough. nil when there is none, or the fade is
-    /// right as it is.
+    /// Resumes the playthrough that was to fade out, if it has to be read further, and returns it. If nothing comes that it can fade into,
+    /// it is read to its end. If the next one allows only a shorter fade, it is read to the beginning of that. Returns nil if there is
+    /// none, or the fade is right as it is.
     mutating func resume(before next: PlaythroughReader? = nil) -> PlaythroughReader? {
         guard let reader = outgoing, let begin = reader.fadeOutTime, let itemEnd = reader.playthrough.itemEnd else { return nil }
         let longest = next.map { longestFadeIn(of: $0) } ?? .zero
@@ -47,20 +47,20 @@ struct FadePlanner {
         return reader
     }
 
-    /// Sound and pictures have been enqueued up to these timeline instants: the fade is over where both are past it.
+    /// Notes that sound and pictures have been enqueued up to these timeline instants; ends the fade if both are past it.
     mutating func pass(sound: MediaTime, pictures: MediaTime) {
         if let fade, sound >= fade.end, pictures >= fade.end { self.fade = nil }
     }
 
-    /// Nothing fades out any more: the viewer has moved.
+    /// Drops the fade, because the viewer has moved.
     mutating func reset() { (fade, outgoing) = (nil, nil) }
 
-    /// How long, on the timeline, a playthrough may fade in.
+    /// Returns how long, on the timeline, a playthrough may fade in.
     private func longestFadeIn(of reader: PlaythroughReader) -> MediaTime {
         min(longest(of: reader), max(.zero, reader.playthrough.item.transition ?? length))
     }
 
-    /// How long, on the timeline, a playthrough may fade in or out.
+    /// Returns how long, on the timeline, a playthrough may fade in or out.
     private func longest(of reader: PlaythroughReader) -> MediaTime {
         if reader.isSoundOnly { return .zero }
         guard let itemEnd = reader.playthrough.itemEnd else { return length }

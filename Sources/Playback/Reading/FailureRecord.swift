@@ -1,32 +1,32 @@
 import KioskPlatform
 
-/// What has failed since something last played, as a pure value: whether it is all of the playlist, when that is tried again, and what has
-/// been said of it.
+/// The failures since something last played: whether the whole playlist has failed, when to try it again, and the complaints made. A pure
+/// value.
 struct FailureRecord {
-    /// Items in a row that failed.
+    /// The number of items in a row that failed.
     private var count = 0
-    /// Items in a row after the one that is being read that failed to open ahead of time.
+    /// The number of items in a row, after the one being read, that failed to open ahead of time.
     private var ahead = 0
     private var retryDelay = firstRetryDelay
-    /// When to begin anew, after everything has failed.
+    /// When to start over, after everything has failed.
     private(set) var retryAt: HostTime?
     /// The complaints about each item since it last played without fault, so that each is made once.
     private var complaints: [QueueItem.ID: Set<String>] = [:]
 
-    /// So many are remembered of an item.
+    /// The most complaints remembered of an item.
     private static let mostComplaints = 16
 
     private static let firstRetryDelay = MediaTime.seconds(1)
-    /// The display is not to be without a picture for longer than this after the cause is gone.
+    /// The display must not be without a picture for longer than this after the cause is gone.
     private static let longestRetryDelay = MediaTime.seconds(2)
 
-    /// Whether another of so many items may be skipped ahead of time: the last failure of a round is dealt with in its place.
+    /// Whether another of `items` items may be skipped ahead of time; the last failure of a round is handled in its place.
     func maySkipAhead(of items: Int) -> Bool { count + ahead + 1 < items }
 
-    /// An item has failed ahead of time, while another is being read, or so many are passed over.
+    /// Notes that an item has failed ahead of time, while another is being read, or that `items` items are passed over.
     mutating func failAhead(_ items: Int = 1) { ahead += items }
 
-    /// An item has failed in its place; true when so many have in a row. Then the round begins anew.
+    /// Notes that an item has failed in its place. Returns true if `items` items have failed in a row; then the round starts over.
     mutating func fail(of items: Int) -> Bool {
         takePlaythrough()
         count += 1
@@ -35,12 +35,12 @@ struct FailureRecord {
         return true
     }
 
-    /// The place has come of what failed ahead, and of what follows it.
+    /// Notes that the place of the items that failed ahead has come, and of the item that follows them.
     mutating func takePlaythrough() { (count, ahead) = (count + ahead, 0) }
 
     mutating func played() { (count, retryDelay) = (0, Self.firstRetryDelay) }
 
-    /// Waits a while before everything is tried again; returns how long where it is the first time.
+    /// Sets the wait before everything is tried again. Returns its length if it is the first.
     mutating func wait(from now: HostTime) -> MediaTime? {
         let delay = retryDelay
         retryAt = now + delay
@@ -51,14 +51,14 @@ struct FailureRecord {
     /// Whether everything has failed, and nothing has played since.
     var isRetrying: Bool { retryDelay > Self.firstRetryDelay }
 
-    /// The wait is over.
+    /// Ends the wait.
     mutating func retry() { retryAt = nil }
 
-    /// The viewer moves, or the playlist has changed: everything may be tried again.
+    /// Starts over, because the viewer moves or the playlist has changed: everything may be tried again.
     mutating func restart() { (retryAt, count, ahead) = (nil, 0, 0) }
 
-    /// Whether this has not been said of an item yet. What a reader that writes over its memory claims has another number each time, and is no news for that:
-    /// numbers of more than three digits do not count.
+    /// Whether this complaint about an item is new; remembers it. A reader that overwrites its memory reports another number each time,
+    /// which is no news: numbers of more than three digits do not count.
     mutating func isNews(_ message: String, about item: QueueItem.ID) -> Bool {
         let message = message.replacing(/[0-9]{4,}/, with: "…")
         if complaints[item, default: []].count >= Self.mostComplaints, complaints[item]?.contains(message) == false {
@@ -67,11 +67,11 @@ struct FailureRecord {
         return complaints[item, default: []].insert(message).inserted
     }
 
-    /// Complaints about items that are no longer there are dropped.
+    /// Forgets the complaints about items that are no longer there.
     mutating func keepComplaints(about isThere: (QueueItem.ID) -> Bool) {
         complaints = complaints.filter { isThere($0.key) }
     }
 
-    /// An item played without fault: the next complaint about it is news.
+    /// Notes that an item played without fault: the next complaint about it is news.
     mutating func clear(_ item: QueueItem.ID) { complaints[item] = nil }
 }

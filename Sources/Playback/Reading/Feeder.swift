@@ -4,16 +4,15 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// Reads ahead of need: enqueues playthrough after playthrough, end to end on the timeline, without ever waiting for one to be shown to its
-/// end.
+/// Reads ahead: enqueues playthroughs end to end on the timeline, and never waits until one has been shown to its end.
 ///
-/// Its parts have a file each. ``UpcomingPlaythrough`` decides what comes next and has it opened ahead. ``PlaythroughReader`` reads what is
-/// read now; ``PictureFeed`` enqueues its pictures and ``SoundFeed`` its sound. ``FadePlanner`` has one playthrough fade into the next:
-/// then both are read at once.
+/// Each part has its own file. ``UpcomingPlaythrough`` decides the next item and has it opened ahead. ``PlaythroughReader`` reads the
+/// current one. ``PictureFeed`` enqueues its pictures and ``SoundFeed`` its sound. ``FadePlanner`` has one playthrough fade into the next;
+/// then the feeder reads both at once.
 ///
-/// The feeder itself chooses its next piece of work (``Work``), and carries it out. A new playlist
-/// (``PlaybackEngine/setItems(_:)``) is taken over between two pieces. What is read goes on to its end, so a list changes at the boundary of an
-/// item.
+/// The feeder itself chooses its next piece of work (``Work``), and carries it out. It takes over a new playlist
+/// (``PlaybackEngine/setItems(_:at:)``) between two pieces. The current playthrough goes on to its end, so a list changes at the boundary
+/// of an item.
 struct Feeder: ~Copyable {
     let pipeline: Monitor<Pipeline>
     let audio: AudioQueue
@@ -26,21 +25,21 @@ struct Feeder: ~Copyable {
     let now: @Sendable () -> HostTime
     private let startedAt: HostTime
 
-    /// What is read.
+    /// The playthrough that is read.
     private(set) var current: PlaythroughReader?
-    /// What comes next and is open, while the playthrough before it is read further than to where it was to fade out.
+    /// The next playthrough, already open, while the one before is read beyond the point where it was to fade out.
     private var waiting: PlaythroughReader?
     var upcoming: UpcomingPlaythrough
     var fades: FadePlanner
     var pictures: PictureFeed
     var sound: SoundFeed
-    /// Timeline instant at which the next playthrough begins.
+    /// The timeline instant at which the next playthrough begins.
     private var end = MediaTime.zero
 
-    /// The next item is opened when this much of the present one is still to be enqueued.
+    /// How much of the current item is still to be enqueued when the next one is opened.
     private static let openAhead = MediaTime.seconds(2)
 
-    /// A feeder that has the first item opened at once. A fade lasts `transition` at most; zero is a cut.
+    /// Creates a feeder that has the first item opened at once. A fade lasts `transition` at most; zero is a cut.
     init(
         pipeline: Monitor<Pipeline>, audio: AudioQueue, opener: ItemOpener, lostOpener: ItemOpener? = nil,
         imageDuration: MediaTime, transition: MediaTime,
@@ -76,7 +75,7 @@ struct Feeder: ~Copyable {
         }
     }
 
-    /// Does a piece of work.
+    /// Carries out a piece of work.
     mutating func carryOut(_ work: Work) {
         switch work {
         case .stop: break
@@ -141,11 +140,11 @@ struct Feeder: ~Copyable {
         tellReaders()
     }
 
-    /// All of what is read has been enqueued.
+    /// Ends the current playthrough, all of which has been enqueued.
     private mutating func finish() {
         prepareNext()
         let following = current.flatMap { upcoming.following($0.playthrough) }
-        // The reader is let go of first: a stream is closed before it is opened again.
+        // Drop the reader first: a stream has to be closed before it is opened again.
         if let ended = current.take() { leave(ended) }
         if let next = waiting.take() { return enter(next) }
         if upcoming.isRecovering || upcoming.returnsToLost() || upcoming.isDecided { return }
@@ -160,7 +159,7 @@ struct Feeder: ~Copyable {
         setPace(nil)
     }
 
-    /// Opens what follows, where that is still to be decided.
+    /// Opens the next item, if that is still to be decided.
     private mutating func prepareNext() {
         if waiting == nil, let current { upcoming.prepare(after: current) }
     }
@@ -180,7 +179,7 @@ struct Feeder: ~Copyable {
         if let current { selectTracks(of: current) }
     }
 
-    /// Has the sound track be read that was chosen of an item, perhaps after it was opened.
+    /// Selects the sound track and the subtitles that were chosen for an item, perhaps after it was opened.
     private mutating func selectTracks(of reader: PlaythroughReader) {
         guard let entry = upcoming.entry(of: reader.playthrough.position.item) else { return }
         let hasChosen = reader.select(subtitles: entry.subtitleTrack)
@@ -192,7 +191,7 @@ struct Feeder: ~Copyable {
 
     // MARK: Subtitles
 
-    /// Has subtitles be drawn as they are wanted now, and tells of them; nothing where they are.
+    /// Has subtitles drawn as the player wants them now, and reports them; does nothing if they already are.
     private func drawSubtitles(of reader: PlaythroughReader) {
         guard var order = subtitles() else { return }
         let serial = reader.playthrough.serial
@@ -202,7 +201,7 @@ struct Feeder: ~Copyable {
         if reader.drawSubtitles(order, at: time) { tellSubtitles(of: reader) }
     }
 
-    /// Hands over what a reader has drawn of subtitles, and tells what they say.
+    /// Hands over the subtitles that a reader has drawn, and reports their text.
     private func tellSubtitles(of reader: PlaythroughReader) {
         for news in reader.reader.takeSubtitles() {
             switch news {
@@ -223,7 +222,7 @@ struct Feeder: ~Copyable {
         }
     }
 
-    /// Says which readers are read from, so that their waiting can be ended.
+    /// Tells the pipeline which readers the feeder reads from, so that it can end their waits.
     private func tellReaders() {
         var readings: [Pipeline.Reading] = []
         if let current { readings.append(.init(interruption: current.reader.interruption, item: current.playthrough.position.item)) }
@@ -231,7 +230,7 @@ struct Feeder: ~Copyable {
         pipeline.withLock { $0.setReadings(readings) }
     }
 
-    /// Notes what an item holds that has been opened.
+    /// Notes the facts about an opened item.
     private func note(_ reader: PlaythroughReader) {
         let source = reader.reader
         note(
@@ -252,7 +251,7 @@ struct Feeder: ~Copyable {
         upcoming.complain(reader.playthrough.position.item, "\(reader.playthrough.item.source): \(problem)")
     }
 
-    /// What is read gives nothing at all: another is opened, or it would be tried without end.
+    /// Gives up a playthrough that gives nothing at all, and opens another item; otherwise the feeder would retry this one without end.
     private mutating func fail(_ reader: PlaythroughReader, _ problem: String) {
         current = nil
         if reader.isCancelled { return }
@@ -287,10 +286,10 @@ struct Feeder: ~Copyable {
         }
     }
 
-    /// Whether what follows is to be opened when the picture of `itemTime` has been enqueued.
+    /// Whether to open the next item when the picture of `itemTime` has been enqueued.
     private func isNearEnd(_ reader: PlaythroughReader, at itemTime: MediaTime) -> Bool {
         if let itemEnd = reader.playthrough.itemEnd, itemEnd - itemTime > Self.openAhead + fades.length { return false }
-        // Whether a clip of unknown length is to be repeated in its slot shows only when it ends.
+        // Only the end of a clip of unknown length shows whether it is repeated in its slot.
         return reader.isLengthKnown || (reader.playthrough.position.remaining ?? reader.playthrough.item.duration) == nil
     }
 
@@ -300,13 +299,13 @@ struct Feeder: ~Copyable {
         fades.pass(sound: sound.end, pictures: current.end)
         sound.enqueue(frames, of: current, over: fades.fade)
         tellProblems(of: current)
-        // A still's picture is enqueued at once, long before what follows is to be opened.
+        // A still's picture is enqueued at once, long before the next item is to be opened.
         if current.isAtEnd, current.end - sound.end < Self.openAhead { prepareNext() }
     }
 
-    /// Enqueues the sound of an item that is nothing else, and lasts as long.
+    /// Enqueues the sound of a playthrough with only sound, which lasts as long as that.
     private mutating func enqueueSoundAlone(_ frames: Int, of reader: PlaythroughReader) {
-        // It is the pictures that tell the item time, of which this has one.
+        // Pictures tell the item time, and this playthrough has only one.
         if !reader.soundRateChanges.isEmpty { pictures.enqueue(reader.coverFrame(), loading: reader.loading) }
         let filled = sound.enqueueAlone(frames, of: reader)
         tellProblems(of: reader)
@@ -316,8 +315,8 @@ struct Feeder: ~Copyable {
         if reader.isAtEnd || left.map({ $0 < Self.openAhead }) ?? false { prepareNext() }
     }
 
-    /// Shows the bare background from the end of the timeline on, with `duration` of silence so that its time comes, where that has not
-    /// been queued yet; once, however often it is tried again.
+    /// Shows the bare background from the end of the timeline on, once, however often it is called. `duration` of silence, if it fits, lets
+    /// its time come.
     private mutating func enqueueBackground(for duration: MediaTime) {
         if pictures.endsInBackground { return }
         pictures.enqueueBackground(from: end, to: end + duration)
@@ -330,7 +329,7 @@ struct Feeder: ~Copyable {
         let given = pipeline.withLock { pipeline in pipeline.seek.take().map { ($0, pipeline.generation, pipeline.rate) } }
         guard let (request, generation, rate) = given else { return }
         begin(generation)
-        // To another time of the item that is open it goes without opening it again.
+        // A seek within the open item does not open it again.
         if !request.reopens, let time = request.time, let current, current.playthrough.position.isSamePlaythrough(as: request.position),
             current.seek(to: time, precision: request.precision, serial: upcoming.nextSerial(), rate: rate, format: audio.format)
         {
@@ -341,7 +340,7 @@ struct Feeder: ~Copyable {
         upcoming.open(request.position, time: request.time, precision: request.precision, isSeam: false, isAskedFor: true)
     }
 
-    /// Leaves what is read for the first item of the list, or the bare background where the list is empty.
+    /// Leaves the current playthrough for the first item of the list, or for the bare background if the list is empty.
     private mutating func clear() {
         begin(pipeline.withLock { $0.generation })
         current = nil
@@ -360,7 +359,7 @@ struct Feeder: ~Copyable {
         sound.reset()
     }
 
-    // MARK: The next piece of work, of what the pipeline says and what the parts want
+    // MARK: The next piece of work
 
     /// A piece of work.
     enum Work {
@@ -382,7 +381,7 @@ struct Feeder: ~Copyable {
     /// A display that shows nothing for this long after the start gets the background instead of the console.
     private static let longestEmptyStart = MediaTime.milliseconds(500)
 
-    /// What there is to do now; nil where there is nothing before ``deadline`` or a change of the pipeline. For who has no thread for
+    /// The work to do now; nil if there is none before ``deadline`` or a change of the pipeline. For a caller without a thread for
     /// ``run()``.
     var nextWork: Work? {
         let wishes = wishes
@@ -403,23 +402,23 @@ struct Feeder: ~Copyable {
         return pipeline.wait(as: .feeder, until: deadline) { nextWork(in: $0, wishes) } ?? overdueWork
     }
 
-    /// What is to be done once ``deadline`` has passed.
+    /// The work to do once ``deadline`` has passed.
     private var overdueWork: Work? {
         guard let deadline, now() >= deadline else { return nil }
         if let due = upcoming.due, now() >= due { return .retry }
         return .background
     }
 
-    /// What the parts want by themselves; gathered without the pipeline's lock.
+    /// The wishes of the parts themselves, gathered without the pipeline's lock.
     private struct Wishes {
-        /// What is read: whether all of its pictures have been, whether it has more that there may be room for, its rate, and how much of
-        /// its sound is wanted.
+        /// The current playthrough: whether all of its pictures have been read, whether it gives more of them, its rate, and how many
+        /// frames of its sound are wanted.
         var reading: (isAtEnd: Bool, givesPictures: Bool, rate: Double, sound: Int)?
-        /// Whether the item that has been opened is to be taken when it is there, and whether it is if it failed.
+        /// Whether to take the opened item when it is there, and whether to take it if it has failed.
         var takesOpened: Bool, leavesOutFailed: Bool
-        /// Whether an attempt to open what is lost has come to something.
+        /// Whether an attempt to open a lost item has an outcome.
         var takesLost: Bool
-        /// The list that was taken over last, and the generation that was begun last.
+        /// The revision of the list that was taken over last, and the generation that was begun last.
         var revision: Int, generation: UInt64
     }
 
@@ -450,7 +449,7 @@ struct Feeder: ~Copyable {
         return nil
     }
 
-    /// Has a live stream be played as fast as it is sent.
+    /// Plays a live stream as fast as it is sent.
     mutating func followSender(of reader: PlaythroughReader) {
         let now = now()
         let heard = audio.isRunning && !audio.ranDry ? audio.timelineTime(at: now) : nil

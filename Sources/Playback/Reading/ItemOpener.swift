@@ -2,8 +2,8 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Opens items ahead of time, on a thread of its own: whatever a slow disk or a broken file does to the opening, the one that plays
-/// goes on. One item is open ahead at a time. Each opening ends by itself, soon where it is not wanted any more (``ReaderClient``).
+/// Opens items ahead of time, on its own thread: a slow disk or a broken file does not disturb the item that plays. One item is open ahead
+/// at a time. Each opening ends by itself, and soon if it is no longer wanted (``ReaderClient``).
 final class ItemOpener: Sendable {
     struct Request: Hashable, Sendable {
         var serial: UInt64
@@ -14,7 +14,7 @@ final class ItemOpener: Sendable {
         var isAlone = false
     }
 
-    /// An item ready to be read: its next frame and sample are those of item time `time`.
+    /// An item ready to be read: its next frame and sample are at item time `time`.
     struct Opened: Sendable {
         var reader: any ItemReader
         var time: MediaTime
@@ -22,7 +22,7 @@ final class ItemOpener: Sendable {
 
     typealias Outcome = Result<Opened, MediaError>
 
-    /// Opens an item; blocks for as long as that takes, or until it is interrupted.
+    /// Opens an item; blocks until it is open, or the opening is interrupted.
     typealias Open = @Sendable (Request, Interruption) throws(MediaError) -> Opened
 
     private struct State: ~Copyable {
@@ -33,7 +33,7 @@ final class ItemOpener: Sendable {
         var serial: UInt64 = 0
         var isStopping = false
 
-        /// What is being opened is no longer wanted.
+        /// Cancels the opening that is under way.
         mutating func cancelOpening() {
             interruption.cancel()
             interruption = Interruption()
@@ -45,12 +45,12 @@ final class ItemOpener: Sendable {
     private let now: @Sendable () -> HostTime
     private let onOutcome: @Sendable () -> Void
 
-    /// An opener that opens with `open`; `onOutcome` is called on its thread when an outcome can be taken.
+    /// Creates an opener that opens with `open`; `onOutcome` is called on its thread when an outcome can be taken.
     init(open: @escaping Open, now: @escaping @Sendable () -> HostTime = { .now }, onOutcome: @escaping @Sendable () -> Void) {
         (self.open, self.now, self.onOutcome) = (open, now, onOutcome)
     }
 
-    /// Asks for an item, or for none; whatever was asked for before and not taken is closed.
+    /// Requests an item, or none. An earlier request is cancelled, and its outcome closed if it was not taken.
     func request(_ request: Request?) {
         let old: Outcome? = state.signal { state in
             state.cancelOpening()
@@ -70,12 +70,12 @@ final class ItemOpener: Sendable {
         }
     }
 
-    /// Since when the outcome of request `serial` can be taken; nil while it cannot.
+    /// The time since which the outcome of request `serial` can be taken; nil while it cannot.
     func outcomeTime(of serial: UInt64) -> HostTime? {
         state.withLock { $0.serial == serial && $0.outcome != nil ? $0.outcomeTime : nil }
     }
 
-    /// The outcome of request `serial`, once there is one.
+    /// Takes the outcome of request `serial`; nil while there is none.
     func takeOutcome(of serial: UInt64) -> Outcome? {
         state.withLock { state -> Outcome? in
             guard state.serial == serial, let outcome = state.outcome.take() else { return nil }
@@ -84,7 +84,7 @@ final class ItemOpener: Sendable {
         }
     }
 
-    /// Ends ``run()`` and cancels what is under way.
+    /// Ends ``run()``, and cancels the opening that is under way.
     func stop() {
         state.signal { state in
             state.isStopping = true
@@ -92,25 +92,25 @@ final class ItemOpener: Sendable {
         }
     }
 
-    /// The body of the thread that opens; ends soon after ``stop()``.
+    /// The body of the opening thread; ends soon after ``stop()``.
     func run() { while let (request, interruption) = next() { carryOut(request, interruption) } }
 
-    /// Opens what is asked for on the caller's thread, and does not wait for it; false when there is nothing. For who has no thread for
-    /// ``run()``.
+    /// Opens the requested item on the caller's thread, without waiting for a request. Returns false if there is none. For a caller without
+    /// a thread for ``run()``.
     func step() -> Bool {
         guard let (request, interruption) = state.withLock({ Self.begin(&$0) }) else { return false }
         carryOut(request, interruption)
         return true
     }
 
-    /// What there is for ``step()`` to open.
+    /// The request that ``step()`` would open.
     var requested: Request? { state.withLock { $0.request } }
 
     private func next() -> (Request, Interruption)? {
         state.wait { state -> (Request, Interruption)?? in state.isStopping ? .some(nil) : Self.begin(&state).map { .some($0) } } ?? nil
     }
 
-    /// Takes what is asked for.
+    /// Takes the request.
     private static func begin(_ state: inout State) -> (Request, Interruption)? { state.request.take().map { ($0, state.interruption) } }
 
     private func carryOut(_ request: Request, _ interruption: Interruption) {

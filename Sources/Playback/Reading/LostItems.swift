@@ -2,22 +2,23 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-// What the playlist goes on without: streams that do not come back in time, and items that hold up those behind them.
+// Lost items: streams that do not come back in time, and items that hold up those behind them. The playlist goes on without them.
 //
-// What took longer than ``UpcomingPlaythrough/patience`` to open when its place had come, or to fail, is waited for once. From then on it is opened
-// beside what is played (``LostItem``): after each failure a while later, and when it has been played, at once. Its place is passed over, and the
-// next item opened instead, unless it lies open by then. An attempt that is quick, whether it works or fails, ends that: it holds up nobody.
+// If an item takes longer than ``UpcomingPlaythrough/patience`` to open in its place, or to fail, playback waits for it once. From then on
+// it is opened beside the current playthrough (``LostItem``): a while after each failure, and at once when it has been played. The playlist
+// passes over its place and opens the next item instead, unless the lost item is open by then. A quick attempt, whether it works or fails,
+// ends that: the item holds up nothing.
 
 extension UpcomingPlaythrough {
-    /// What opens, or fails, within this time holds up nobody.
+    /// An item that opens or fails within this time holds up nothing.
     static let patience = MediaTime.seconds(2)
-    /// So many at most lie open beside what is played.
+    /// The most lost items that are open beside the current playthrough.
     private static let mostOpen = 2
 
     // MARK: Getting lost
 
-    /// The stream that is awaited has had its time: what follows is opened. Where nothing else is on the list, everything has failed, and it is gone
-    /// on with when it is there again.
+    /// Gives up the awaited stream, whose time is over, and opens the item behind it. If nothing else is on the list, everything has
+    /// failed, and playback resumes when the stream is there again.
     mutating func giveUp() -> Outcome {
         guard let given = recovery else { return .none }
         (recovery, lastRecovery, next) = (nil, nil, .none)
@@ -35,7 +36,8 @@ extension UpcomingPlaythrough {
         return .none
     }
 
-    /// An item has been opened, or has failed to, at `time`: it is opened beside what is played from now on where it held that up.
+    /// Judges an item that has been opened, or has failed to, at `time`. If it has held up playback, it is opened beside other items from
+    /// now on.
     mutating func judge(_ given: Item, hasFailed: Bool, at time: HostTime) {
         let (took, waited) = (time - askedAt, time - max(askedAt, endedAt))
         if hasFailed {
@@ -47,7 +49,7 @@ extension UpcomingPlaythrough {
         }
     }
 
-    /// An item that took long to open has been played: it is opened for its next playthrough, unless that is now.
+    /// Opens a slow item that has been played for its next playthrough, unless that is now.
     mutating func openBesideIfSlow(_ playthrough: Playthrough) {
         let item = playthrough.position.item
         guard slow.contains(item), upcoming?.position.item != item, cursor.following(playthrough)?.item != item else { return }
@@ -65,10 +67,10 @@ extension UpcomingPlaythrough {
         lost[item.path] = LostItem(recovery, item, hasBrokenOff: hasBrokenOff, opener: lostOpener)
     }
 
-    /// What is lost is not asked for any more.
+    /// Ends the attempts to open a lost item.
     mutating func forgetLost(_ path: Path) { lost.removeValue(forKey: path)?.abandon() }
 
-    /// What has left the list is neither lost nor slow.
+    /// Forgets the lost and slow items that have left the list.
     mutating func keepLost(on list: Playlist) {
         for (path, item) in lost where list.place(of: item.id) == nil { forgetLost(path) }
         slow = slow.filter { list.place(of: $0) != nil }
@@ -76,18 +78,18 @@ extension UpcomingPlaythrough {
 
     // MARK: Being found
 
-    /// What is to be opened next beside what is played: one at a time.
+    /// The lost item to open next beside the current playthrough; only one is opened at a time.
     var nextAttempt: LostItem? {
         if lost.isEmpty || lost.values.contains(where: \.isOpening) { return nil }
         if lost.values.count(where: { $0.opened != nil }) >= Self.mostOpen { return nil }
         return lost.values.filter { $0.attemptAt != nil }.min { $0.attemptAt! < $1.attemptAt! }
     }
 
-    /// Whether an attempt to open what is lost has come to something.
+    /// Whether an attempt to open a lost item has an outcome.
     var hasLostOutcome: Bool { lost.values.contains(where: \.hasOutcome) }
 
-    /// Takes what the attempt has come to, while `current` is read or nothing is. Where nothing plays because everything has failed, what is there
-    /// again is next.
+    /// Takes the outcome of an attempt, while `current` is read or nothing is. If nothing plays because everything has failed, the item
+    /// that is there again is next.
     mutating func takeLost(during current: PlaythroughReader?) {
         guard let (path, found) = lost.first(where: { $0.value.hasOutcome }) else { return }
         let (took, error) = found.take(at: now())
@@ -104,15 +106,15 @@ extension UpcomingPlaythrough {
         }
     }
 
-    /// An item has ended: where a stream that broke off is there again, and is one that goes on without end, it is next. Others wait for their
-    /// place.
+    /// Returns to a stream that broke off and is there again, if neither its end nor its duration is configured: an item has ended, and the
+    /// stream is next. Other lost items wait for their place.
     mutating func returnsToLost() -> Bool {
         let found = lost.values.first { $0.hasBrokenOff && $0.opened != nil && $0.item.end == nil && $0.item.duration == nil }
         return found.map { takeOpened($0, at: $0.recovery.position, isSeam: true) } ?? false
     }
 
-    /// Where the playlist goes on in place of `position`, behind what it goes on without, and how many that are; `position` where that is
-    /// everything.
+    /// Returns where the playlist goes on in place of `position`, behind the lost items, and how many those are. Returns `position` if all
+    /// items are lost.
     func passingLost(_ position: PlaylistCursor.Position) -> (position: PlaylistCursor.Position, count: Int) {
         if lost.isEmpty { return (position, 0) }
         var next = position
@@ -127,7 +129,7 @@ extension UpcomingPlaythrough {
 
     private func lostItem(at position: PlaylistCursor.Position) -> LostItem? { cursor.list[position.item].flatMap { lost[$0.path] } }
 
-    /// Has what stands at `position` be next where it was lost and lies open.
+    /// Makes the item at `position` next if it was lost and is open.
     mutating func takeOpenedLost(at position: PlaylistCursor.Position, isSeam: Bool) -> Bool {
         guard let found = lostItem(at: position), found.id == position.item else { return false }
         var position = position
@@ -143,8 +145,8 @@ extension UpcomingPlaythrough {
     }
 }
 
-/// An item that the playlist goes on without: a stream that broke off and did not come back, or an item that took long to open, or to fail.
-/// It is opened on threads of its own, while something else is played. Used by the feeder's thread alone.
+/// An item that the playlist goes on without: a stream that broke off and did not come back, or an item that took long to open or to fail.
+/// Its opener has its own thread, so that something else plays meanwhile. Used by the feeder's thread alone.
 final class LostItem {
     let item: PlaylistItem
     /// Whether it was played and broke off.
@@ -161,7 +163,7 @@ final class LostItem {
 
     var id: QueueItem.ID { recovery.position.item }
 
-    /// When it is to be opened next; nil while that is under way, and once it is there.
+    /// When the next attempt to open it is due; nil during an attempt, and once it is open.
     var attemptAt: HostTime? { opened == nil ? recovery.attemptAt : nil }
 
     var isOpening: Bool { opened == nil && recovery.attemptAt == nil }
@@ -171,14 +173,14 @@ final class LostItem {
 
     func hasten(at now: HostTime) { if attemptAt != nil { recovery.hasten(at: now) } }
 
-    /// Opens it as request `serial`.
+    /// Opens the item as request `serial`.
     func attempt(serial: UInt64, at now: HostTime) {
         (self.serial, askedAt) = (serial, now)
         recovery.began()
         opener.request(.init(serial: serial, item: item, time: recovery.position.begin ?? item.start, precision: .exact))
     }
 
-    /// Takes what the attempt has come to; how long that took, and what is wrong where it failed.
+    /// Takes the outcome of an attempt. Returns how long it took, and its error if it failed.
     func take(at now: HostTime) -> (took: MediaTime, error: MediaError?) {
         let took = (opener.outcomeTime(of: serial) ?? now) - askedAt
         switch opener.takeOutcome(of: serial) {
@@ -192,58 +194,58 @@ final class LostItem {
         }
     }
 
-    /// Gives up what is open, or being opened.
+    /// Gives up an attempt that is under way.
     func abandon() { if isOpening { opener.request(nil) } }
 
-    /// Gives out what is open.
+    /// Hands over the open item.
     func takeOpened() -> ItemOpener.Opened? { opened.take() }
 }
 
-/// When a stream that has broken off is opened again: after 0.5 s, 1 s, 2 s and so on, every 30 s at last. A pure value.
+/// When to open a stream again that has broken off: after 0.5 s, 1 s, 2 s and so on, every 30 s at last. A pure value.
 ///
-/// It is *awaited* until its time is over (`reconnect`), with its last picture up; then it is *lost*, and something else is played while it
-/// is still asked for.
+/// The stream is *awaited* until its time is over (`reconnect`), while its last picture stands. Then it is *lost*: the attempts go on while
+/// something else plays.
 struct StreamRecovery: Hashable, Sendable {
     static let firstDelay = MediaTime.milliseconds(500)
     static let longestDelay = MediaTime.seconds(30)
 
     var position: PlaylistCursor.Position
-    /// Until when its last picture stands.
+    /// The time until which its last picture stands.
     let deadline: HostTime
-    /// When it is opened next; nil while that is under way.
+    /// When the next attempt to open it is due; nil during an attempt.
     private(set) var attemptAt: HostTime?
-    /// Whether it was there again and broke off at once: there may be nothing behind that place.
+    /// Whether it came back and broke off at once: there may be nothing behind that place.
     private(set) var hasBrokenOffAgain = false
     private var delay = firstDelay
 
-    /// It has broken off at `now`.
+    /// Creates the recovery of a stream that has broken off at `now`.
     init(_ position: PlaylistCursor.Position, reconnect: MediaTime, at now: HostTime) {
         self.position = position
         deadline = now + reconnect
         failed(at: now)
     }
 
-    /// It is being opened.
+    /// Notes that an attempt has begun.
     mutating func began() { attemptAt = nil }
 
-    /// It could not be opened, or has broken off again at once.
+    /// Notes that it could not be opened, or has broken off again at once.
     mutating func failed(at now: HostTime) {
         attemptAt = now + delay
         delay = min(delay + delay, Self.longestDelay)
     }
 
-    /// It is to be opened at `now`, and as soon as at first after that.
+    /// Makes the next attempt due at `now`, and starts over with the first delay after that.
     mutating func hasten(at now: HostTime) { (attemptAt, delay) = (now, Self.firstDelay) }
 
-    /// It was opened from `position` on, and has broken off there.
+    /// Notes that it was opened from `position` on, and has broken off there.
     mutating func brokeOffAgain(_ position: PlaylistCursor.Position, at now: HostTime) {
         (self.position, hasBrokenOffAgain) = (position, true)
         failed(at: now)
     }
 
-    /// Whether its last picture is to stand no longer.
+    /// Whether the time of its last picture is over.
     func isOver(at now: HostTime) -> Bool { now >= deadline }
 
-    /// When there is something to do: it is to be opened, or given up.
+    /// When to open it, or to give it up.
     var due: HostTime { min(attemptAt ?? deadline, deadline) }
 }

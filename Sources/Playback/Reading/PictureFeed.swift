@@ -1,22 +1,22 @@
 import KioskMedia
 import KioskPlatform
 
-/// Enqueues pictures for the compositor, those of the present generation only. Used by the feeder's thread alone.
+/// Enqueues pictures for the compositor, only those of the current generation. Used by the feeder's thread alone.
 struct PictureFeed: ~Copyable {
     private let pipeline: Monitor<Pipeline>
     private(set) var generation: UInt64 = 0
     /// Whether anything has been enqueued since the start.
     private(set) var hasEnqueued = false
-    /// Whether what was enqueued last is the bare background.
+    /// Whether the bare background was enqueued last.
     private(set) var endsInBackground = false
 
     init(_ pipeline: Monitor<Pipeline>) { self.pipeline = pipeline }
 
-    /// What is enqueued from now on belongs to `generation`.
+    /// Begins `generation`: pictures that are enqueued from now on belong to it.
     mutating func begin(_ generation: UInt64) { (self.generation, endsInBackground) = (generation, false) }
 
-    /// Enqueues a picture; of an older generation it is dropped, here or by who takes it. `loading` says how much is there of the
-    /// source of its playthrough, where that is a stream.
+    /// Enqueues a picture; drops it if its generation is over. `loading` says how much is loaded of the source of its playthrough, if that
+    /// is a stream.
     mutating func enqueue(_ frame: consuming EnqueuedFrame, loading: Loading? = nil) {
         (hasEnqueued, endsInBackground) = (true, frame.place.playthrough == nil)
         let generation = generation
@@ -36,8 +36,8 @@ struct PictureFeed: ~Copyable {
                 nil, at: FramePlace(start: start, end: end, itemTime: .zero, rate: 1, cadence: nil, playthrough: nil, isFirst: false)))
     }
 
-    /// Nothing will be enqueued any more in this generation; `whileLocked` is called where it is still the present one, before anybody else
-    /// sees it.
+    /// Ends this generation: nothing more will be enqueued. If it is still the current one, `whileLocked` is called before another thread
+    /// sees that.
     func end(whileLocked: () -> Void) {
         let generation = generation
         pipeline.signal { pipeline in

@@ -3,74 +3,77 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// Reads one playthrough and maps its item time to the timeline. Its state changes in its own methods only; the feeder's thread alone calls them.
+/// Reads one playthrough and maps its item time to the timeline. Its state changes in its own methods only; the feeder's thread alone calls
+/// them.
 ///
-/// ``nextFrame(over:)`` hands out the pictures one after another, each with its place on the timeline, up to the configured end, to the source's own, or to
-/// where the playthrough is to fade out. There the picture from which it fades is kept in hand. What comes of it is the ``FadePlanner``'s: a ``CrossFade``
-/// takes that picture and reads on beneath the next playthrough; or the playthrough is resumed, and hands that picture out itself.
+/// ``nextFrame(over:)`` hands out the pictures in order, each with its place on the timeline. They end at the configured end, at the
+/// source's own, or where the playthrough is to fade out. There the reader keeps the picture from which the fade begins. The
+/// ``FadePlanner`` decides about it. Either a ``CrossFade`` takes the picture and reads on beneath the next playthrough, or the playthrough
+/// is resumed and hands it out.
 ///
-/// A picture that stands for long is handed out in pieces while something fades out beneath it, so that the mixture can change. A still is one picture that
-/// lasts as long as is configured. A playthrough that is only sound has one picture, a cover or none, and is as long as its sound (``PlaythroughSound``).
+/// While something fades out beneath it, a long picture is handed out in pieces, so that the mixture can change. A still is one picture
+/// with the configured duration. A playthrough with only sound has one picture, a cover or none, and lasts as long as its sound
+/// (``PlaythroughSound``).
 final class PlaythroughReader {
     let reader: any ItemReader
-    /// What is played. Its end is what the container says until the last picture has been read.
+    /// The playthrough. Its end is the configured one, or the container's, until the source has given its last picture.
     var playthrough: Playthrough
-    /// Item time at which to stop, by the configuration.
+    /// The item time at which to stop, from the configuration.
     let limit: MediaTime?
-    /// Whether the container tells how long it is.
+    /// Whether the container gives the length, or it is a still.
     let isLengthKnown: Bool
-    /// Whether its sound is its length; a cover is no picture in this sense.
+    /// Whether it has only sound, which sets its length; a cover does not count as a picture.
     let isSoundOnly: Bool
 
-    /// How item time lies on the timeline from the last seek or change of the rate on.
+    /// Maps item time to the timeline, since the last seek or change of the rate.
     var mapping: TimeMapping
-    /// Timeline instant at which the pictures handed out so far end; of a playthrough that is only sound, the sound.
+    /// The timeline instant at which the pictures handed out so far end; for a playthrough with only sound, the instant at which that ends.
     private(set) var end: MediaTime
     var pictures = Pictures.unread
-    /// Whether a picture has been handed out since it began or was moved.
+    /// Whether a picture has been handed out since the beginning or the last seek.
     private var hasGivenPicture = false
-    /// The one picture of a playthrough that is only sound, once it has been read.
+    /// The one picture of a playthrough with only sound, once it has been read.
     private var cover: VideoFrame?
-    /// Item time from which on the next playthrough fades in; nil for a cut.
+    /// The item time from which the next playthrough fades in; nil for a cut.
     private var fadeBegin: MediaTime?
     var sound: PlaythroughSound
-    /// How many of the reader's problems have been told, and whether anything has been wrong with this playthrough.
+    /// How many of the reader's problems have been reported, and whether anything was wrong with this playthrough.
     private var problemsTold = 0
     private(set) var isFlawed = false
-    /// Whether the source ended by itself, and not where it was told to.
+    /// Whether the source ended by itself, not at a configured end.
     private(set) var hasSourceEnded = false
-    /// How fast a live stream is played.
+    /// Sets the speed of a live stream.
     private var liveClock: LiveClock
     private var lastLevel: MediaTime?
-    /// How its subtitles are drawn; nil as they were when it was opened, with this choice.
+    /// The last order to draw subtitles; nil while the order of the opening holds, which had ``openedSubtitles`` as its choice.
     var drawnSubtitles: SubtitleOrder?
     let openedSubtitles: TrackChoice
 
     enum Pictures: ~Copyable {
-        /// The reader's next.
+        /// The next picture comes from the reader.
         case unread
-        /// This one, which has been read: it was to fade out from here, and nothing came of that.
+        /// This one, which has been read: a fade was to begin here, but did not.
         case read(TimedFrame)
-        /// The rest of one that is handed out in pieces. A still fades out behind it, from `fadeOut`.
+        /// The rest of a picture that is handed out in pieces. A still fades out behind it, from `fadeOut`.
         case rest(TimedFrame, fadeOut: TimedFrame?)
-        /// None: it is to fade out from this one.
+        /// None: the playthrough is to fade out from this picture.
         case fadesOut(TimedFrame)
         /// None: all have been handed out.
         case ended
     }
 
-    /// What the call for a picture came to.
+    /// The result of a call for a picture.
     enum Next: ~Copyable {
         case frame(EnqueuedFrame)
-        /// There is no further one; a complaint where that is earlier than it should be.
+        /// There is no further picture; with a complaint if it ends too early.
         case end(complaint: String?)
-        /// Not one lies between its beginning and its end.
+        /// There is no picture between its beginning and its end.
         case nothing
-        /// Reading was given up because something else is wanted.
+        /// Reading was cancelled because something else is wanted.
         case cancelled
     }
 
-    /// A playthrough that begins at item time `itemTime`, which lies at `instant` on the timeline.
+    /// Creates a reader that begins at item time `itemTime`, which lies at `instant` on the timeline.
     init(
         _ reader: any ItemReader, of playthrough: Playthrough, at itemTime: MediaTime, instant: MediaTime, rate: Double, limit: MediaTime?,
         isLengthKnown: Bool
@@ -84,7 +87,7 @@ final class PlaythroughReader {
         liveClock = LiveClock(keepsFirst: playthrough.item.source.lowercased().hasPrefix("http") && playthrough.item.stream.latency == nil)
     }
 
-    /// Whether every picture has been handed out; the playthrough then ends at ``end``, or where it fades out.
+    /// Whether all pictures have been handed out; the playthrough then ends at ``end``, or fades out.
     var isAtEnd: Bool {
         switch pictures {
         case .fadesOut: true
@@ -93,10 +96,10 @@ final class PlaythroughReader {
         }
     }
 
-    /// Whether its reading was given up because something else is wanted; nothing it gives is to be believed then.
+    /// Whether reading was cancelled because something else is wanted; do not trust its results then.
     var isCancelled: Bool { reader.interruption.cancelled }
 
-    /// How much of a stream is there without waiting for its source; nil of what is there as a whole.
+    /// How much of a stream is loaded; nil if the whole source is there.
     var loading: Loading? { playthrough.isWhole ? nil : reader.loading(from: itemTime) }
 
     /// The item time up to which pictures have been handed out.
@@ -104,13 +107,12 @@ final class PlaythroughReader {
 
     // MARK: Beginning anew
 
-    /// Begins at `instant` of the timeline, where it has waited for that since it was opened.
+    /// Begins at `instant` of the timeline, after it has waited for that since it was opened.
     func begin(at instant: MediaTime, rate: Double, format: AudioFormat) {
         restart(at: mapping.itemTime, instant: instant, rate: rate, format)
     }
 
-    /// Moves to an item time and begins anew there at the timeline's zero, as the playthrough `serial`; false where it cannot be moved
-    /// about in.
+    /// Moves to an item time and begins there at the timeline's zero, as the playthrough `serial`. Returns false if it cannot seek.
     func seek(to time: MediaTime, precision: MediaReader.SeekPrecision, serial: UInt64, rate: Double, format: AudioFormat) -> Bool {
         guard !playthrough.isStill, reader.description.isSeekable, let landed = try? reader.seek(to: time, precision: precision) else {
             return false
@@ -130,7 +132,7 @@ final class PlaythroughReader {
         sound.restart(at: itemTime, rate: rate, format: format)
     }
 
-    /// Changes the rate from the end of the pictures handed out so far on; the sound follows when it has come there.
+    /// Changes the rate from the end of the pictures handed out so far; the sound follows when it gets there.
     func setRate(_ rate: Double) {
         mapping = TimeMapping(itemTime: itemTime, instant: end, rate: rate)
         sound.follow(mapping)
@@ -138,7 +140,8 @@ final class PlaythroughReader {
 
     // MARK: Pictures
 
-    /// The next picture with its place on the timeline, mixed with what `fade` has beneath it. Blocks for reading and decoding.
+    /// Returns the next picture with its place on the timeline, over the picture that `fade` has beneath it. Blocks for reading and
+    /// decoding.
     func nextFrame(over fade: CrossFade?) -> Next {
         var frame: TimedFrame?
         switch exchange(&pictures, with: .unread) {
@@ -170,19 +173,19 @@ final class PlaythroughReader {
         return .frame(enqueued(picture, fadeOut: fadeOut, over: fade))
     }
 
-    /// The source has given its last picture, or none.
+    /// Ends the pictures: the source has given its last picture, or none.
     private func endOfSource() -> Next {
         pictures = .ended
         hasSourceEnded = true
         if isCancelled { return .cancelled }
         if !hasGivenPicture { return .nothing }
-        // What the container says of the length, if anything, has proved right or wrong.
+        // The real length is known now, whatever the container said.
         playthrough.itemEnd = itemTime
         if let problem = reader.prematureEnd { return .end(complaint: "ends early: \(problem)") }
         return .end(complaint: ItemInspection.earlyEnd(itemTime, of: reader.description, soundEnd: reader.soundEnd))
     }
 
-    /// A picture with its place on the timeline, or the first piece of it.
+    /// Returns a picture with its place on the timeline, or the first piece of it.
     private func enqueued(_ picture: consuming TimedFrame, fadeOut: consuming TimedFrame?, over fade: CrossFade?) -> EnqueuedFrame {
         let (itemTime, itemEnd) = (picture.time, picture.time + picture.duration)
         let start = mapping.instant(of: itemTime)
@@ -202,8 +205,8 @@ final class PlaythroughReader {
         return frame(picture.intoFrame(), over: fade, from: start, to: end, itemTime: itemTime, cadence: cadence)
     }
 
-    /// The one picture of a playthrough that is only sound: its cover, or the background, without an end. Again where the rate changes, as
-    /// it is the pictures that tell the item time.
+    /// Returns the one picture of a playthrough with only sound, its cover or the background, without an end. It is needed again when the
+    /// rate changes, because pictures tell the item time.
     func coverFrame() -> EnqueuedFrame {
         if cover == nil, let read = reader.nextFrame() { cover = read.intoFrame() }
         return frame(
@@ -226,7 +229,7 @@ final class PlaythroughReader {
 
     func setFadeOut(from begin: MediaTime?) { fadeBegin = begin }
 
-    /// The item time of the picture in hand from which it is to fade out; nil where there is none.
+    /// The item time of the picture in hand, from which it is to fade out; nil if there is none.
     var fadeOutTime: MediaTime? {
         switch pictures {
         case .fadesOut(let frame): frame.time
@@ -234,7 +237,7 @@ final class PlaythroughReader {
         }
     }
 
-    /// Gives up the picture in hand to whom reads on from there.
+    /// Hands over the picture in hand to a caller that reads on from there.
     func takeFadeOut() -> TimedFrame? {
         switch exchange(&pictures, with: .ended) {
         case .fadesOut(let frame): return frame
@@ -242,7 +245,7 @@ final class PlaythroughReader {
         }
     }
 
-    /// Goes on handing out pictures with the one in hand, up to the end or to where it is to fade out now.
+    /// Hands out pictures again, from the one in hand up to the end or to the new start of the fade.
     func resume(fadeOutFrom begin: MediaTime?) {
         fadeBegin = begin
         if let frame = takeFadeOut() { pictures = .read(frame) }
@@ -250,33 +253,33 @@ final class PlaythroughReader {
 
     // MARK: Sound
 
-    /// Whether there is sound of it to be read. Where the sound is the item's length it is read even if it is muted; without libavfilter
-    /// there is none at another rate than one.
+    /// Whether there is sound to read. If the sound sets the length, it is read even if muted. Without libavfilter, there is sound only at
+    /// rate 1.
     private var givesSound: Bool {
         guard !playthrough.isStill, reader.hasSound, !sound.hasEnded else { return false }
         return isSoundOnly || !playthrough.item.isMuted && sound.hasFilter
     }
 
-    /// Fills `destination` with sound at the rate of the playthrough; returns the frames filled, fewer only where it has ended.
+    /// Fills `destination` with sound at the rate of the playthrough. Returns the frames filled, fewer only if the sound has ended.
     func readSound(into destination: UnsafeMutableBufferPointer<Float>, channelCount: Int) -> Int {
         givesSound ? unsafe sound.read(into: destination, channelCount: channelCount, from: reader) : 0
     }
 
-    /// The changes of the rate that the pictures have made and the sound has not come to.
+    /// The rate changes that the pictures have made and the sound has not reached.
     var soundRateChanges: [TimeMapping] { sound.rateChanges }
 
-    /// Carries out the first of ``soundRateChanges``, up to which, or further, sound has been enqueued: up to `written`.
+    /// Carries out the first of ``soundRateChanges``. Sound has been enqueued up to `written`, at or past that change.
     func changeSoundRate(written: MediaTime, format: AudioFormat) {
         let change = sound.changeRate(format: format)
-        // Nothing is made ready or skipped of what is not heard: while nobody reads, it falls behind by all that is played.
+        // Sound that is not read is neither padded nor skipped: it falls behind by all that is played.
         if givesSound { sound.catchUp(with: change, written: written, format: format, from: reader) }
     }
 
-    /// Whether its sound has ended without a single sample, though it was played from its beginning.
+    /// Whether its sound has ended without a single sample, though it was played from the beginning.
     var hasNoSound: Bool { isAtEnd && !sound.hasGiven && mapping.itemTime <= playthrough.item.start }
 
-    /// Whether there is sound left that will not be heard; asked once, when it ends. A codec's padding behind the end that the container
-    /// tells is not sound.
+    /// Whether sound is left that will not be heard; called once, when it ends. A codec's padding past the end in the container is not
+    /// sound.
     func hasSurplusSound(channelCount: Int) -> Bool {
         let asset = reader.description
         if let video = asset.video, let sound = asset.audio, let duration = sound.duration {
@@ -287,8 +290,8 @@ final class PlaythroughReader {
         return unsafe probe.withUnsafeMutableBufferPointer { unsafe reader.readSamples(into: $0, channelCount: channelCount) } > 0
     }
 
-    /// Of a playthrough that is only sound: `count` frames more have been enqueued, up to the timeline instant `instant`; they are its last
-    /// where `isLast`.
+    /// Notes that `count` more frames of a playthrough with only sound are enqueued, up to the timeline instant `instant`. If `isLast`,
+    /// they are its last.
     func enqueuedSound(_ count: Int, to instant: MediaTime, isLast: Bool) {
         end = instant
         if count > 0 { sound.hasGiven = true }
@@ -297,7 +300,7 @@ final class PlaythroughReader {
 
     // MARK: Problems
 
-    /// What has shown to be wrong with its source since the last call.
+    /// Returns the problems of the source that are new since the last call.
     func newProblems() -> ArraySlice<String> {
         let problems = reader.problems.dropFirst(problemsTold)
         problemsTold += problems.count
@@ -305,15 +308,15 @@ final class PlaythroughReader {
         return problems
     }
 
-    /// Something was wrong with this playthrough: a complaint about its item stands.
+    /// Marks this playthrough as faulty, so that a complaint about its item stands.
     func setFlawed() { isFlawed = true }
 
-    // MARK: Live streams: what is left out, and how fast they are played
+    // MARK: Live streams: surplus and speed
 
-    /// Leaves out what a live stream has received, while it waited to be played, beyond what it is to have in hand.
+    /// Discards the surplus that a live stream received while it waited to be played, beyond its goal.
     func catchUpBeforeBeginning() {
         guard let reception = reader.reception, reception.receivedUntil - mapping.itemTime > reception.goal + .seconds(1) else { return }
-        // What comes in parts has all of them from the beginning on.
+        // A stream that comes in parts (HLS) keeps the parts that it has from the beginning.
         if liveClock.keepsFirst, reception.receivedUntil - mapping.itemTime < Self.longestBeginning { return }
         if let landed = reader.catchUp() { mapping.itemTime = landed }
     }
@@ -327,13 +330,13 @@ final class PlaythroughReader {
 
     private static let longestBeginning = MediaTime.seconds(30)
 
-    /// Compares what has been received of a live stream with what is heard of it, the timeline instant `heard`; leaves out what is too much
+    /// Compares the received end of a live stream with the timeline instant that is heard, `heard`. Discards a surplus that is too large
     /// for the clock to make good. `written` is the instant up to which sound has been enqueued.
     ///
-    /// - Returns: how it is to be played; nil where it is no live stream.
+    /// - Returns: the pace of the stream; nil if it is no live stream.
     func followSender(heard: MediaTime?, written: MediaTime, format: AudioFormat, mayCatchUp: Bool, at now: HostTime) -> LivePace? {
         guard mapping.rate == 1, !isSoundOnly, let reception = reader.reception else { return nil }
-        // Before that, what is heard is what came before, or before what was left out.
+        // Until then, the sound heard is from before this playthrough, or from before the discarded surplus.
         guard let heard, heard >= mapping.instant else { return pace }
         let level = reception.receivedUntil - mapping.itemTime(at: heard)
         if liveClock.follow(level: level, goal: reception.goal, gaps: reception.gaps, at: now), mayCatchUp, isUnread,
@@ -349,14 +352,13 @@ final class PlaythroughReader {
 
     private var pace: LivePace { LivePace(serial: playthrough.serial, ratio: liveClock.ratio, latency: lastLevel) }
 
-    // MARK: Another sound track, while it is read
+    // MARK: Another sound track, during playback
 
-    /// Whether its sound is not to be heard. It is read nevertheless where it has been read before, so that it can be heard again at once.
+    /// Whether its sound is not to be heard. Sound that was read before is still read, so that it can be heard again at once.
     var isSilenced: Bool { playthrough.item.isMuted || playthrough.item.audioTrack == .off }
 
-    /// Plays the sound track that was chosen of its item since it was opened; `written` is the timeline instant up to which sound has been
-    /// enqueued. What has been read of the track before is heard first.
-    /// Returns whether it was another than is read.
+    /// Plays the sound track that was chosen for its item since it was opened. `written` is the timeline instant up to which sound has been
+    /// enqueued. Sound that was read from the old track is heard first. Returns whether the choice has changed.
     func select(audio choice: TrackChoice, written: MediaTime, format: AudioFormat) -> Bool {
         guard choice != playthrough.item.audioTrack else { return false }
         playthrough.item.audioTrack = choice
@@ -375,17 +377,18 @@ final class PlaythroughReader {
 extension PlaythroughReader {
     // MARK: Subtitles
 
-    /// Whether some are seen.
+    /// Whether a subtitle track is selected.
     var hasSubtitles: Bool { reader.selectedTracks[.subtitle] != nil }
 
-    /// Shows those from now on that were chosen of its item since it was opened. Returns whether they are others than those that are seen.
+    /// Takes over the subtitles that were chosen for its item since it was opened. Returns whether the choice has changed.
     func select(subtitles choice: TrackChoice) -> Bool {
         guard choice != playthrough.item.subtitleTrack else { return false }
         playthrough.item.subtitleTrack = choice
         return true
     }
 
-    /// Has them be drawn by an order, where that is not how they are; `time` is the item time that is on the screen. Returns whether they were.
+    /// Has subtitles drawn by `order` if that has changed; `time` is the item time on the screen. Returns whether it had the reader draw
+    /// them.
     func drawSubtitles(_ order: SubtitleOrder, at time: MediaTime?) -> Bool {
         var order = order
         order.choice = playthrough.item.subtitleTrack
@@ -399,7 +402,7 @@ extension PlaythroughReader {
     }
 }
 
-/// How item time lies on the timeline: `itemTime` at `instant`, and `rate` item seconds a timeline second from there on.
+/// Maps item time to the timeline: `itemTime` lies at `instant`, and `rate` item seconds follow in each timeline second.
 struct TimeMapping: Hashable, Sendable {
     var itemTime: MediaTime
     var instant: MediaTime
@@ -411,8 +414,8 @@ struct TimeMapping: Hashable, Sendable {
 }
 
 extension PlaythroughReader {
-    /// Reads an item that has been opened, from `instant` of the timeline on. It ends where the configuration says, or the container; the
-    /// end of the frames decides in the end. A still stands for `imageDuration` where nothing else is configured.
+    /// Reads an opened item, from `instant` of the timeline on. It ends at the configured end or the container's; the end of the frames
+    /// decides in the end. A still stands for `imageDuration` if nothing else is configured.
     convenience init(
         _ opened: ItemOpener.Opened, of upcoming: UpcomingPlaythrough.Item, imageDuration: MediaTime, instant: MediaTime, rate: Double
     ) {

@@ -4,8 +4,8 @@ import KioskVocabulary
 
 /// Enqueues the sound of playthroughs. Used by the feeder's thread alone.
 ///
-/// The rule for sound and picture of unequal length: an item lasts as long as its picture. Sound is written only up to the end of the
-/// pictures enqueued so far; missing sound is silence; sound that is left over when the picture ends is faded out over the last
+/// If sound and picture differ in length, an item lasts as long as its picture. Sound is written only up to the end of the pictures
+/// enqueued so far, and missing sound is silence. Sound that is left over when the picture ends is faded out over the last
 /// ``GainRamp/duration``. An item without a picture lasts as long as its sound.
 struct SoundFeed: ~Copyable {
     private let queue: AudioQueue
@@ -13,7 +13,7 @@ struct SoundFeed: ~Copyable {
     private var mixing: [Float]
     private var ramp = GainRamp()
 
-    /// Frames enqueued in one go at most: a small part of what the queue holds, or there might never be room for them.
+    /// The most frames enqueued in one go: a small part of the queue's capacity, or there might never be room for them.
     private let chunkFrames: Int
 
     init(_ queue: AudioQueue) {
@@ -26,32 +26,32 @@ struct SoundFeed: ~Copyable {
     /// The timeline instant up to which sound has been enqueued.
     var end: MediaTime { queue.time(ofSample: Double(queue.writtenSamples)) }
 
-    /// Frames of a playthrough that may be enqueued now, in one go.
+    /// Returns how many frames of a playthrough may be enqueued now, in one go.
     func wanted(of reader: PlaythroughReader) -> Int {
         if reader.isSoundOnly { return reader.isAtEnd ? 0 : chunkFrames }
-        // The last stretch waits until it is known whether the item ends there and its sound has to be faded.
+        // The last stretch waits until the feeder knows whether the item ends there and its sound has to be faded.
         let until = reader.isAtEnd ? reader.end : reader.end - GainRamp.duration
         var frames = max(0, frames(to: until))
-        // No further than to where it is to change its rate.
+        // Stop at the next change of the rate.
         if let change = reader.soundRateChanges.first(where: { self.frames(to: $0.instant) > 0 }) {
             frames = min(frames, self.frames(to: change.instant))
         }
         if frames <= chunkFrames { return frames }
-        // What is left for the last go is enough to be faded.
+        // Leave enough for the last go to be faded.
         return min(chunkFrames, frames - self.frames(in: GainRamp.duration))
     }
 
     private func frames(in time: MediaTime) -> Int { Int(queue.sample(at: time)) }
     private func frames(to time: MediaTime) -> Int { Int(queue.sample(at: time) - queue.writtenSamples) }
 
-    /// Has the sound of a playthrough change its rate where the pictures did, once it has been enqueued up to there.
+    /// Changes the rate of a playthrough's sound where the pictures did, once the sound has been enqueued up to there.
     func followRate(of reader: PlaythroughReader) {
         while let change = reader.soundRateChanges.first, frames(to: change.instant) <= 0 {
             reader.changeSoundRate(written: end, format: queue.format)
         }
     }
 
-    /// Enqueues so many frames beneath the pictures of a playthrough, silence where it has no more, with what fades out mixed in.
+    /// Enqueues `frames` frames beneath the pictures of a playthrough. Silence follows its end; the sound that fades out is mixed in.
     mutating func enqueue(_ frames: Int, of reader: PlaythroughReader, over fade: CrossFade?) {
         let channels = queue.format.channelCount
         if fade != nil { ramp.reset() }
@@ -66,7 +66,7 @@ struct SoundFeed: ~Copyable {
         queue.write(samples.span.extracting(first: frames * channels))
     }
 
-    /// Enqueues up to so many frames of a playthrough that is only sound, and moves its end; returns how many there were, fewer only at its
+    /// Enqueues up to `frames` frames of a playthrough with only sound, and moves its end. Returns how many there were, fewer only at its
     /// end.
     mutating func enqueueAlone(_ frames: Int, of reader: PlaythroughReader) -> Int {
         var filled = read(frames, of: reader)
@@ -78,7 +78,7 @@ struct SoundFeed: ~Copyable {
         return filled
     }
 
-    /// Enqueues silence up to a timeline instant; false where there is no room for it, or none is missing.
+    /// Enqueues silence up to a timeline instant. Returns false if there is no room for it, or none is missing.
     func enqueueSilence(to time: MediaTime) -> Bool {
         let frames = frames(to: time)
         guard frames > 0, queue.room(wanting: 0) >= frames else { return false }
@@ -86,10 +86,10 @@ struct SoundFeed: ~Copyable {
         return true
     }
 
-    /// What is enqueued next follows on nothing.
+    /// Forgets the gain of the last sound: the next sound follows on nothing.
     mutating func reset() { ramp.reset() }
 
-    /// Reads up to so many frames of a playthrough into `samples`, as loud as they are to be; returns how many there were.
+    /// Reads up to `frames` frames of a playthrough into `samples`, and applies its volume. Returns how many there were.
     private mutating func read(_ frames: Int, of reader: PlaythroughReader) -> Int {
         let format = queue.format
         followRate(of: reader)
@@ -104,13 +104,13 @@ struct SoundFeed: ~Copyable {
     }
 }
 
-/// How loud an item's sound is enqueued: by its volume, which is reached over ``duration`` where sound of another volume went before, and
-/// down to nothing where the rest of it is not to be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.
+/// The gain of an item's sound: its volume, reached over ``duration`` after sound of another volume, and down to zero if the rest will not
+/// be heard. A step in a tone is a click; a ramp of some milliseconds is not heard.
 struct GainRamp {
-    /// How long a gain takes from nothing to one, and the end of a sound that is cut off.
+    /// How long a gain takes from zero to one, and how long the end of a sound that is cut off fades.
     static let duration = MediaTime.milliseconds(5)
 
-    /// What the sound enqueued last was multiplied by; nil where that is silence, and any gain may follow.
+    /// The last factor of the sound enqueued last; nil if that is silence, and any gain may follow.
     private var last: Float?
 
     /// Multiplies the first `count` frames by `gain`.
@@ -125,10 +125,10 @@ struct GainRamp {
         }
     }
 
-    /// What is enqueued next follows on silence, or fades in.
+    /// Forgets the last gain: the next sound follows on silence, or fades in.
     mutating func reset() { last = nil }
 
-    /// Has the last of `count` frames come down to nothing.
+    /// Fades the last of `count` frames down to nothing.
     static func fadeOut(_ samples: inout [Float], count: Int, format: AudioFormat) {
         let length = min(count, Int((duration.seconds * Double(format.sampleRate)).rounded()))
         for frame in 0..<length {

@@ -5,31 +5,31 @@ import KioskReaders
 import KioskVocabulary
 import Logging
 
-/// Opens what a playlist names, for whoever plays, exports or looks at it. Remembers what has shown of a source for the next time: its decoder has died
-/// (``CrashRecord``), it has more fields than the machine can make pictures of, it needs libavfilter, a device may decode it.
+/// Opens the sources of a playlist, for playback, export or inspection. It remembers facts about a source for the next time. Its decoder
+/// has died (``CrashRecord``); it has more fields than the machine can make pictures of; it needs libavfilter; or a device may decode it.
 struct SourceOpener: Sendable {
-    /// What sound is converted to.
+    /// The format that sound is converted to.
     var samples: AudioFormat
     var decoderThreads = 1
-    /// The node of the hardware decoder's device; nil is whichever there is.
+    /// The node of the hardware decoder's device; nil for any.
     var decoderDevice: String?
-    /// Whether a picture is made of each field however long that takes.
+    /// Whether each field becomes a picture, however long that takes.
     var takesTime = false
-    /// Told of what cannot be decoded.
+    /// The log of damage that cannot be decoded.
     var damages: DamageLog?
-    /// Pixels of the display, where there is one.
+    /// The size of the display in pixels; nil without one.
     var displaySize: @Sendable () -> (width: Int, height: Int)? = { nil }
-    /// How subtitles look, and the screen and the region that they are drawn for; nil where none are wanted of anything.
+    /// The look of subtitles, and the screen and region that they are drawn for; nil if no subtitles are wanted.
     var subtitles: @Sendable () -> SubtitleOrder? = { nil }
-    /// What is kept of what comes over the network.
+    /// The cached files of network sources.
     var files: (any AssetFiles)?
-    /// Whether what is opened may be no list, which names other files.
+    /// Whether to refuse lists, which name other files.
     var takesNoLists = false
-    /// Has the processes, or threads, that read.
+    /// The processes, or threads, that read.
     var readers: Readers
     private let memory = Monitor(Memory())
 
-    /// What is at a path as long as it stays as it is.
+    /// A path and the version of its file.
     private struct Source: Hashable {
         let path: Path, version: FileVersion?
 
@@ -38,17 +38,17 @@ struct SourceOpener: Sendable {
 
     private struct Memory {
         var crashes = CrashRecord()
-        /// Of each frame of these one picture is made, from their next playthrough's beginning on.
+        /// Sources of which each frame becomes one picture, from their next playthrough on.
         var slow: Set<Source> = []
         var filtered: Set<Source> = []
-        /// What draws text is needed for the subtitles of these.
+        /// Sources whose subtitles need libass.
         var texts: Set<Source> = []
-        /// A device may decode these.
+        /// Sources that a device may decode.
         var forDevice: Set<Source> = []
-        /// What the devices do not take (``MediaReader/shape``), until when that is believed.
+        /// Shapes that the devices refuse (``MediaReader/shape``), and until when to believe it.
         var refused: [String: HostTime] = [:]
 
-        /// So many sources are remembered of each kind.
+        /// The most sources that are remembered of each kind.
         static let mostSources = 1000
 
         mutating func note(_ source: Source, in sources: WritableKeyPath<Self, Set<Source>>) {
@@ -59,16 +59,16 @@ struct SourceOpener: Sendable {
 
     init(samples: AudioFormat, readers: Readers) { (self.samples, self.readers) = (samples, readers) }
 
-    /// Opens an item; blocks for as long as that takes, or until `interruption` ends it.
+    /// Opens an item; blocks until it is open, or until `interruption` ends that.
     ///
-    /// - Throws: ``MediaError`` with what is wrong with it.
+    /// - Throws: ``MediaError`` with the problem of the item.
     func open(_ request: ItemOpener.Request, _ interruption: Interruption) throws(MediaError) -> ItemOpener.Opened {
         let source = request.item.source
         let location = files?.file(for: source)
         if let location {
             do throws(MediaError) { return try open(request, at: location, interruption) } catch {
                 switch error.reason {
-                // It says nothing of the copy; and what kills a decoder is not to be had from the server either, to be read in this process.
+                // A cancellation says nothing about the copy. A source that kills its decoder must not be opened from the server either.
                 case .cancelled, .readerFailed: throw error
                 default: files?.reject(source, at: location)
                 }
@@ -81,7 +81,7 @@ struct SourceOpener: Sendable {
         time > .zero && !asset.isStill && asset.isSeekable
     }
 
-    /// What there is to say where a source begins elsewhere than it was to.
+    /// Returns the complaint if a source does not begin where it was to begin.
     private static func beginsElsewhere(_ asset: AssetDescription, _ time: MediaTime) -> String? {
         time > .zero && !asset.isStill && !asset.isSeekable ? ItemInspection.startIsItsBeginning(time) : nil
     }
@@ -95,7 +95,7 @@ struct SourceOpener: Sendable {
         return { [memory] in memory.withLock { $0.note(source, in: \.slow) } }
     }
 
-    /// Devices do not decode an item, or not now.
+    /// Notes that devices do not decode an item, or not now.
     private func refuse(_ shape: String, _ source: Source) {
         memory.withLock { memory in
             memory.forDevice.remove(source)
@@ -105,18 +105,18 @@ struct SourceOpener: Sendable {
     }
 
     private static let mostRefused = 64
-    /// For so long that is believed of all that is alike: devices come, and displays change.
+    /// How long a refusal is believed of all sources of that shape: devices come, and displays change.
     private static let refusalTime = MediaTime.seconds(600)
 
-    /// What is to be read of an item.
+    /// Returns the order to read an item.
     ///
-    /// - Parameter location: what is opened in its place: the file that is kept of a URL.
+    /// - Parameter location: the file to open instead: the cached copy of a URL.
     private func order(for request: ItemOpener.Request, at location: String?) -> OpenOrder {
         let item = request.item, source = location ?? item.source
         var order = OpenOrder(.play, source, item.stream, isKept: location != nil)
         let failure = HardwareHistory.failure(source)
         let nodes = item.decoder == .automatic && failure == nil ? DecoderChoice.Nodes.usable(device: decoderDevice) : .init()
-        // A thread has the devices that its process has; a process is given them when it has been seen that it needs them.
+        // A thread has the devices of its process. A process gets them once its item has proved to need them.
         let isForDevice = !nodes.isEmpty && (readers.isolation == .thread || memory.withLock { $0.forDevice.contains(Source(item)) })
         order.usesDevices = item.decoder == .hardware && failure == nil || isForDevice
         (order.samples, order.threads) = (samples, decoderThreads)
@@ -128,10 +128,10 @@ struct SourceOpener: Sendable {
         order.subtitles = subtitles()
         order.subtitles?.choice = item.subtitleTrack
         order.subtitles?.screen?.gravity = item.gravity
-        // What is kept of a server has nothing beside it.
+        // A cached file has no other files beside it.
         if location == nil, !isStream(source) { order.subtitles?.folder = Path(withoutFileScheme(source)).parts?.folder.string }
         order.subtitles?.hasText = memory.withLock { $0.texts.contains(Source(item)) }
-        // Where it has failed, it is said why software decodes.
+        // If it has failed, the description gives the reason for software decoding.
         if order.usesDevices || item.decoder == .hardware { order.decoder.setting = item.decoder }
         (order.decoder.device, order.decoder.failure) = (decoderDevice, failure)
         if item.decoder == .automatic, !order.usesDevices {
@@ -142,7 +142,7 @@ struct SourceOpener: Sendable {
         return order
     }
 
-    /// - Parameter location: what is opened in its place: the file that is kept of a URL.
+    /// - Parameter location: the file to open instead: the cached copy of a URL.
     private func open(
         _ request: ItemOpener.Request, at location: String?, _ interruption: Interruption
     ) throws(MediaError) -> ItemOpener.Opened {
@@ -152,7 +152,7 @@ struct SourceOpener: Sendable {
         if case .leftOut(let pause, let reason) = turn {
             throw MediaError(item.source, .readerFailed("\(reason): kiosk leaves it out for \(decimal(pause.seconds)) s"))
         }
-        // A viewer who moves goes where he wants.
+        // A seek of the viewer goes to its target, whatever happened there.
         if case .behind(let place, let reason) = turn, request.time <= item.start {
             if let client = try pass(place, order, interruption) {
                 let problem = "begins at \(decimal(client.start.seconds)) s: \(reason) at \(decimal(place.seconds)) s"
@@ -169,7 +169,7 @@ struct SourceOpener: Sendable {
         return opened(client, for: item, Self.beginsElsewhere(client.description, request.time).map { [$0] } ?? [])
     }
 
-    /// Has a source be read; without devices where a process with devices has not survived them.
+    /// Has a source read; without devices if a process with devices has not survived it.
     private func client(_ order: OpenOrder, _ interruption: Interruption) throws(MediaError) -> ReaderClient {
         do throws(MediaError) { return try ReaderClient(order, by: readers, interruption) } catch {
             guard case .readerFailed(let reason) = error.reason, order.usesDevices || order.decoder.elsewhere?.isEmpty == false else {
@@ -195,7 +195,7 @@ struct SourceOpener: Sendable {
         let reader = SourceReader(
             client, problems: problems, damages: damages.map { ($0, item.source) }, onTooSlow: noteSlow(item)
         ) { [memory] ending in
-            // It may be the driver: software is tried before the file is left out.
+            // The driver may be at fault: try software before leaving the file out.
             if isDecodedByDevice, case .died(let reason, _, _) = ending {
                 return HardwareHistory.failed(client.source, Self.deviceFailure(reason))
             }
@@ -213,10 +213,11 @@ struct SourceOpener: Sendable {
         return .init(reader: reader, time: client.start)
     }
 
-    /// How far behind the place at which a decoder has died the next one begins, at first; and at most.
+    /// How far behind the place of a decoder's death the next turn begins, at first and at most.
     private static let gap = MediaTime.seconds(2), longestGap = MediaTime.seconds(64)
 
-    /// Has a source be opened behind an item time, at the first key frame that is found there; nil where there is none near, or it cannot be decoded.
+    /// Opens a source behind an item time, at the first key frame that is found there. Returns nil if there is none near, or it cannot be
+    /// decoded.
     private func pass(_ place: MediaTime, _ order: OpenOrder, _ interruption: Interruption) throws(MediaError) -> ReaderClient? {
         var (order, gap) = (order, Self.gap)
         (order.start, order.precision) = (place + gap, .keyFrame())
@@ -240,7 +241,7 @@ struct SourceOpener: Sendable {
 }
 
 extension ItemOpener {
-    /// An opener of what playlists name.
+    /// Creates an opener for the sources of playlists.
     convenience init(_ opener: SourceOpener, onOutcome: @escaping @Sendable () -> Void) {
         self.init(open: { (request, interruption) throws(MediaError) in try opener.open(request, interruption) }, onOutcome: onOutcome)
     }

@@ -4,33 +4,33 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// Reads a file or a stream by somebody whose end is only the source's (``ReaderClient``).
+/// Reads a file or a stream through a reader whose death ends only this source (``ReaderClient``).
 final class SourceReader: ItemReader, @unchecked Sendable {
     // Sendable because one thread at a time uses it: the opener's until it is handed over, then the feeder's.
     private let client: ReaderClient
-    /// What was wrong with it before it was read.
+    /// The problems known before it was read.
     private let firstProblems: [String]
-    /// Told of what could not be decoded.
+    /// The log of damage that could not be decoded.
     private let damages: (log: DamageLog, source: String)?
-    /// Called when the machine has shown to be too slow for a picture of each of its fields, once.
+    /// Called once, when the machine has proved too slow to make a picture of each field.
     private var onTooSlow: (@Sendable () -> Void)?
 
-    /// How its turn is over.
+    /// The end of a turn.
     enum Ending: Sendable {
         case ended
-        /// Of a reason, at an item time; the turn began at `start`.
+        /// Died for a reason, at an item time; the turn began at `start`.
         case died(String, at: MediaTime, start: MediaTime)
-        /// What it is read from gives nothing, in words.
+        /// The disk or share gives nothing, for this reason.
         case fellSilent(String)
     }
 
-    /// Called when its turn is over, once, where a picture was seen.
+    /// Called once, when its turn is over, if a picture was seen or the reader died.
     private let onEnding: @Sendable (Ending) -> Void
-    /// Item time at which the turn began, and up to which pictures have been handed out.
+    /// The item time at which the turn began, and the item time up to which pictures have been handed out.
     private var turn: (start: MediaTime, end: MediaTime)
     private var hasGivenPicture = false, hasDied = false
 
-    /// - Parameter problems: what is wrong with the source besides what the reader says.
+    /// - Parameter problems: the problems of the source besides those that the reader reports.
     init(
         _ client: ReaderClient, problems: [String], damages: (log: DamageLog, source: String)?, onTooSlow: @escaping @Sendable () -> Void,
         onEnding: @escaping @Sendable (Ending) -> Void
@@ -65,7 +65,7 @@ final class SourceReader: ItemReader, @unchecked Sendable {
                 hasDied = true
                 switch death {
                 case .lost: break
-                // A server that gives nothing is asked again, as the item says.
+                // A server that gives nothing is retried, as the item says.
                 case .silent where !client.description.isLocal: break
                 case .silent: onEnding(.fellSilent(death.description))
                 default: onEnding(.died(death.description, at: turn.end, start: turn.start))

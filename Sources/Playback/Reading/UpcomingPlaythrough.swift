@@ -4,21 +4,21 @@ import KioskVocabulary
 
 /// Decides which playthrough comes next, and has its item opened ahead of time (``ItemOpener``). Used by the feeder's thread alone.
 ///
-/// An item that cannot be opened is left out, and the one behind it is opened instead. When all of the playlist has failed in a row, it is
-/// begun anew after a while (``FailureRecord``).
+/// If an item cannot be opened, the next one is opened instead. If all items have failed in a row, the playlist starts over after a while
+/// (``FailureRecord``).
 ///
-/// A stream that has broken off, and a live stream that has ended, is opened again (``StreamRecovery``), with its last picture up. When that
-/// has taken too long, the playlist goes on without it (``LostItem``), and returns to it when an item ends. So it does without what took long
-/// to open or to fail.
+/// A stream that has broken off is opened again while its last picture stands, and so is a live stream that has ended (``StreamRecovery``).
+/// If that takes too long, the playlist goes on without the stream (``LostItem``), and returns to it when an item ends. The playlist also
+/// goes on without items that took long to open or to fail.
 struct UpcomingPlaythrough: ~Copyable {
-    /// An item to be played next: where it stands on the playlist, and from which item time on.
+    /// The item to play next: its position on the playlist, and the item time at which it begins.
     struct Item {
         var position: PlaylistCursor.Position
         var item: PlaylistItem
         var time: MediaTime
-        /// Whether it follows what is read now without a seek between them.
+        /// Whether it follows the current playthrough without a seek between them.
         var isSeam: Bool
-        /// The opener's request for it; 0 where it is to be made when the wait after failures is over.
+        /// The opener's request for it; 0 if the request is still to be made.
         var serial: UInt64
     }
 
@@ -26,23 +26,23 @@ struct UpcomingPlaythrough: ~Copyable {
         /// Not decided yet, or none.
         case none
         case opening(Item)
-        /// To be opened when the wait after failures is over (``retryAt``).
+        /// To be opened when the wait after a failure is over (``due``).
         case later(Item)
-        /// Open: a stream that had been lost.
+        /// Open already: an item that was lost.
         case ready(Item, ItemOpener.Opened)
-        /// The first item that there will be: the playlist is empty.
+        /// The playlist is empty; the first item that joins it comes next.
         case firstOfEmptyList
     }
 
-    /// What has become of what was opened.
+    /// The result of an opening.
     enum Outcome {
-        /// It is to be read, now or when what is read now has ended.
+        /// The item is open: read it now, or when the current playthrough has ended.
         case opened(Item, ItemOpener.Opened)
-        /// It failed, and so has every other item in a row; it stood at this position.
+        /// The item at this position failed, and so has every other item in a row.
         case everythingFailed(PlaylistCursor.Position)
-        /// It failed, and nothing follows it.
+        /// The item failed, and nothing follows it.
         case endOfPlaylist
-        /// Another one is being opened, or none is wanted any more.
+        /// Another item is being opened, or none is wanted any more.
         case none
     }
 
@@ -56,18 +56,18 @@ struct UpcomingPlaythrough: ~Copyable {
     var next = Next.none
     var failures = FailureRecord()
     private var lastSerial: UInt64 = 0
-    /// The stream that is opened again with its last picture up, and the one that was last.
+    /// The stream that is opened again while its last picture stands, and the one before it.
     var recovery: StreamRecovery?, lastRecovery: StreamRecovery?
-    /// What the playlist goes on without, by its source.
+    /// The items that the playlist goes on without, by their source.
     var lost: [Path: LostItem] = [:]
-    /// The items that were waited for too long when they were opened last.
+    /// The items that made playback wait too long when they were opened last.
     var slow: Set<QueueItem.ID> = []
-    /// When what is opened was asked for; and when what was read before had been enqueued, which may be earlier or later.
+    /// When the opening was requested, and when the playthrough before it was enqueued to its end, which may be earlier or later.
     private(set) var askedAt: HostTime, endedAt: HostTime
-    /// Whether what is read has no end that is known: nothing is opened meanwhile to follow on it.
+    /// Whether the current playthrough has no known end. No lost item is opened meanwhile.
     private var playsOn = false
 
-    /// A stream that broke off sooner than this is as bad as one that cannot be opened.
+    /// A stream that breaks off sooner than this counts as one that cannot be opened.
     private static let shortestStream = MediaTime.seconds(1)
 
     init(
@@ -81,13 +81,13 @@ struct UpcomingPlaythrough: ~Copyable {
         openFirst()
     }
 
-    /// The number of another playthrough, or of another opening.
+    /// Returns the number of a new playthrough or opening.
     mutating func nextSerial() -> UInt64 {
         lastSerial += 1
         return lastSerial
     }
 
-    // MARK: What it is doing
+    // MARK: State
 
     var upcoming: Item? {
         switch next {
@@ -96,13 +96,13 @@ struct UpcomingPlaythrough: ~Copyable {
         }
     }
 
-    /// Whether it is open, being opened, or to be opened.
+    /// Whether the next item is open, being opened, or to be opened.
     var isDecided: Bool { upcoming != nil || failures.retryAt != nil }
 
-    /// Whether a stream is opened again with its last picture up.
+    /// Whether a stream is opened again while its last picture stands.
     var isRecovering: Bool { recovery != nil }
 
-    /// Whether what is opened is to be taken as soon as it is open, where nothing is read.
+    /// Whether to take the next item as soon as it is open, if nothing is read.
     var isAwaited: Bool {
         switch next {
         case .opening, .ready: failures.retryAt == nil
@@ -113,35 +113,35 @@ struct UpcomingPlaythrough: ~Copyable {
     /// When there is something to open again, or to give up (``retry()``).
     var due: HostTime? { [failures.retryAt, recovery?.due, playsOn ? nil : nextAttempt?.attemptAt].compactMap { $0 }.min() }
 
-    /// Whether what is asked for has been opened, or has failed to.
+    /// Whether the requested item has been opened, or has failed to open.
     var hasOutcome: Bool {
         if case .ready = next { return true }
         return opener.hasOutcome(of: upcoming?.serial ?? 0)
     }
 
-    /// Whether what is asked for has failed to open.
+    /// Whether the requested item has failed to open.
     var hasFailed: Bool { opener.hasFailed(upcoming?.serial ?? 0) }
 
-    /// Whether, if it has failed, the one behind it may be opened while `current` is read: the last failure of a round is dealt with when
-    /// its place in the playlist comes.
+    /// Whether, after a failure, the item behind the failed one may be opened while `current` is read. The last failure of a round is
+    /// handled in its place on the playlist.
     func mayLeaveOut(during current: PlaythroughReader) -> Bool {
         guard let upcoming, cursor.list.isInterlude(upcoming.position.item) || failures.maySkipAhead(of: cursor.list.items.count)
         else { return false }
         return cursor.nextItem(after: upcoming.position).map { mayOpen($0, during: current) } ?? false
     }
 
-    /// What comes after a playthrough that has been read to its end.
+    /// Returns the position after a playthrough that has been read to its end.
     func following(_ playthrough: Playthrough) -> PlaylistCursor.Position? { cursor.following(playthrough) }
 
-    /// Whether what comes after a playthrough may be opened before its end.
+    /// Whether the item after a playthrough may be opened before its end.
     func mayOpenFollowing(_ current: PlaythroughReader) -> Bool {
         following(current.playthrough).map { mayOpen($0, during: current) } ?? false
     }
 
-    /// Whether `next` may be opened while `current` is still being read. A file always; what comes over the network is read as it is sent,
-    /// and goes stale when it is open and nobody reads it. So it is opened ahead of an end that is known. Where the end is not known (a
-    /// camera, a channel) it is opened when that has come, and the last frame stands meanwhile. A live stream is never opened a second time
-    /// before the first has been closed: cameras often allow one session.
+    /// Whether `next` may be opened while `current` is still being read. A file always may. A network stream is read as it is sent, and
+    /// goes stale if it is open and unread. So it is opened ahead of a known end only. If the end is not known (a camera, a channel), the
+    /// stream is opened after it, and the last frame stands meanwhile. A live stream is never opened a second time before the first is
+    /// closed: cameras often allow one session.
     private func mayOpen(_ next: PlaylistCursor.Position, during current: PlaythroughReader) -> Bool {
         let next = passingLost(next).position
         guard let item = cursor.list[next.item], isStream(item.source) else { return true }
@@ -151,15 +151,16 @@ struct UpcomingPlaythrough: ~Copyable {
 
     // MARK: Opening
 
-    /// Opens what follows `current`, whose end is near, unless that is under way.
+    /// Opens the item after `current`, whose end is near, unless that is under way.
     mutating func prepare(after current: PlaythroughReader) {
         guard upcoming == nil, let next = following(current.playthrough), mayOpen(next, during: current) else { return }
         let isRepeated = next.remaining != nil && next.begin == nil
         open(next, time: isRepeated ? current.playthrough.item.start : nil, isSeam: true)
     }
 
-    /// Opens an item, from its configured beginning or `time` on; what was decided before is given up. Where the playlist goes on without that
-    /// item, the next one is opened, unless it was asked for by a viewer or is a stream that is awaited (`isAskedFor`).
+    /// Opens an item, from its configured beginning or from `time`, and drops the earlier decision. If the playlist goes on without that
+    /// item, the next one is opened instead. With `isAskedFor`, it is opened all the same: a viewer asked for it, or it is an awaited
+    /// stream.
     mutating func open(
         _ position: PlaylistCursor.Position, time: MediaTime? = nil, precision: MediaReader.SeekPrecision = .exact, isSeam: Bool,
         isAskedFor: Bool = false
@@ -184,7 +185,7 @@ struct UpcomingPlaythrough: ~Copyable {
         opener.request(.init(serial: upcoming.serial, item: item, time: upcoming.time, precision: precision, isAlone: isAlone))
     }
 
-    /// Opens the first item, or waits for one; false where there is none.
+    /// Opens the first item, or waits for one. Returns false if there is none.
     @discardableResult mutating func openFirst() -> Bool {
         next = .firstOfEmptyList
         guard let first = cursor.first else { return false }
@@ -201,7 +202,7 @@ struct UpcomingPlaythrough: ~Copyable {
         next = .later(Item(position: position, item: item, time: .zero, isSeam: isSeam, serial: 0))
     }
 
-    /// Does what is ``due``.
+    /// Makes the attempts that are ``due``, or gives up a stream.
     mutating func retry() -> Outcome {
         let now = now()
         if !playsOn, let attempt = nextAttempt, let attemptAt = attempt.attemptAt, now >= attemptAt {
@@ -220,7 +221,7 @@ struct UpcomingPlaythrough: ~Copyable {
         return .none
     }
 
-    /// Takes what has been opened, while `current` is read or nothing is.
+    /// Takes the outcome of an opening, while `current` is read or nothing is.
     mutating func take(during current: PlaythroughReader?) -> Outcome {
         if case .ready(let item, let opened) = next {
             next = .none
@@ -240,7 +241,7 @@ struct UpcomingPlaythrough: ~Copyable {
             if recovery?.position.item == given.position.item {
                 complain(given.position.item, error.description)
                 recovery!.failed(at: now())
-                // A server that gives it out from its beginning alone.
+                // This server sends it only from the beginning.
                 if case .notSeekable = error.reason { recovery!.position.begin = nil }
                 next = .later(given)
                 return .none
@@ -261,7 +262,7 @@ struct UpcomingPlaythrough: ~Copyable {
 
     // MARK: Failing
 
-    /// An item cannot be played; what is behind it is opened instead.
+    /// Notes that an item cannot be played, and opens the item behind it instead.
     mutating func fail(_ position: PlaylistCursor.Position, isSeam: Bool, _ message: String) -> Outcome {
         complain(position.item, message)
         onFailure(position.item, message.withoutCredentials)
@@ -273,7 +274,8 @@ struct UpcomingPlaythrough: ~Copyable {
         return .none
     }
 
-    /// Has all of the playlist tried again in a while, from the item behind `position` on; where that is the same one, from where it is to begin.
+    /// Has the whole playlist tried again after a while, from the item behind `position` on. If that is the same item, it keeps its
+    /// beginning.
     mutating func retryLater(after position: PlaylistCursor.Position) {
         if let delay = failures.wait(from: now()) { emit(.nothingPlayable(retryAfter: delay)) }
         for item in lost.values { item.hasten(at: now()) }
@@ -281,23 +283,23 @@ struct UpcomingPlaythrough: ~Copyable {
         openLater(position.begin != nil && behind.item == position.item ? position : behind, isSeam: false)
     }
 
-    /// Tells what is wrong with an item, where that is news.
+    /// Reports a problem of an item, if that is news.
     mutating func complain(_ item: QueueItem.ID, _ message: String) {
         if failures.isNews(message, about: item) { emit(.itemFailed(item: item, message: message.withoutCredentials)) }
     }
 
-    /// Something of an item has been enqueued.
+    /// Notes that a part of an item has been enqueued.
     mutating func played() { failures.played() }
 
-    // MARK: What happens to the playthroughs
+    // MARK: Playthroughs
 
-    /// A playthrough begins to be enqueued.
+    /// Notes that the feeder begins to enqueue a playthrough.
     mutating func hasBegun(_ begun: PlaythroughReader) {
         (lastRecovery, recovery) = (recovery, nil)
         playsOn = !begun.isLengthKnown && begun.limit == nil
     }
 
-    /// A playthrough has been enqueued to its end, up to the timeline instant `end`; `isFollowed` where the next one is open already.
+    /// Notes that a playthrough has been enqueued to its end; `isFollowed` says whether the next one is open already.
     mutating func hasEnded(_ ended: PlaythroughReader, isFollowed: Bool) {
         if !ended.isFlawed { failures.clear(ended.playthrough.position.item) }
         let (playthrough, now) = (ended.playthrough, now())
@@ -307,13 +309,13 @@ struct UpcomingPlaythrough: ~Copyable {
             !ended.isLengthKnown || ended.reader.prematureEnd != nil, cursor.list.place(of: playthrough.position.item) != nil
         else { return }
         let isCutOff = ended.reader.prematureEnd != nil
-        // What is sent by HTTP and ends in order has come to its end, like a file.
+        // An HTTP stream that ends in order is complete, like a file.
         let isDone = !isCutOff && playthrough.item.source.lowercased().hasPrefix("http")
         if isDone, cursor.following(playthrough)?.item != playthrough.position.item { return }
         if !isCutOff { complain(playthrough.position.item, "\(playthrough.item.source): the stream has ended") }
         var position = cursor.following(playthrough) ?? playthrough.position
         if position.item != playthrough.position.item { position = playthrough.position }
-        // A file goes on where it broke off.
+        // A file resumes where it broke off.
         position.begin = ended.isLengthKnown ? ended.itemTime : nil
         let isShort = ended.end - ended.mapping.instant < Self.shortestStream
         if isShort, var last = lastRecovery, last.position.item == position.item {
@@ -325,28 +327,28 @@ struct UpcomingPlaythrough: ~Copyable {
         next = .later(Item(position: position, item: playthrough.item, time: .zero, isSeam: true, serial: 0))
     }
 
-    /// The viewer moves: what was decided is given up.
+    /// Drops all decisions, because the viewer moves.
     mutating func reset() {
         (recovery, lastRecovery, next) = (nil, nil, .none)
         failures.restart()
     }
 
-    /// Nothing follows; true where the first item of an empty playlist is awaited, which loops.
+    /// Notes that nothing follows. Returns true if the playlist is empty and loops, and so awaits its first item.
     mutating func awaitItems() -> Bool {
         guard cursor.awaitsItems else { return false }
         next = .firstOfEmptyList
         return true
     }
 
-    // MARK: What becomes of what has been opened ahead when the list changes, or the tracks that are chosen of an item
+    // MARK: The item opened ahead, when the list or the chosen tracks change
 
-    /// A list that changes when no more of the present item than this is still to be enqueued does not change what is open already.
+    /// If less than this of the current item is left to enqueue, a change of the list does not replace the open item.
     private static let latestChange = MediaTime.milliseconds(500)
 
-    /// What an item plays, with the tracks that were chosen of it; nil of one that is not known any more.
+    /// Returns an item's entry, with the tracks that were chosen for it; nil if the item is no longer known.
     func entry(of item: QueueItem.ID) -> PlaylistItem? { cursor.list[item] }
 
-    /// Opens what has been opened ahead once more where other tracks of it have been chosen since, while there is time for that.
+    /// Reopens the item opened ahead if other tracks of it have been chosen since, and there is time for that.
     private mutating func reopenForTracks(_ given: Item, during current: PlaythroughReader?) {
         guard let entry = entry(of: given.position.item), given.serial > 0,
             entry.audioTrack != given.item.audioTrack || entry.videoTrack != given.item.videoTrack
@@ -356,28 +358,28 @@ struct UpcomingPlaythrough: ~Copyable {
         open(given.position, time: given.time, isSeam: given.isSeam)
     }
 
-    /// Whether there is no time left to open something else than what is open.
+    /// Whether no time is left to open another item than the open one.
     private func isTooLate(during current: PlaythroughReader) -> Bool {
         let left = current.playthrough.itemEnd.map { current.mapping.instant(of: $0) - current.end }
         return current.isAtEnd || left.map { $0 < Self.latestChange } ?? false
     }
 
-    /// Whether something is to come between the present item and what has been opened, and there is time for that.
+    /// Whether an interlude is due between the current item and the one opened ahead, and there is time for it.
     private func isOvertaken(_ given: Item, during current: PlaythroughReader?) -> Bool {
         guard let current, let following = cursor.following(current.playthrough) else { return false }
         return cursor.list.due.contains(following.item) && following.item != given.position.item && !isTooLate(during: current)
     }
 
-    /// How often the playlist had changed when it was taken over.
+    /// The revision of the playlist that was taken over last.
     var revision: Int { cursor.list.revision }
 
-    /// Takes over a new list, and how it is played. What is read goes on; what has been opened ahead and is no longer on the list is replaced while there is time
-    /// for that.
+    /// Takes over a new list and its rules. The current playthrough goes on. If the item opened ahead has left the list, it is replaced
+    /// while there is time for that.
     ///
     /// - Returns: whether nothing follows any more.
     mutating func setList(_ list: Playlist, _ rules: PlaylistRules, during current: PlaythroughReader?) -> Bool {
         (cursor.list, cursor.rules) = (list, rules)
-        // What leaves the list and comes back is complained about anew, though its identity is the old one.
+        // If an item leaves the list and comes back, its complaints are made anew, though its identity is the old one.
         keepLost(on: list)
         if let item = recovery?.position.item, list.place(of: item) == nil { recovery = nil }
         failures.keepComplaints { list.place(of: $0) != nil || list.isInterlude($0) }
@@ -388,7 +390,7 @@ struct UpcomingPlaythrough: ~Copyable {
         guard let given = upcoming else { return false }
         let isListed = list.place(of: given.position.item) != nil || list.isInterlude(given.position.item)
         if failures.retryAt != nil {
-            // Nothing could be played: perhaps now.
+            // Nothing could be played so far; the new list may change that.
             failures.restart()
             if isListed { open(given.position, isSeam: given.isSeam) }
         }

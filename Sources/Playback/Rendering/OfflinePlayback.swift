@@ -5,24 +5,24 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// Plays a list from its beginning to its end without a display and a sound card, as fast as it is asked to: the engine of ``PlaybackEngine`` on one
-/// thread, in the time of the film.
+/// Plays a list from beginning to end without a display and a sound card, as fast as the caller asks: the engine of ``PlaybackEngine`` on
+/// one thread, in the film's own time.
 ///
-///     opener ─▶ feeder ──frames──▶ FrameScheduler ──scene──▶ whoever asked
+///     opener ─▶ feeder ──frames──▶ FrameScheduler ──scene──▶ caller
 ///                  └───samples──▶ AudioQueue ─────samples──▶
 ///
-/// Opener, feeder, timeline and scheduler are those that play, so scaling, fades, gravity, slots, fields and the length of sound are not
-/// decided a second time. What is left out is what real time needs: queues of prepared buffers, the presenter's waiting, the card's clock.
+/// Opener, feeder, timeline and scheduler are those of live playback, so scaling, fades, gravity, slots, fields and the length of sound
+/// work the same. Only the real-time parts are missing: queues of prepared buffers, the presenter's waiting, the card's clock.
 ///
-/// Each ``advance()`` is a vblank of a display that is never late, beside a card that never drifts: vblank k shows the timeline at exactly
-/// k refresh periods, and the samples between two vblanks are those between two instants of the timeline. Where frames do not fit the
-/// refresh, the sound is not stretched to follow the picture, as it would be beside a display (``SoundLock``): samples pass as they are, and
-/// a frame stands for one vblank more or less when picture and sound are apart by ``FrameScheduler/lockedTolerance``. And a picture that the
-/// display would leave out is shown a vblank later where there is one for it (``FilmGrid``).
+/// Each ``advance()`` is a vblank of a display that is never late, beside a card that never drifts. Vblank k shows the timeline at exactly
+/// k refresh periods; the samples between two vblanks are those between two timeline instants. If frames do not fit the refresh, the sound
+/// is not stretched to follow the picture, unlike beside a display (``SoundLock``). Samples pass unchanged, and a frame stands for one
+/// vblank more or less once picture and sound differ by ``FrameScheduler/lockedTolerance``. A picture that a display would skip is shown a
+/// vblank later if one is free (``FilmGrid``).
 package struct OfflinePlayback: ~Copyable {
-    /// What ``advance()`` came to.
+    /// The result of ``advance()``.
     package enum Step: Hashable, Sendable {
-        /// Another picture than at the vblank before.
+        /// The picture has changed since the vblank before.
         case picture
         /// The same picture.
         case same
@@ -30,19 +30,19 @@ package struct OfflinePlayback: ~Copyable {
         case end
     }
 
-    /// Why it cannot go on.
+    /// The reason why playback cannot go on.
     package enum Failure: Error, Hashable, Sendable {
-        /// The items at these places have not been shown, and what the engine said of the last of them.
+        /// The items at these places were not shown. `message` is the engine's last error about the first of them.
         case skipped(places: [Int], message: String?)
-        /// There is no picture for this instant, and none is to come: a mistake of this program.
+        /// There is no picture for this instant, and none will come: a bug in this program.
         case stalled(at: MediaTime)
     }
 
-    /// Where a playthrough begins.
+    /// The beginning of a playthrough.
     package struct Beginning: Hashable, Sendable {
-        /// Which item, by its place on the list.
+        /// The item's place on the list.
         package var place: Int
-        /// The instant of the timeline.
+        /// The timeline instant.
         package var instant: MediaTime
         /// The vblank that shows its first picture.
         package var vblank: Int64
@@ -60,26 +60,26 @@ package struct OfflinePlayback: ~Copyable {
     private let clock: Monitor<HostTime>
     private let damages = DamageLog()
     private let complaints: Monitor<[(place: Int, message: String)]>
-    /// What the present vblank shows: one frame, none before the first.
+    /// The frame of the present vblank; empty before the first one.
     private var shown = UniqueDeque<EnqueuedFrame>(minimumCapacity: 2)
     private var candidates: [FrameScheduler.Frame] = []
     private var complaintsTold = 0
     private var beginnings: [Beginning] = []
 
-    /// Vblanks so far, the present one included.
+    /// The number of vblanks so far, including the present one.
     package private(set) var vblanks: Int64 = 0
 
     /// The instant before the first vblank.
     private static let origin = HostTime(nanoseconds: 1_000_000_000)
 
-    /// Playback of `items`, one after the other, at a refresh that is kept from 10 to 240 Hz.
+    /// Creates a playback of `items`, one after the other, at a refresh rate from 10 to 240 Hz.
     ///
     /// - Parameters:
-    ///   - cadences: how long pictures of each item stand on average; nil where nobody knows.
-    ///   - imageDuration: how long a still stands that has no duration of its own.
-    ///   - transition: how long an item fades into the next at most; zero is a cut.
-    ///   - samples: the format of the sound.
-    ///   - subtitles: how they are drawn; nil where none are.
+    ///   - cadences: The average duration of each item's pictures; nil if unknown.
+    ///   - imageDuration: The duration of a still without a duration of its own.
+    ///   - transition: The longest fade of an item into the next; zero is a cut.
+    ///   - samples: The format of the sound.
+    ///   - subtitles: The drawing order for subtitles; nil for none.
     package init(
         _ items: [PlaylistItem], cadences: [MediaTime?], refresh: FrameRate, imageDuration: MediaTime, transition: MediaTime,
         samples: AudioFormat,
@@ -108,13 +108,13 @@ package struct OfflinePlayback: ~Copyable {
         scheduler.flipped(at: Self.origin)
     }
 
-    /// The timeline's instant at the present vblank.
+    /// The timeline instant of the present vblank.
     package var time: MediaTime { refresh.time(of: max(vblanks - 1, 0)) }
 
-    /// Samples of each channel from the beginning of the film to the end of the present vblank.
+    /// The number of samples of each channel from the beginning of the film to the end of the present vblank.
     package var samplePosition: Int64 { refresh.sample(at: vblanks, sampleRate: audio.format.sampleRate) }
 
-    /// Goes to the next vblank. Reads and decodes what that takes.
+    /// Advances to the next vblank. Reads and decodes the data for it.
     package mutating func advance() throws(Failure) -> Step {
         let instant = refresh.time(of: vblanks)
         let vblank = Self.origin + refresh.time(of: vblanks + 1)
@@ -143,13 +143,13 @@ package struct OfflinePlayback: ~Copyable {
         return pipeline.withLock { $0.playback.isComplete && $0.frames.isEmpty }
     }
 
-    /// Calls `body` with what is shown at the present vblank, and the subtitles over it.
+    /// Calls `body` with the scene at the present vblank and the subtitles over it.
     package func withScene<Result>(_ body: (borrowing Scene, Overlay) -> Result) -> Result {
         precondition(!shown.isEmpty, "no vblank has been yet")
         return body(shown[0].scene, pipeline.withLock { $0.drawn[Overlay.Order.subtitles.rawValue] })
     }
 
-    /// Takes the samples of the present vblank, those up to ``samplePosition``; to be called once for each.
+    /// Reads the samples of the present vblank, up to ``samplePosition``. Call it once for each vblank.
     package mutating func readSamples(into samples: inout [Float]) {
         let begin = refresh.sample(at: vblanks - 1, sampleRate: audio.format.sampleRate)
         let count = Int(samplePosition - begin) * audio.format.channelCount
@@ -158,32 +158,32 @@ package struct OfflinePlayback: ~Copyable {
         audio.report(unheard: 0, at: clock.withLock { $0 })
     }
 
-    /// A volume, 0…1, as a factor of amplitude, by the player's scale.
+    /// Returns the amplitude factor of a volume 0…1, by the player's scale.
     package static func gain(ofVolume volume: Double) -> Double { AudioQueue.gain(ofVolume: volume) }
 
-    /// What has been said of items since the last call: by their places.
+    /// Returns the errors about items since the last call, by the items' places.
     package mutating func newComplaints() -> [(place: Int, message: String)] {
         let new = complaints.withLock { Array($0.dropFirst(complaintsTold)) }
         complaintsTold += new.count
         return new
     }
 
-    /// What could not be decoded of a source so far; nil where all of it could.
+    /// Returns the damage found in a source so far; nil if everything was decoded.
     package func damage(of source: String) -> MediaDamage? { damages[source] }
 
-    /// The playthroughs that have begun so far, in order; of those that fade in from where that begins.
+    /// The playthroughs that have begun so far, in order; a playthrough that fades in counts from the start of the fade.
     package var begun: [Beginning] { beginnings }
 
     // MARK: Reading
 
-    /// How far beyond its own time the scheduler may look for the picture that is due.
+    /// The longest time beyond its own at which the scheduler may look for the due picture.
     private static let lookAhead = FrameScheduler.lockedTolerance + .milliseconds(5)
 
-    /// Has the engine read until it is known what is shown at `instant`, and there is so much sound.
+    /// Runs the engine until the picture at `instant` is certain and this many samples are available.
     private mutating func read(until instant: MediaTime, samples: Int) throws(Failure) {
         let wanted = instant + refresh.time(of: 1) + Self.lookAhead
         while true {
-            // What stands for long, a still, is on the screen with nothing behind it.
+            // A long-standing picture, such as a still, is on the screen with nothing queued behind it.
             let shownEnd = shown.isEmpty ? nil : shown[0].place.end
             let (isComplete, end) = pipeline.withLock { pipeline in
                 let count = pipeline.frames.count
@@ -196,7 +196,7 @@ package struct OfflinePlayback: ~Copyable {
                 feeder.carryOut(work)
                 continue
             }
-            // There is no room for the picture that comes: what will not be seen goes.
+            // There is no room for the next picture: drop one that will not be shown.
             if dropPassed(at: instant) { continue }
             if hasSound, end != nil { return }
             try checkBeginnings(isOver: true)
@@ -204,7 +204,7 @@ package struct OfflinePlayback: ~Copyable {
         }
     }
 
-    /// Drops the first picture that waits where it will not be shown: the one behind it is due by `instant`, too.
+    /// Drops the first queued picture if it will not be shown: the one behind it is also due by `instant`.
     private mutating func dropPassed(at instant: MediaTime) -> Bool {
         let vblank = refresh.time(of: vblanks)
         let passed: EnqueuedFrame? = pipeline.withLock { pipeline in
@@ -246,8 +246,8 @@ package struct OfflinePlayback: ~Copyable {
         return .picture
     }
 
-    /// Which of the pictures that wait is shown, where those up to index `due` are due: not an older one of another playthrough, or all that
-    /// follow would come as late.
+    /// Returns the index of the picture to show, if those up to index `due` are due. It is never an older picture of another playthrough,
+    /// because then all that follow would come as late.
     private func picture(upTo due: Int, at instant: MediaTime, in frames: borrowing FrameQueue) -> Int {
         guard let playthrough = frames.withFrame(at: due, { $0.place.playthrough }) else { return due }
         let first = (0...due).first { frames.withFrame(at: $0) { $0.place.playthrough?.serial } == playthrough.serial } ?? due
@@ -263,7 +263,7 @@ package struct OfflinePlayback: ~Copyable {
         beginnings.append(Beginning(place: playthrough.position.item.number, instant: place.start, vblank: vblanks))
     }
 
-    /// Throws where an item has been left out.
+    /// Throws if an item was skipped.
     private func checkBeginnings(isOver: Bool) throws(Failure) {
         let begun = Set(beginnings.map(\.place))
         let last = isOver ? count : begun.max() ?? 0

@@ -3,25 +3,27 @@ import KioskMedia
 import KioskPlatform
 import Synchronization
 
-/// The samples between the feeder and the audio output, and the clock that follows from them.
+/// The queue of samples between the feeder and the audio output, and the clock derived from it.
 ///
-/// Three positions move through it: *written* (by the feeder), *rendered* (taken by the output), *heard* (at the speaker, by the output's
-/// reports). Samples are numbered from the beginning of the generation; sample n belongs to timeline instant n / rate. They stay in the
-/// ring until they have been heard, so that a pause or an interruption can take back what lies unheard in the card and render it again.
+/// Three positions move through the queue: *written* (by the feeder), *rendered* (taken by the output), *heard* (at the speaker, by the
+/// output's reports). Sample numbers start at the beginning of the generation; sample n belongs to timeline instant n / rate. Samples stay
+/// in the ring until they have been heard. So after a pause or an interruption the queue can take back the unheard samples in the card and
+/// render them again.
 ///
-/// The output renders without end; where there is nothing to play (paused, not started, ran dry) it gets silence. What was rendered when is
-/// kept as a list of *runs*, and the timeline's instant is read off the run the card is in: inside silence the timeline stands still. This
-/// one rule makes the clock right across pauses, seeks, stalls and cards that come and go.
+/// The output renders without end; it gets silence if there is nothing to play (paused, not started, ran dry). The queue keeps a list of
+/// *runs*: the stretches of samples or silence that it rendered. The run that the card is in gives the timeline instant; inside silence the
+/// timeline stands still. This one rule keeps the clock right across pauses, seeks, stalls and cards that come and go.
 ///
-/// Where the sound is to be heard later than the picture is shown, because a television takes its time for pictures, what is played when is decided so many
-/// frames ahead: runs are known before their samples are taken, and the clock tells what will be heard after the *delay*. A pause, a seek and a seam are then
-/// heard as much later as everything else. Where it is to be heard earlier, the clock tells what was heard then. The ring holds as much more.
+/// A television that delays its pictures needs sound that is heard later than kiosk shows the picture. For this the queue decides that many
+/// frames ahead: it knows runs before their samples are taken, and the clock tells the instant heard after the *delay*. Pauses, seeks and
+/// seams are then heard later by the same time. If the sound has to be earlier, the clock tells the instant heard that much earlier. The
+/// ring grows by the delay.
 ///
-/// ``ratio`` is how many samples are played in the time of one: a display that is a little fast or slow beside the card is followed by the
-/// sound (``FrameScheduler``). At 1 samples pass through as they are; else they are read between (``Interpolator``), and a run remembers
-/// its ratio, so that the clock stays exact.
+/// ``ratio`` is the number of samples played in the time of one: the sound follows a display that is a little fast or slow beside the card
+/// (``FrameScheduler``). At 1 samples pass through unchanged; otherwise the ``Interpolator`` reads between them. A run remembers its ratio,
+/// so the clock stays exact.
 final class AudioQueue: AudioRenderer {
-    /// A place in the samples, to a fraction of one: two numbers, because one would be too coarse after some months.
+    /// A place in the samples, to a fraction of one. It takes two numbers, because one would be too coarse after some months.
     private struct Position: Hashable {
         var sample: Int64
         var fraction = 0.0
@@ -35,11 +37,11 @@ final class AudioQueue: AudioRenderer {
     }
 
     private struct Run: Hashable {
-        /// Device frame the run begins at; it ends where the next begins.
+        /// The device frame at which the run begins; it ends where the next one begins.
         var begin: Int64
-        /// What is played at its beginning; for silence what comes next.
+        /// The sample played at the run's beginning; for silence the sample that comes next.
         var position: Position
-        /// Samples a device frame; 0 in silence.
+        /// Samples per device frame; 0 in silence.
         var ratio: Double
 
         var isSilence: Bool { ratio == 0 }
@@ -52,48 +54,48 @@ final class AudioQueue: AudioRenderer {
         var read = Position(sample: 0)
         var ratio = 1.0
         var interpolator = Interpolator()
-        /// Device frames rendered since the output started.
+        /// The number of device frames rendered since the output started.
         var rendered: Int64 = 0
         var runs = Deque<Run>()
         var clock: DeviceClock
         var isRunning = false
         var ranDry = false
-        /// Nothing more will be written in this generation.
+        /// Whether the feeder writes nothing more in this generation.
         var isFinished = false
         var stalls = 0
         var stalledFrames: Int64 = 0
         var gain: Float = 1
         var targetGain: Float = 1
-        /// How far the gain goes towards that with each frame.
+        /// The change of the gain per frame on its way to ``targetGain``.
         var gainStep: Float = 1
-        /// What the output took at the last call.
+        /// The number of frames that the output took at the last call.
         var taken = 0
-        /// The feeder wants to know when there is room again.
+        /// Whether the feeder waits for room.
         var wantsRoom = false
         var watch = RenderingWatch()
     }
 
     let format: AudioFormat
-    /// By how many frames the sound is heard later than the picture is seen; negative: earlier.
+    /// The number of frames by which the sound is heard later than the picture is seen; negative: earlier.
     private let delay: Int64
-    /// How far ahead of the samples that the output takes is decided what is played.
+    /// The number of frames by which the queue decides ahead of the samples that the output takes.
     private var lead: Int64 { max(0, delay) }
     private let capacity: Int64  // frames
-    private let ringFrames: Int64  // with what the interpolator reads behind and ahead
-    // Not a Mutex, which spins for a while before it waits: on one core that only keeps who holds it from going on.
+    private let ringFrames: Int64  // includes the samples behind and ahead that the interpolator reads
+    // Not a Mutex: it spins before it waits, which on one core only delays the holder.
     private let state: Monitor<State>
     private let onRoom: @Sendable () -> Void
     private let verdict = Atomic(RenderingWatch.Verdict.onTime.rawValue)
 
-    /// How much later than its time sound may be rendered without the clock standing still for it: an output without a card is late by what
-    /// its thread takes to wake up. Less than what makes a position that is locked jump.
+    /// The lateness in rendering up to which the clock does not stand still: an output without a card is late by its thread's wake-up time.
+    /// It is less than the error that makes a locked position jump.
     static let longestLateness = MediaTime.milliseconds(30)
 
-    /// Gain changes take this long from silence to full, short enough to feel immediate and long enough not to click.
+    /// The duration of a gain change from silence to full, short enough to feel immediate and long enough not to click.
     private static let rampTime = 0.01
 
-    /// A queue for an output of this format; `onRoom` is called on the audio thread when there is room after
-    /// ``room(wanting:)`` found too little. What is heard is heard so much later than the clock says.
+    /// Creates a queue for an output of this format. The sound is heard later than the clock says by `delay`. The queue calls `onRoom` on
+    /// the audio thread when there is room after ``room(wanting:)`` found too little.
     init(format: AudioFormat, delay: MediaTime = .zero, onRoom: @escaping @Sendable () -> Void) {
         self.format = format
         self.onRoom = onRoom
@@ -108,16 +110,17 @@ final class AudioQueue: AudioRenderer {
 
     // MARK: The feeder's side
 
-    /// The number of the sample at a timeline instant.
+    /// Returns the number of the sample at a timeline instant.
     func sample(at time: MediaTime) -> Int64 { Int64(saturating: Double(time.nanoseconds) * Double(format.sampleRate) / 1e9) }
 
-    /// The timeline instant of a sample.
+    /// Returns the timeline instant of a sample.
     func time(ofSample sample: Double) -> MediaTime { .seconds(sample / Double(format.sampleRate)) }
 
-    /// The sample the next write begins at.
+    /// The sample at which the next write begins.
     var writtenSamples: Int64 { state.withLock { $0.written } }
 
-    /// Frames that can be written now. With fewer than `wanted`, `onRoom` is called once a quarter of the queue is free.
+    /// Returns the number of frames that the feeder can write now. If it is less than `wanted`, the queue calls `onRoom` once a quarter of
+    /// it is free.
     func room(wanting wanted: Int) -> Int {
         state.withLock { state in
             let room = Int(capacity - (state.written - heard(state)))
@@ -126,7 +129,7 @@ final class AudioQueue: AudioRenderer {
         }
     }
 
-    /// Appends whole frames; there must be room for them.
+    /// Appends whole frames. There must be room for them.
     func write(_ samples: Span<Float>) {
         state.withLock { state in
             let channels = format.channelCount
@@ -141,7 +144,7 @@ final class AudioQueue: AudioRenderer {
         }
     }
 
-    /// Drops everything and stands still at timeline instant zero; the output must be interrupted afterwards.
+    /// Drops all samples and stops at timeline instant zero. The caller must interrupt the output afterwards.
     func reset() {
         state.withLock { state in
             (state.written, state.read, state.isRunning, state.ranDry, state.isFinished) = (0, Position(sample: 0), false, false, false)
@@ -150,54 +153,54 @@ final class AudioQueue: AudioRenderer {
         }
     }
 
-    /// Says that nothing more will be written before the next ``reset()``: to have nothing left then is no stall.
+    /// Declares that the feeder writes nothing more before the next ``reset()``. An empty queue is then no stall.
     func finish() { state.withLock { $0.isFinished = true } }
 
     // MARK: The player's side
 
-    /// How much has been written from a timeline instant on.
+    /// Returns the amount of sound written after a timeline instant.
     func ahead(of time: MediaTime) -> MediaTime { max(.zero, self.time(ofSample: Double(writtenSamples)) - time) }
 
-    /// Whether samples are being rendered rather than silence.
+    /// Whether the queue renders samples rather than silence.
     var isRunning: Bool {
         get { state.withLock { $0.isRunning } }
         set { state.withLock { $0.isRunning = newValue } }
     }
 
-    /// Whether there was nothing left to render at the last call.
+    /// Whether the last call found too few samples to render.
     var ranDry: Bool { state.withLock { $0.ranDry } }
 
-    /// How often there was nothing left while there should have been, and how long in all: the timeline stood still.
+    /// The number of stalls and their total time. In a stall the queue has no samples although it should, and the timeline stands still.
     var stalls: (count: Int, time: MediaTime) { state.withLock { ($0.stalls, time(ofSample: Double($0.stalledFrames))) } }
 
-    /// Frames that the output has taken, since it started.
+    /// The number of frames that the output has taken since it started.
     var renderedFrames: Int64 { state.withLock { $0.rendered } }
 
-    /// Whether the output renders in time, by the last ``timelineTime(at:now:)`` that was asked for with the present.
+    /// Whether the output renders in time, as of the last ``timelineTime(at:now:)`` call with `now`.
     var rendering: RenderingWatch.Verdict { RenderingWatch.Verdict(rawValue: verdict.load(ordering: .relaxed)) ?? .onTime }
 
-    /// Frames ready to be rendered.
+    /// The number of frames ready to render.
     var available: Int64 { state.withLock { $0.written - $0.read.sample } }
 
-    /// Whether there is so little room that the feeder waits until more is free.
+    /// Whether less than a quarter of the queue is free, so that the feeder waits.
     var isFull: Bool { state.withLock { capacity - ($0.written - heard($0)) < capacity / 4 } }
 
-    /// How much the output takes at a start before it waits for more instead of playing silence: two of the pieces that it takes at a time,
-    /// by the last of them, and what it waits for. Such a piece is a period of the card.
+    /// The amount of sound that the output takes at a start before it waits for more instead of playing silence: two pieces of the last
+    /// size taken, and a margin. A piece is a period of the card.
     var cardDemand: MediaTime { time(ofSample: Double(2 * state.withLock { $0.taken })) + Self.cardMargin }
     private static let cardMargin = MediaTime.milliseconds(10)
 
-    /// How many samples are played in the time of one, for what is rendered from now on.
+    /// The number of samples played in the time of one, from the next rendering on.
     var ratio: Double {
         get { state.withLock { $0.ratio } }
         set { state.withLock { $0.ratio = newValue } }
     }
 
-    /// A volume, 0…1, as a factor of amplitude; the player's and an item's alike. The cube follows the ear: half-way sounds about half as
-    /// loud.
+    /// Returns the amplitude factor of a volume 0…1, of the player or of an item. The cube follows the ear: half the volume sounds about
+    /// half as loud.
     static func gain(ofVolume volume: Double) -> Double { volume * volume * volume }
 
-    /// Loudness as a factor of amplitude, approached without a click; or in so long a time.
+    /// Sets the loudness as a factor of amplitude. The gain approaches it without a click, or over `time`.
     func setGain(_ gain: Double, over time: MediaTime? = nil) {
         state.withLock { state in
             state.targetGain = Float(gain)
@@ -206,14 +209,13 @@ final class AudioQueue: AudioRenderer {
         }
     }
 
-    /// The timeline instant that is heard at `host`; nil before the output's first report, and while the output has yet to render the
-    /// samples that are to be heard from now on. A `host` in the near future is asked for with the present, `now`: what has not been
-    /// rendered by now is not being heard (the process stood still, and the output with it), while what is to be heard later may still be
-    /// rendered.
+    /// Returns the timeline instant that is heard at `host`. nil before the output's first report, and until the output renders the samples
+    /// that are heard next. For a `host` in the near future, pass the present as `now`. If the output is late at `now`, the missing samples
+    /// are not being heard: the process stood still, and the output with it. Samples that are due after `now` may still be rendered.
     func timelineTime(at host: HostTime, now: HostTime? = nil) -> MediaTime? {
         state.withLock { state in
             guard var position = state.clock.frames(at: host), let present = state.clock.frames(at: min(host, now ?? host)) else {
-                // In a pause nobody waits for the first reading.
+                // In a pause the first reading is not urgent.
                 if let now { look(&state, isLate: state.isRunning ? nil : false, at: now) }
                 return nil
             }
@@ -224,7 +226,7 @@ final class AudioQueue: AudioRenderer {
         }
     }
 
-    /// Looks whether whoever renders is in time.
+    /// Updates the verdict on whether the output renders in time.
     private func look(_ state: inout State, isLate: Bool?, at now: HostTime) {
         let piece = time(ofSample: Double(state.taken))
         verdict.store(state.watch.look(isLate: isLate, rendered: state.rendered, piece: piece, at: now).rawValue, ordering: .relaxed)
@@ -232,22 +234,23 @@ final class AudioQueue: AudioRenderer {
 
     private func sample(heardAt position: Double, _ state: borrowing State) -> Double? {
         guard let index = state.runs.lastIndex(where: { Double($0.begin) <= position }) else {
-            // Before the oldest run that is kept; or before there was one, where the sound comes before the picture.
+            // Before the oldest run kept, or before the first run if the sound comes before the picture.
             guard let first = state.runs.first else { return 0 }
             let sound = first.isSilence && state.runs.count > 1 ? state.runs[1] : first
             if delay < 0, first.position.value == 0, !sound.isSilence { return position - Double(sound.begin) }
             return first.position.value
         }
         let run = state.runs[index]
-        // Silence from before the clock was set going: nobody knows yet when it ends.
+        // Silence from before the clock started: its end is still unknown.
         if run.isSilence, index == state.runs.count - 1, state.isRunning, !state.ranDry { return nil }
-        // The silence before a generation's first sample counts down to it, so that the first frames can be timed.
+        // The silence before a generation's first sample counts down to it, so the first frames can be timed.
         if run.isSilence, run.position.value == 0, index + 1 < state.runs.count { return position - Double(state.runs[index + 1].begin) }
         return run.position.value + (position - Double(run.begin)) * run.ratio
     }
 
     private func heard(_ state: borrowing State) -> Int64 {
-        // Samples of runs the card may still be in cannot be overwritten: `read` less everything rendered but not certainly heard.
+        // The feeder must not overwrite samples of runs that the card may still be in. So this is `read` less everything rendered but not
+        // certainly heard.
         guard let run = state.runs.first else { return state.read.sample }
         return min(run.position.sample, state.read.sample)
     }
@@ -277,7 +280,8 @@ final class AudioQueue: AudioRenderer {
             if count < frames {
                 append(Run(begin: begin + count, position: state.read, ratio: 0), to: &state)
                 if lead == 0 { for index in Int(count) * channels..<samples.count { unsafe samples[index] = 0 } }
-                // Nobody hears it change while nothing plays. Where the queue ran dry a ramp goes on at the next sample: a step would be heard.
+                // While nothing plays the change is inaudible. If the queue ran dry, the ramp goes on at the next sample: a step would be
+                // audible.
                 if !state.isRunning, lead == 0 { state.gain = state.targetGain }
             }
             if lead > 0 { unsafe take(Int(frames), into: samples, &state) }
@@ -287,7 +291,7 @@ final class AudioQueue: AudioRenderer {
         if hasRoom { onRoom() }
     }
 
-    /// Takes the samples of runs that were decided before.
+    /// Reads the samples of runs that were decided earlier.
     private func take(_ frames: Int, into samples: UnsafeMutableBufferPointer<Float>, _ state: inout State) {
         let channels = format.channelCount
         var done = 0
@@ -308,8 +312,8 @@ final class AudioQueue: AudioRenderer {
         }
     }
 
-    /// How many device frames the samples that are written and not read make. What is read between samples needs those that follow, while
-    /// there are any.
+    /// Returns the number of device frames that the written, unread samples make. The interpolator needs the samples that follow, as long
+    /// as more will be written.
     private static func renderable(_ state: borrowing State) -> Int64 {
         let isBetween = (state.ratio != 1 || state.read.fraction != 0) && !state.isFinished
         let left = Double(state.written - state.read.sample) - state.read.fraction - (isBetween ? Double(Interpolator.reach) : 0)
@@ -317,7 +321,7 @@ final class AudioQueue: AudioRenderer {
     }
 
     private func append(_ run: Run, to state: inout State) {
-        // A run that goes on is the last one still; where it stands now follows from it.
+        // The last run continues; its ratio gives the present position.
         if let last = state.runs.last, last.ratio == run.ratio, !last.isSilence || last.position == run.position { return }
         state.runs.append(run)
     }
@@ -357,7 +361,7 @@ final class AudioQueue: AudioRenderer {
     func takeBack(frames: Int) {
         state.withLock { state in
             state.rendered -= Int64(frames)
-            // What is decided is decided anew, and what follows from it is heard after the delay.
+            // The queue decides the taken-back frames anew; the change is heard after the delay.
             let end = state.rendered + lead
             while let last = state.runs.last, last.begin >= end {
                 state.runs.removeLast()
@@ -372,7 +376,7 @@ final class AudioQueue: AudioRenderer {
         let hasRoom = state.withLock { state in
             let position = state.rendered - Int64(unheard)
             state.clock.report(frames: Double(position), at: time)
-            // Runs that ended before what is being heard are done with; keep some tenths of a second for readings of the recent past.
+            // Discards runs that ended before the sample now heard, but keeps a quarter of a second for readings of the recent past.
             let horizon = position - Int64(format.sampleRate / 4) + min(0, delay)
             while state.runs.count > 1, state.runs[1].begin <= horizon { state.runs.removeFirst() }
             if let first = state.runs.first, !first.isSilence, horizon > first.begin {
@@ -390,29 +394,29 @@ final class AudioQueue: AudioRenderer {
     }
 }
 
-/// Looks whether whoever renders is late for more than its thread's wake-up: whether it hangs in a call of the sound card. A pure value: how far
-/// the card must be, and how far has been rendered, in; a verdict out.
+/// Detects a renderer that is late by more than its thread's wake-up time, because it hangs in a call of the sound card. A pure value: it
+/// takes the card's expected position and the number of rendered frames, and returns a verdict.
 ///
-/// Only what has been seen twice counts, with ``limit`` between: a process that stood still, machine and all, is late at the first look after it.
+/// Only two sightings ``limit`` apart count: a process that stood still, machine and all, is late at its first look afterwards.
 struct RenderingWatch: Sendable {
     enum Verdict: UInt8, Hashable, Sendable {
         case onTime
-        /// To be looked at again soon.
+        /// The renderer is late: look again soon.
         case late
-        /// Somebody has to stand in (``PCMOutput/standIn()``).
+        /// A stand-in must take over (``PCMOutput/standIn()``).
         case overdue
     }
 
-    /// How long nothing may be rendered after the card has come to the end of all there was.
+    /// The longest time without rendering after the card has come to the end of the rendered frames.
     static let limit = MediaTime.milliseconds(40)
-    /// The same, and two pieces as the card takes them, where it has not told yet where it is: it is being started.
+    /// The same while the card is starting and has not reported a position yet; two pieces as the card takes them are added.
     static let longestStart = MediaTime.milliseconds(100)
 
-    /// How much had been rendered when it was late for the first time, and when that was.
+    /// The number of frames rendered when the renderer was first late, and the time of that.
     private var late: (rendered: Int64, since: HostTime)?
 
-    /// A look at `now`. `isLate`: the card has come to the end of the `rendered` frames; nil where it has not told yet where it is. It takes
-    /// `piece` at a time.
+    /// Returns the verdict for a look at `now`. `isLate` says whether the card has come to the end of the `rendered` frames; it is nil
+    /// before the card's first report. The card takes `piece` at a time.
     mutating func look(isLate: Bool?, rendered: Int64, piece: MediaTime, at now: HostTime) -> Verdict {
         if isLate == false {
             late = nil

@@ -2,68 +2,68 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-// The timeline: why there are no seams.
+// The timeline: the reason why there are no seams.
 //
-// The player does not end and begin again. There is one timeline; the feeder enqueues item after item onto it, end to end, and the next
-// item (or the next playthrough of the same one) has been opened and its first picture decoded before the present one ends. A loop is
-// simply "the next item is the same asset". Frames and samples carry timeline instants, so nothing downstream (compositor, scheduler,
-// clock, sound card) knows where an item ends.
+// The player does not stop and restart. There is one timeline; the feeder enqueues item after item onto it, end to end. It opens the next
+// item (or the next playthrough of the same one) and decodes its first picture before the present one ends. A loop just means that the next
+// item is the same asset. Frames and samples carry timeline instants. So nothing downstream (compositor, scheduler, clock, sound card)
+// knows where an item ends.
 //
-// A seek or a skip begins a new *generation*: everything queued under the older one is dropped, and the timeline starts again at zero. The
-// frame on the screen stays until the first of the new generation is ready, so that the screen is never without a picture in between.
+// A seek or a skip begins a new *generation*: the player drops everything queued under the older one, and the timeline restarts at zero.
+// The frame on the screen stays until the first of the new generation is ready, so the screen always has a picture.
 //
-// The speed lies between item and timeline: at rate 2 an item second takes half a timeline second. The clock always runs at one.
+// The speed is the ratio of item time to timeline: at rate 2 an item second takes half a timeline second. The clock always runs at one.
 
-/// One playing of one item, as enqueued on the timeline.
+/// One playback of one item, as enqueued on the timeline.
 struct Playthrough: Hashable, Sendable {
-    /// Grows from playthrough to playthrough, and with every seek within one, for the life of the player.
+    /// A number that grows from playthrough to playthrough, and with every seek within one, for the life of the player.
     var serial: UInt64
     var position: PlaylistCursor.Position
     var item: PlaylistItem
-    /// The item time after its last frame, where it is known beforehand.
+    /// The item time after its last frame, if known beforehand.
     var itemEnd: MediaTime?
     var isStill: Bool
-    /// Whether one can move about in it.
+    /// Whether the item is seekable.
     var isSeekable: Bool
-    /// Whether all of it is there without waiting: a file, which is read in no time beside a stream.
+    /// Whether the whole item is available without waiting: a file, whose reading takes no time beside a stream's.
     var isWhole: Bool
-    /// Whether it follows the playthrough before without a seek, so that its first frame is a seam.
+    /// Whether the playthrough follows the one before without a seek, so that its first frame is a seam.
     var isSeam: Bool
 }
 
-/// Where a picture lies on the timeline, and what it belongs to.
+/// The place of a picture on the timeline, and its playthrough.
 struct FramePlace: Hashable, Sendable {
-    /// When it begins, on the timeline.
+    /// The timeline instant at which the picture begins.
     var start: MediaTime
-    /// When it ends, on the timeline; a still's and a last frame's is what the item says.
+    /// The timeline instant at which the picture ends; for a still and a last frame, as the item says.
     var end: MediaTime
     var itemTime: MediaTime
-    /// Item seconds a timeline second.
+    /// The item seconds in a timeline second.
     var rate: Double
-    /// Nominal frame duration on the timeline; nil where there is none.
+    /// The nominal frame duration on the timeline; nil if there is none.
     var cadence: MediaTime?
-    /// What it belongs to; nil for the background where there is nothing to play.
+    /// The playthrough of the picture; nil for the background if nothing is playing.
     var playthrough: Playthrough?
     /// Whether it is the first frame of its playthrough.
     var isFirst: Bool
 
-    /// The item time at a timeline instant, within what this frame covers.
+    /// Returns the item time at a timeline instant, clamped to this frame.
     func itemTime(at time: MediaTime) -> MediaTime {
         itemTime + min(max(time - start, .zero), max(end - start, .zero)).scaled(by: rate)
     }
 }
 
-/// What is shown from one instant of the timeline to another: a scene with its place on the timeline.
+/// A scene with its place on the timeline.
 struct EnqueuedFrame: ~Copyable, Sendable {
-    /// The picture of the playthrough; beneath it, while it fades in, the one that fades out. No layer is the bare background: sound
-    /// without a picture, or nothing that can be played.
+    /// The picture of the playthrough; beneath it, during a fade, the outgoing picture. A scene without layers is the bare background:
+    /// sound without a picture, or nothing to play.
     private(set) var scene: Scene
     /// Whether the picture in front is the playthrough's own.
     private let hasPicture: Bool
     var place: FramePlace
-    /// Bytes of picture memory it keeps alive.
+    /// The number of bytes of picture memory that the frame keeps alive.
     let byteCount: Int
-    /// Whether it holds a picture of a hardware decoder, which has few.
+    /// Whether the frame holds a picture of a hardware decoder, which has only a few.
     let isPooled: Bool
 
     private init(_ scene: consuming Scene, at place: FramePlace, byteCount: Int, isPooled: Bool, hasPicture: Bool) {
@@ -71,7 +71,7 @@ struct EnqueuedFrame: ~Copyable, Sendable {
         self.scene = scene
     }
 
-    /// The same once more, of the same pictures; nil where memory is short.
+    /// Returns another frame of the same pictures; nil if memory is short.
     func shared() -> EnqueuedFrame? {
         switch scene.shared() {
         case .some(let scene): EnqueuedFrame(scene, at: place, byteCount: byteCount, isPooled: isPooled, hasPicture: hasPicture)
@@ -97,7 +97,7 @@ struct EnqueuedFrame: ~Copyable, Sendable {
         self.place = place
     }
 
-    /// Fits its picture as is asked for of its item now; `gravities` are those that have changed since the item was put on the list.
+    /// Applies the present gravity of its item; `gravities` holds the items whose gravity has changed since they joined the list.
     mutating func refit(_ gravities: [QueueItem.ID: VideoGravity]) {
         if gravities.isEmpty { return }
         guard hasPicture, let item = place.playthrough?.position.item, let gravity = gravities[item] else { return }
@@ -108,8 +108,8 @@ struct EnqueuedFrame: ~Copyable, Sendable {
 /// A frame that has been composed, or is on the screen.
 struct PreparedFrame: ~Copyable, Sendable {
     var enqueued: EnqueuedFrame
-    /// The scan-out buffer it lies in; nil when there was no display to compose it for, or that display has changed since.
+    /// The scan-out buffer with the frame; nil without a display to compose it for, or if that display has changed since.
     var composed: PreparedScene?
-    /// What lay over it then.
+    /// The overlay that it was composed with.
     var mark = OverlayMark()
 }

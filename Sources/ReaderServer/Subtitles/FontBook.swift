@@ -5,16 +5,16 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// The fonts that subtitles are drawn with: those that come with the source, and those of the machine, for which the player is asked. Each is asked for once.
-/// One thread's.
+/// The fonts for subtitles: those in the source, and those of the machine, which it requests from the player. It requests each once. Owned
+/// by one thread.
 final class FontBook {
-    /// A font, and the bytes that it lies in.
+    /// A font, and its bytes.
     private final class Font {
         let face: OpaquePointer
         let family: String
         let bytes: UnsafeRawBufferPointer
 
-        /// - Parameter bytes: become the font's own.
+        /// - Parameter bytes: the font takes ownership.
         init?(_ bytes: UnsafeRawBufferPointer, of ass: OpaquePointer) {
             guard let base = bytes.baseAddress, let face = kiosk_face_make(ass, base, bytes.count) else {
                 bytes.deallocate()
@@ -36,12 +36,12 @@ final class FontBook {
     private let ask: (FontWish) -> OpenedFile?
     private var fonts: [Font] = []
     private var asked: Set<FontWish> = []
-    /// The blocks of 256 characters that no font has.
+    /// The blocks of 256 characters that the machine's fonts lack.
     private var unavailable: Set<UInt32> = []
     private var bytesLeft = mostBytes
-    /// Whether fonts have been added since they were last used.
+    /// Whether fonts were added since the last ``use()``.
     private var isNew = true
-    /// The family of what names no other one that is there.
+    /// The family for text that names no available one.
     private(set) var family = ""
     /// The first character that no font has.
     private(set) var missing: UInt32?
@@ -49,21 +49,21 @@ final class FontBook {
     private static let mostFonts = 64, mostBytes = 128 << 20
 
     /// - Parameters:
-    ///   - families: those that are wanted for what names none.
-    ///   - ask: has the player open a font.
+    /// - families: the families for text that names none.
+    /// - ask: has the player open a font.
     init(_ ass: OpaquePointer, families: String, ask: @escaping (FontWish) -> OpenedFile?) {
         (self.ass, self.ask) = (ass, ask)
         _ = load(FontWish(families: families))
         family = fonts.first?.family ?? ""
     }
 
-    /// Lets go of all fonts, before the renderer goes that they belong to.
+    /// Releases all fonts; call it before their renderer goes.
     func close() { fonts = [] }
 
-    /// Whether there is anything to draw with.
+    /// Whether there is no font to draw with.
     var isEmpty: Bool { fonts.isEmpty }
 
-    /// Adds a font that comes with the source.
+    /// Adds a font from the source.
     func add(_ bytes: [UInt8]) {
         let own = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 16)
         own.copyBytes(from: bytes)
@@ -83,7 +83,7 @@ final class FontBook {
         return font
     }
 
-    /// A font of the machine; nil where there is none, or it was asked for before.
+    /// Loads a font of the machine; nil if there is none, or if it was requested before.
     private func load(_ wish: FontWish) -> Font? {
         guard asked.count < 4 * Self.mostFonts, asked.insert(wish).inserted, let file = ask(wish) else { return nil }
         let count = Int(clamping: file.version.size)
@@ -103,7 +103,7 @@ final class FontBook {
         return add(UnsafeRawBufferPointer(bytes))
     }
 
-    /// Has a family be there, in bold or italics if that is named, where the machine has it.
+    /// Loads a family, in bold or italics if requested, if the machine has it.
     func want(_ family: String, isBold: Bool = false, isItalic: Bool = false) {
         var name = family.hasPrefix("@") ? String(family.dropFirst()) : family
         if name.isEmpty { name = self.family }
@@ -114,20 +114,20 @@ final class FontBook {
         _ = load(wish)
     }
 
-    /// Has what draws use what has been added.
+    /// Makes the renderer use the added fonts.
     func use() {
         guard isNew else { return }
         isNew = false
         kiosk_ass_use_fonts(ass, family)
     }
 
-    /// The family to take for a character where the one in force is `family`: nil where that has it, or nobody has.
+    /// Returns the family for a character in text of `family`; nil if that family has it, or if no font does.
     func family(for character: UInt32, instead family: String) -> String? {
         let name = (family.hasPrefix("@") ? String(family.dropFirst()) : family).lowercased()
         let own = fonts.filter { $0.family.lowercased() == name }
         if (own.isEmpty ? fonts.prefix(1)[...] : own[...]).contains(where: { $0.has(character) }) { return nil }
         if let index = fonts.firstIndex(where: { $0.has(character) }) { return fonts[index].family }
-        // One of a block stands for all of them: a font has them, as a rule.
+        // One character stands for its block: as a rule, a font has all of the block or none.
         if unavailable.contains(character >> 8) {
             missing = missing ?? character
             return nil

@@ -4,31 +4,31 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// Draws subtitles: what is seen of them with each picture, where that is something else than with the picture before.
+/// Draws the subtitles visible with each picture, if they differ from those of the previous picture.
 ///
-/// It has a thread of its own, so that no picture is decoded later for it. It is told of each picture when the next one has been decoded: what belongs to the
-/// picture has been read by then. Where it cannot keep up, pictures are left out that wait for it.
+/// It has a thread of its own, so it delays no decoding. It learns of a picture once the next one is decoded: by then the reader has read
+/// all of the picture's subtitles. If it cannot keep up, it skips waiting pictures.
 ///
 ///     cues, pictures ──▶ composer ──▶ memory that both have, and a message to the player
 final class SubtitleComposer: Sendable {
-    /// What there is to do.
+    /// A job for the thread.
     enum Job: Sendable {
-        /// Other subtitles, which are drawn by a script, or are pictures; nil for none.
+        /// Starts other subtitles: drawn from a script, or pictures; nil for none.
         case begin(SubtitleScript?, SubtitleOrder, PictureShape)
         case cues([SubtitleCue])
-        /// What has been read so far is to be forgotten, as it will be read again, or not; a script that is there as a whole stays.
+        /// Discards the cues read so far, as they will be read again, or not; keeps a script that is complete.
         case restart
-        /// A picture of this item time is decoded.
+        /// The picture at this item time is decoded.
         case picture(MediaTime)
-        /// What is seen at an item time is to be told in any case: as seen from the picture of another one on.
+        /// Draws the subtitles visible at an item time, and sends them in any case, as visible from the picture at another time on.
         case state(at: MediaTime, from: MediaTime)
-        /// All before it is done.
+        /// Says that all jobs before it are done.
         case done(Monitor<Bool>)
-        /// Another screen.
+        /// Draws for another screen.
         case look(SubtitleOrder)
     }
 
-    /// The picture that they belong to: as it is stored, and as it is seen, upright and with square pixels.
+    /// The size of the picture below the subtitles: as stored, and as presented, upright and with square pixels.
     struct PictureShape: Hashable, Sendable {
         var stored: PixelSize, presented: PixelSize
     }
@@ -42,7 +42,7 @@ final class SubtitleComposer: Sendable {
     private let publisher: SubtitlePublisher
     private let ask: @Sendable (FontWish) -> OpenedFile?
 
-    /// Pictures that may wait to be looked at.
+    /// The most pictures in the queue.
     private static let mostWaiting = 16
 
     init(_ publisher: SubtitlePublisher, ask: @escaping @Sendable (FontWish) -> OpenedFile?) {
@@ -53,7 +53,7 @@ final class SubtitleComposer: Sendable {
     func order(_ job: Job) {
         state.signal { state in
             if case .picture = job {
-                // Only what is the newest then is of use.
+                // Only the newest ones are still of use.
                 let waiting = state.jobs.indices.filter { if case .picture = state.jobs[$0] { true } else { false } }
                 if waiting.count >= Self.mostWaiting { state.jobs.remove(at: waiting[0]) }
             }
@@ -61,7 +61,7 @@ final class SubtitleComposer: Sendable {
         }
     }
 
-    /// Waits until all is done that was ordered, so long at most: a script can take as long as it likes.
+    /// Waits until all ordered jobs are done, at most for `limit`: a script can take arbitrarily long.
     func wait(atMost limit: MediaTime) {
         let done = Monitor(false)
         order(.done(done))
@@ -72,7 +72,7 @@ final class SubtitleComposer: Sendable {
 
     // MARK: The thread
 
-    /// What there is to do next, waited for; nil at the end.
+    /// Waits for the next job; nil at the end.
     private func next() -> Job? {
         state.wait { state -> Job?? in
             if state.isStopping { return .some(nil) }
@@ -97,9 +97,9 @@ final class SubtitleComposer: Sendable {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 private struct SubtitleDrawing: ~Copyable {
-    /// Owns what draws text. The corresponding C functions are `ass_renderer_init` and `ass_renderer_done`.
+    /// Owns the libass renderer. The corresponding C functions are `ass_renderer_init` and `ass_renderer_done`.
     private final class Renderer {
         let raw: OpaquePointer
         let book: FontBook
@@ -128,10 +128,10 @@ private struct SubtitleDrawing: ~Copyable {
     private var shape = SubtitleComposer.PictureShape(stored: PixelSize(width: 1, height: 1), presented: PixelSize(width: 1, height: 1))
     private var script: SubtitleScript?
     private var lines = SubtitleLines(header: "")
-    /// What is said, and is still to be told; pictures, the newest last.
+    /// Texts that are still to be sent; pictures, the newest last.
     private var texts: [ReaderCue] = []
     private var pictures: [(pictures: [SubtitlePicture], canvas: PixelSize, start: MediaTime, end: MediaTime?)] = []
-    /// The pictures that are seen: which, by their start.
+    /// The start of the visible pictures.
     private var shownStart: MediaTime?
     private var hasShown = false
     private var hasToldOfFonts = false
@@ -161,7 +161,7 @@ private struct SubtitleDrawing: ~Copyable {
         setScript()
     }
 
-    /// Has the renderer go by the script and the screen.
+    /// Passes the script and the screen to the renderer.
     private mutating func setScript() {
         guard let renderer, let script else { return }
         let header = script.header.map { String(decoding: $0, as: UTF8.self) } ?? plainHeader(renderer.book.family)
@@ -175,7 +175,7 @@ private struct SubtitleDrawing: ~Copyable {
         setFrame()
     }
 
-    /// The styles of a script that has none: in 288ths of the window's height.
+    /// Returns the header for subtitles without one: in 288ths of the window's height.
     private func plainHeader(_ family: String) -> String {
         let window = window
         let height = 288, width = max(1, height * window.width / max(window.height, 1))
@@ -200,7 +200,7 @@ private struct SubtitleDrawing: ~Copyable {
             """
     }
 
-    /// The part of the screen that the picture has, in pixels.
+    /// The part of the screen with the picture, in pixels.
     private var window: Place {
         guard let screen = order.screen else { return Place(x: 0, y: 0, width: 1, height: 1) }
         func side(_ start: Double, _ length: Double, _ whole: Int) -> (Int, Int) {
@@ -212,7 +212,7 @@ private struct SubtitleDrawing: ~Copyable {
         return Place(x: x, y: y, width: width, height: height)
     }
 
-    /// Where in the window the picture is; some of it may lie beyond.
+    /// The place of the picture in the window; parts of it may lie outside.
     private var picture: Place {
         let window = window
         let across = Double(window.width) / Double(max(shape.presented.width, 1)),
@@ -246,7 +246,7 @@ private struct SubtitleDrawing: ~Copyable {
         let former = self.order
         self.order = order
         guard former.screen != order.screen || former.style != order.style, renderer != nil else { return }
-        // One with a look of its own names its fonts, and its margins are its own.
+        // A script with styles of its own names its fonts, and has its own margins.
         guard script?.header == nil else { return setFrame() }
         if former.style.font != order.style.font, let other = Renderer(order.style.font, ask), !other.book.isEmpty { renderer = other }
         setScript()
@@ -255,9 +255,9 @@ private struct SubtitleDrawing: ~Copyable {
 
     // MARK: Cues
 
-    /// Those of a track without a script, which is made anew for another screen.
+    /// The lines of a track without a script, kept to draw them again for another screen.
     private var events: [(line: String, start: MediaTime, end: MediaTime)] = []
-    /// When they were last looked through for what is over.
+    /// The item time of the last search for past events.
     private var looked = MediaTime.zero
 
     mutating func add(_ cues: [SubtitleCue]) {
@@ -302,7 +302,7 @@ private struct SubtitleDrawing: ~Copyable {
 
     // MARK: Drawing
 
-    /// Draws what is seen at an item time. It is told where that is something else than before, or from when on it is seen is said.
+    /// Draws the subtitles visible at an item time, and publishes them if they have changed, or in any case with `first`.
     mutating func draw(at time: MediaTime, from first: MediaTime? = nil) {
         let always = first != nil
         tellTexts(at: time)
@@ -321,7 +321,7 @@ private struct SubtitleDrawing: ~Copyable {
         publish(isShown ? seen.map { placed($0.pictures, on: $0.canvas) } ?? [] : [], screen, at: first ?? time)
     }
 
-    /// Forgets lines that are over, a thousand at a time: a live stream has ever more of them.
+    /// Discards past lines, a thousand at a time: a live stream keeps adding lines.
     private mutating func forgetEvents(before time: MediaTime) {
         guard let renderer, events.count > Self.mostPast, time < looked || time >= looked + .seconds(60) else { return }
         looked = time
@@ -352,13 +352,13 @@ private struct SubtitleDrawing: ~Copyable {
     }
 
     private mutating func publish(_ parts: [SubtitlePicture], _ screen: SubtitleScreen, at time: MediaTime) {
-        // Nothing after nothing is no news.
+        // Nothing after nothing is no change.
         if parts.isEmpty, !hasShown { return }
         hasShown = !parts.isEmpty
         publisher.publish(parts, on: screen.size, at: time)
     }
 
-    /// Pictures where they belong on the screen, in its pixels.
+    /// Scales and moves pictures to their place on the screen, in its pixels.
     private func placed(_ pictures: [SubtitlePicture], on canvas: PixelSize) -> [SubtitlePicture] {
         let (window, picture) = (window, picture)
         let across = Double(picture.width) / Double(max(canvas.width, 1)), down = Double(picture.height) / Double(max(canvas.height, 1))

@@ -2,13 +2,13 @@ import KioskMedia
 
 /// A script's styles, and its lines with a font for each character.
 ///
-/// libass takes a line's characters from the one family that is in force. Where that lacks some, the line is given the name of a family that has them, before
-/// them and back behind them: `Größe {\fnNoto Sans CJK JP}大{\fn}`.
+/// libass takes a line's characters from one family. If that family lacks some, the line gets the name of another family before them, and
+/// the former one after them: `Größe {\fnNoto Sans CJK JP}大{\fn}`.
 struct SubtitleLines {
-    /// The family and the look of each style, by its name.
+    /// The family and the look of each style, by style name.
     private var styles: [String: (family: String, isBold: Bool, isItalic: Bool)] = [:]
 
-    /// Those of a script's headers.
+    /// Reads the styles of a script's header.
     init(header: String) {
         for line in header.split(whereSeparator: \.isNewline) {
             guard let colon = line.firstIndex(of: ":"), line[..<colon].lowercased() == "style" else { continue }
@@ -18,7 +18,7 @@ struct SubtitleLines {
         }
     }
 
-    /// Has the fonts of all styles be there.
+    /// Loads the fonts of all styles.
     func wantFonts(of book: FontBook) {
         for style in styles.values {
             book.want(style.family)
@@ -26,7 +26,7 @@ struct SubtitleLines {
         }
     }
 
-    /// An event's line, with a font for each character.
+    /// Returns an event's line, with a font for each character.
     func prepared(_ line: String, _ book: FontBook) -> String {
         var fields = line.split(separator: ",", maxSplits: 8, omittingEmptySubsequences: false)
         guard fields.count == 9 else { return line }
@@ -71,7 +71,7 @@ struct SubtitleLines {
         return fields.joined(separator: ",")
     }
 
-    /// Takes over what tags say of the font.
+    /// Follows the font tags of a line.
     private func follow(_ tags: Substring.UnicodeScalarView, _ styled: String, _ family: inout String, _ book: FontBook) {
         for tag in String(tags).split(separator: "\\") {
             let tag = tag.trimmingSpaces
@@ -89,7 +89,7 @@ struct SubtitleLines {
         }
     }
 
-    /// Whether a character has a shape of its own: marks go with the letter before them.
+    /// Whether a character has a shape of its own: marks go with the previous letter.
     private static func isDrawn(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .unassigned, .privateUse, .spaceSeparator, .lineSeparator, .paragraphSeparator, .nonspacingMark,

@@ -4,16 +4,16 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// Hands subtitles to the player: pixels by the memory that it has made for them, and a message about each. One thread's.
+/// Sends subtitles to the player: their pixels through the memory for them, and a message about each. Owned by one thread.
 ///
-/// The memory is a ring. What lies in it stays until the player has copied it, which it does when it takes the message.
+/// The memory is a ring. Pixels stay until the player has copied them, which it does when it takes the message.
 final class SubtitlePublisher: @unchecked Sendable {
-    // Sendable because the thread of the composer alone publishes.
+    // Sendable because only the composer's thread publishes.
     private let channel: ReaderChannel
     private let page: ControlPage
     private let memory: SharedMemory
     private var serial: UInt32 = 0
-    /// What the player may not have copied yet, the oldest first: up to which number, and where.
+    /// The parts that the player may not have copied yet, the oldest first: serial and range.
     private var outstanding: [(serial: UInt32, range: Range<Int>)] = []
     private var end = 0
     private var complaints: Set<String> = []
@@ -25,13 +25,13 @@ final class SubtitlePublisher: @unchecked Sendable {
         (self.channel, self.page, self.memory) = (channel, page, memory)
     }
 
-    /// Tells what is seen from the picture of an item time on.
+    /// Publishes the subtitles visible from the picture of an item time on.
     func publish(_ parts: [SubtitlePicture], on screen: PixelSize, at time: MediaTime) {
         var placed: [ReaderSubtitle.Part] = []
         let bytes = parts.reduce(0) { $0 + $1.pixels.count * 4 }
         if bytes > 0 {
             if bytes > memory.bytes.count { return complain("a subtitle is left out, as it is larger than two screens") }
-            // Nobody takes them, as while the clip fades out.
+            // The player takes none, for instance while the clip fades out.
             guard let place = room(for: bytes) else { return }
             var offset = place
             for part in parts {
@@ -50,7 +50,7 @@ final class SubtitlePublisher: @unchecked Sendable {
 
     func tell(_ cue: ReaderCue) { say(.cue(cue)) }
 
-    /// Something is wrong with the source; each is told once.
+    /// Reports a fault of the source; each once.
     func complain(_ problem: String) { if complaints.insert(problem).inserted { say(.problem(problem)) } }
 
     private func say(_ message: ReaderMessage) {
@@ -58,7 +58,7 @@ final class SubtitlePublisher: @unchecked Sendable {
         page.countMessage()
     }
 
-    /// A place for so many bytes; nil where the player takes too long.
+    /// Waits for a free place of this size; nil if the player takes too long.
     private func room(for count: Int) -> Int? {
         let deadline = HostTime.now + Self.limit
         while true {

@@ -4,19 +4,19 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskVocabulary
 
-/// The subtitles of a source that is played: which there are, in it and beside it, which of them are seen, and their way to what draws them
-/// (``SubtitleComposer``). The thread that decodes has it.
+/// The subtitles of a source in playback: the tracks in it and beside it, the visible one, and its way to the drawing
+/// (``SubtitleComposer``). The decoding thread has it.
 struct SubtitleServer: ~Copyable {
-    /// What is got before the sandbox is entered.
+    /// The resources acquired before the sandbox is entered.
     struct Means: Sendable {
         let order: SubtitleOrder
         let memory: SharedMemory?
         /// Names of files beside the source, in its folder.
         let names: [String]
-        /// The source's own without its ending.
+        /// The source's own name without its extension.
         let stem: String
 
-        /// Looks into the folder of the source, and loads what draws text where the order says so.
+        /// Lists the folder of the source, and loads libass if the order says so.
         init(_ order: SubtitleOrder, _ memory: SharedMemory?, source: String) {
             (self.order, self.memory) = (order, memory)
             let name = source.split(separator: "/").last.map(String.init) ?? ""
@@ -26,7 +26,7 @@ struct SubtitleServer: ~Copyable {
             if order.hasText { _ = kiosk_ass_load() }
         }
 
-        /// Whether there is text to be drawn that this reader cannot draw.
+        /// Whether there is text to draw that this reader cannot draw.
         func needsText(for media: borrowing MediaReader) -> Bool {
             if order.hasText || order.screen == nil || media.description.video == nil || media.description.isStill { return false }
             return !names.isEmpty || media.description.tracks.contains { $0.kind == .subtitle && media.isText($0.id) }
@@ -35,7 +35,7 @@ struct SubtitleServer: ~Copyable {
 
     /// The tracks beside the source.
     let beside: [AssetTrack]
-    /// The ``AssetTrack/id`` of the one that is seen.
+    /// The ``AssetTrack/id`` of the visible track.
     private(set) var selected: Int?
 
     private let means: Means
@@ -47,17 +47,17 @@ struct SubtitleServer: ~Copyable {
     private let shape: SubtitleComposer.PictureShape
     /// All cues of a file beside the source.
     private var cues: [SubtitleCue] = []
-    /// Reads those that have a list of their own.
+    /// Reads subtitles that have a list of their own.
     private var feed: SubtitleFeed?
-    /// Whether each picture waits for its subtitles: nobody looks on meanwhile.
+    /// Whether each picture waits for its subtitles: no viewer is watching.
     private let isPatient: Bool
-    /// The picture that has been decoded last, which is told of when the next one has been.
+    /// The picture decoded last; the composer learns of it once the next one is decoded.
     private var last: MediaTime?
 
-    /// Numbers of tracks beside a source are higher than those of any in it.
+    /// Ids of tracks beside a source start here, above those of any track in it.
     private static let firstBeside = 1 << 19
 
-    /// nil where the source has no pictures that move, or no subtitles at all.
+    /// nil if the source has no moving pictures, or no subtitles at all.
     init?(_ means: Means, _ order: OpenOrder, _ media: inout MediaReader, _ channel: ReaderChannel, _ page: ControlPage) {
         let inside = media.description.tracks.count { $0.kind == .subtitle }
         guard let memory = means.memory, let video = media.description.video, !media.description.isStill, inside > 0 || !means.names.isEmpty
@@ -89,7 +89,7 @@ struct SubtitleServer: ~Copyable {
         composer.stop()
     }
 
-    /// Has those be seen that the order stands for.
+    /// Selects the track of the order.
     private mutating func select(_ media: inout MediaReader) {
         let tracks = media.description.tracks + beside
         let sound = media.selectedTracks[.audio].flatMap { id in tracks.first { $0.id == id } }?.language
@@ -137,7 +137,7 @@ struct SubtitleServer: ~Copyable {
         }
     }
 
-    // MARK: What is decoded
+    // MARK: Decoding
 
     /// A picture has been decoded.
     mutating func decoded(_ time: MediaTime, _ media: inout MediaReader) {
@@ -146,18 +146,18 @@ struct SubtitleServer: ~Copyable {
         if !cues.isEmpty { composer.order(.cues(cues)) }
         if let feed {
             for problem in feed.takeProblems() { media.report(problem) }
-            // A server that is slow is no decoder that hangs.
+            // A slow server is no hung decoder.
             feed.decoded(time, ticks: media.streamTicks(at: time), atMost: isPatient ? .seconds(30) : .zero) { page.advance() }
         }
         if let last { draw(last) }
         last = time
     }
 
-    /// There is no further one.
+    /// Handles the end of the pictures.
     mutating func ended() {
         guard let last = last.take() else { return }
         draw(last)
-        // It is the last that is taken of the source. There is a fifth of a second until it is seen.
+        // The player takes nothing after this picture. It is a fifth of a second until the picture is visible.
         composer.wait(atMost: .milliseconds(100))
     }
 
@@ -166,30 +166,31 @@ struct SubtitleServer: ~Copyable {
         if isPatient { composer.wait(atMost: .seconds(30)) }
     }
 
-    /// What comes next is elsewhere in the source, at an item time. What is seen there of a file beside it has been told when this returns: in a pause nobody
-    /// looks again.
+    /// Continues at another item time. The subtitles visible there from a file beside the source have been sent when this returns: in a
+    /// pause nothing looks again.
     mutating func restart(at time: MediaTime, _ media: borrowing MediaReader) {
         last = nil
         composer.order(.restart)
         if cues.isEmpty, feed == nil { return }
         composer.order(.cues(cues))
         show(at: time, media)
-        // The picture there may have begun before.
+        // The visible picture may have begun before `time`.
         composer.order(.state(at: time, from: .zero))
         composer.wait(atMost: .milliseconds(200))
     }
 
-    /// Has those of a list be there that belong to an item time.
+    /// Fetches the subtitles of a list for an item time.
     private func show(at time: MediaTime, _ media: borrowing MediaReader) {
         feed?.restart(at: time, ticks: media.streamTicks(at: time))
         feed?.wait(for: time, atMost: isPatient ? .seconds(30) : .milliseconds(200)) { page.advance() }
     }
 
-    /// Other ones are wanted, or for another screen; `time` is what is on it. What is seen there has been told when this returns.
+    /// Changes the choice or the screen; `time` is the item time on the screen. The subtitles visible there have been sent when this
+    /// returns.
     mutating func change(_ wish: SubtitleOrder, _ media: inout MediaReader, at time: MediaTime) {
         let former = order
         order = wish
-        // It is the folder of the source that it was opened with.
+        // The folder stays the one of the opened source.
         (order.folder, order.hasText) = (former.folder, former.hasText)
         if order.choice != former.choice || order.style.encoding != former.style.encoding {
             select(&media)
@@ -203,7 +204,7 @@ struct SubtitleServer: ~Copyable {
 }
 
 extension OpenedFile {
-    /// All of its bytes; nil where it is longer, or cannot be read.
+    /// Returns all bytes; nil if there are more than `most`, or if they cannot be read.
     fileprivate func bytes(atMost most: Int) -> [UInt8]? {
         guard version.size <= most else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(version.size))

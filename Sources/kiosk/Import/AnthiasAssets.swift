@@ -2,11 +2,11 @@ import Commands
 import KioskPlatform
 import KioskVocabulary
 
-/// The assets of Anthias (formerly Screenly OSE), as its API lists them: `GET /api/v2/assets`. A pure value.
+/// The assets of Anthias (formerly Screenly OSE), as its API returns them: `GET /api/v2/assets`. A pure value.
 struct AnthiasAssets {
     private let assets: [JSONValue]
 
-    /// nil where the text is no such list.
+    /// Parses a text; nil if it is no such list.
     init?(_ text: String) {
         guard let value = JSONValue(text) else { return nil }
         let list = value["results"] ?? value["assets"] ?? value
@@ -16,7 +16,7 @@ struct AnthiasAssets {
         self.assets = assets
     }
 
-    // MARK: Into a kiosk.conf
+    // MARK: Conversion
 
     func write(to draft: inout ConfigurationDraft) {
         for asset in assets.sorted(by: { ($0["play_order"]?.number ?? 0) < ($1["play_order"]?.number ?? 0) }) {
@@ -40,7 +40,7 @@ struct AnthiasAssets {
             remarks.append("Copy the file from the box with Anthias. kiosk tells a file's kind by its content, so the name may stay.")
         }
         entry.keys.append(("title", name.printable.json))
-        // Anthias knows how long its videos are.
+        // Anthias stores the length of videos, too.
         if type.hasPrefix("image"), let seconds = Self.number(asset["duration"]), seconds > 0 {
             entry.keys.append(("image-duration", seconds.json))
         }
@@ -53,7 +53,7 @@ struct AnthiasAssets {
         }
         for (key, name) in [("start_date", "from"), ("end_date", "until")] {
             guard let text = asset[key]?.text, let day = Self.day(text) else { continue }
-            // What Anthias writes where nobody has set an end.
+            // Anthias' default for no end.
             if name == "until", day >= "2099" { continue }
             entry.keys.append((name, day.json))
             if !text.dropFirst(10).dropFirst().hasPrefix("00:00") { remarks.append("\(key) is \(text): from and until are whole days.") }
@@ -64,10 +64,10 @@ struct AnthiasAssets {
 
     private static func isFalse(_ value: JSONValue?) -> Bool { value == .bool(false) || value == .number(0) }
 
-    /// Old versions have texts for numbers.
+    /// Returns a number; old versions write numbers as strings.
     private static func number(_ value: JSONValue?) -> Double? { value?.number ?? value?.text.flatMap(Double.init) }
 
-    /// `[1, 2, 3]`, also as a text; 1 is Monday. nil for all days.
+    /// Parses `[1, 2, 3]`, also as a string; 1 is Monday. nil for all days.
     private static func days(_ value: JSONValue?) -> String? {
         let list = value?.text.flatMap { JSONValue($0) } ?? value
         guard case .array(let numbers)? = list else { return nil }
@@ -76,13 +76,13 @@ struct AnthiasAssets {
         return days.isEmpty || days.count == 7 ? nil : days.map { names[$0 - 1] }.joined(separator: ", ")
     }
 
-    /// `08:30` of `08:30:00`.
+    /// Returns `08:30` for `08:30:00`.
     private static func time(_ value: JSONValue?) -> String? {
         guard let text = value?.text, text.count >= 5, text.prefix(5).allSatisfy({ $0.isNumber || $0 == ":" }) else { return nil }
         return String(text.prefix(5))
     }
 
-    /// `2026-12-01` of `2026-12-01T00:00:00Z`.
+    /// Returns `2026-12-01` for `2026-12-01T00:00:00Z`.
     private static func day(_ text: String) -> String? {
         let day = text.prefix(10)
         return day.count == 10 && day.allSatisfy { $0.isNumber || $0 == "-" } ? String(day) : nil

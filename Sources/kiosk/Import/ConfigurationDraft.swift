@@ -2,9 +2,9 @@ import Commands
 import Configuration
 import KioskPlatform
 
-/// A kiosk.conf that is written from the settings of another player: keys by their tables, entries of the playlist, and what has no equal. A pure value.
+/// A kiosk.conf made of another player's settings: keys by table, playlist entries, and settings without an equivalent. A pure value.
 struct ConfigurationDraft {
-    /// An entry of the playlist: its keys, and what is to be said above it.
+    /// A playlist entry: its keys, and a remark above it.
     struct Entry {
         var source: String
         var keys: [(name: String, value: JSONValue)] = []
@@ -23,7 +23,7 @@ struct ConfigurationDraft {
     private var settings: [String: [Setting]] = [:]
     private var missing: [(setting: String, remark: String)] = []
     var entries: [Entry] = []
-    /// What is to be done once all entries are known.
+    /// Steps to run once all entries are known.
     var finishing: [@Sendable (inout ConfigurationDraft) -> Void] = []
 
     mutating func finish() {
@@ -31,36 +31,36 @@ struct ConfigurationDraft {
         finishing = []
     }
 
-    /// Writes a key; the last value of several holds. A text is written as TOML writes it, which is as JSON does.
+    /// Sets a key; the last of several values counts. TOML writes strings as JSON does.
     mutating func set(_ table: String, _ name: String, _ value: some JSONConvertible, _ remark: String? = nil) {
         settings[table, default: []].removeAll { $0.name == name }
         settings[table, default: []].append(Setting(name: name, value: value.json, remark: remark))
     }
 
-    /// Takes back a key.
+    /// Removes a key.
     mutating func unset(_ table: String, _ name: String) { settings[table]?.removeAll { $0.name == name } }
 
-    /// Says of a setting that kiosk has no equal for it, and what to do instead.
+    /// Notes that kiosk has no equivalent for a setting, and what to do instead.
     mutating func leaveOut(_ setting: String, _ remark: String) {
         if !missing.contains(where: { $0.setting == setting }) { missing.append((setting, remark)) }
     }
 
-    /// Has all entries have a key.
+    /// Sets a key for all entries.
     mutating func setAll(_ name: String, _ value: some JSONConvertible) {
         for index in entries.indices { entries[index].keys.append((name, value.json)) }
     }
 
-    /// A time as kiosk.conf has it: `10` is a number there, `0:10` a text.
+    /// Returns a time as kiosk.conf writes it: `10` is a number, `0:10` a string.
     static func time(_ text: String) -> JSONValue {
         Double(text).flatMap { $0.isFinite ? .number($0) : nil } ?? .string(text)
     }
 
-    // MARK: Written
+    // MARK: Output
 
-    /// The file. `origin` is what it comes from. Lines that kiosk would refuse are comments, with the reason.
+    /// Returns the file; `origin` names the source. Lines that kiosk would refuse become comments, with the reason.
     func text(from origin: String) -> String {
         var lines = plainLines(origin)
-        // Each round turns the lines at fault into comments; there is no more of a line to complain about then.
+        // Each round turns the faulty lines into comments, which cause no further complaint.
         for _ in 0..<50 {
             let text = Array((lines.joined(separator: "\n") + "\n").utf8)
             do throws(ConfigurationError) {
@@ -107,7 +107,7 @@ struct ConfigurationDraft {
         name.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") } ? name : name.json.line
     }
 
-    /// A remark in comments of at most a hundred columns: all of a line of others is printed as text.
+    /// Returns a remark as comments of at most a hundred columns. Other programs' text is made printable.
     private static func comment(_ text: String, indent: Int = 0) -> [String] {
         var lines: [String] = []
         var line = ""

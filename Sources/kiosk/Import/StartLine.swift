@@ -2,15 +2,15 @@ import Commands
 import Glibc
 import KioskPlatform
 
-/// The line by which another player is started: `omxplayer -o hdmi --loop clip.mp4`. A pure value.
+/// The command line of another player: `omxplayer -o hdmi --loop clip.mp4`. A pure value.
 struct StartLine {
-    /// What an option means to kiosk.
+    /// The meaning of an option for kiosk.
     enum Meaning {
-        /// kiosk does so by itself, or needs no such thing; with or without a value of its own.
+        /// kiosk does this by itself, or does not need it; without or with a value.
         case nothing, nothingWithValue
         case flag(@Sendable (inout ConfigurationDraft) -> Void)
         case value(@Sendable (inout ConfigurationDraft, String) -> Void)
-        /// There is no equal: what to do instead.
+        /// kiosk has no equivalent; the text says what to do instead.
         case missing(String), missingWithValue(String)
 
         var takesValue: Bool {
@@ -30,13 +30,13 @@ struct StartLine {
         }
     }
 
-    /// The player, by the name of its program.
+    /// The player's name.
     let player: String
     let words: [String]
 
     private static let players = ["omxplayer", "omxplayer.bin", "mpv", "vlc", "cvlc", "nvlc"]
 
-    /// The first line of a text by which one of the players is started: of a script, a unit of systemd or a crontab. nil where there is none.
+    /// Finds the first line that starts one of the players in a script, a systemd unit or a crontab; nil if there is none.
     init?(in text: String) {
         // A backslash at the end joins lines.
         for line in text.replacing("\\\n", with: " ").split(whereSeparator: \.isNewline) {
@@ -56,7 +56,7 @@ struct StartLine {
 
     private static let ends: Set<String> = [";", "&", "&&", "||", "|", ">", ">>", "2>", "2>&1", "<", "done"]
 
-    /// Words of a shell's line, without their quotes. What ends a command is a word of its own.
+    /// Splits a shell's line into words, without quotes. An operator that ends a command becomes a word of its own.
     static func words(_ line: some StringProtocol) -> [String] {
         var words: [String] = []
         var word = "", isWord = false, quote: Character?, isEscaped = false
@@ -96,7 +96,7 @@ struct StartLine {
         return words
     }
 
-    // MARK: Into a kiosk.conf
+    // MARK: Conversion
 
     func write(to draft: inout ConfigurationDraft) {
         let table = player == "omxplayer" ? Self.omxplayer : Self.vlc
@@ -108,7 +108,7 @@ struct StartLine {
                 break
             }
             guard word.hasPrefix("-"), word.count > 1 else {
-                // An option of the item before, to VLC.
+                // For VLC, this is an option of the previous item.
                 if player == "vlc", word.hasPrefix(":") { draft.leaveOut(word, Self.unknown) } else { sources.append(word) }
                 continue
             }
@@ -123,7 +123,7 @@ struct StartLine {
             word.hasPrefix("--")
             ? word.firstIndex(of: "=").map { (String(word[..<$0]), String(word[word.index(after: $0)...])) } ?? (word, nil)
             : (word, nil)
-        // Flags of a letter may be written in one word: -br.
+        // One word may hold several single-letter flags: -br.
         if table[name] == nil, !name.hasPrefix("--"), name.dropFirst().allSatisfy({ table["-\($0)"]?.takesValue == false }) {
             for letter in name.dropFirst() { table["-\(letter)"]?.apply("-\(letter)", nil, to: &draft) }
             return
@@ -158,7 +158,7 @@ struct StartLine {
             "--layer": .missingWithValue("kiosk has the screen to itself; text and logos are [[overlay]]."),
             "--alpha": .missingWithValue("the picture has no opacity; an [[overlay]] has."),
             "--font": .missingWithValue("[theme] font takes a font by its name in fontconfig."),
-            // Thousandths of the height; 55 is kiosk's own.
+            // The value is in thousandths of the height; 55 equals kiosk's default.
             "--font-size": .value { draft, value in
                 if let size = Double(value), size != 55 { draft.set("theme", "subtitle-size", min(20, max(2, size / 10))) }
             },
@@ -192,7 +192,7 @@ struct StartLine {
     }
 
     private static let display: @Sendable (inout ConfigurationDraft, String) -> Void = { draft, value in
-        // The firmware's numbers of the two sockets of a Raspberry Pi 4.
+        // The firmware's numbers for the two sockets of a Raspberry Pi 4.
         draft.set(
             "display", "connector", value == "7" ? "HDMI-A-2" : value == "2" ? "HDMI-A-1" : value, "kiosk devices lists the connectors.")
     }
@@ -207,7 +207,7 @@ struct StartLine {
         draft.set("audio", "volume", min(100, max(0, Int(saturating: volume))))
     }
 
-    /// VLC's options that people start signs with.
+    /// The VLC options that are usual for digital signs.
     private static let vlc: [String: Meaning] = {
         var table: [String: Meaning] = [
             "--loop": .nothing, "-L": .nothing, "--no-loop": .flag { $0.set("playback", "loop", "off") },
