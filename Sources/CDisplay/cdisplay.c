@@ -19,7 +19,7 @@ int kiosk_poll(struct pollfd *descriptors, unsigned long count, int64_t timeout_
     return ppoll(descriptors, count, timeout_ns < 0 ? NULL : &timeout, NULL);
 }
 
-// VT signals. Real-time ones, so that neither is merged with a signal that someone else means differently.
+// VT signals. They are real-time signals, so that they do not merge with another program's use of a signal.
 
 static _Atomic int release_fd = -1, acquire_fd = -1;
 
@@ -50,7 +50,7 @@ int kiosk_vt_catch_signals(int release_eventfd, int acquire_eventfd) {
     return sigprocmask(SIG_UNBLOCK, &both, NULL);
 }
 
-// The guard. Everything in the child is async-signal-safe, because it is forked from a process with threads.
+// The guard. The child of a process with threads, so everything in it is async-signal-safe.
 
 static int give_back(int tty, int kd_mode, int keyboard_mode) {
     struct vt_mode automatic = {.mode = VT_AUTO};
@@ -61,7 +61,7 @@ static int give_back(int tty, int kd_mode, int keyboard_mode) {
 }
 
 static void close_all_but(int a, int b) {
-    // Every other descriptor must go: an inherited DRM file would keep the display's master alive after the player's death.
+    // Close every other descriptor: an inherited DRM file would keep the display's master alive after the player's death.
     unsigned low = a < b ? a : b, high = a < b ? b : a;
     int done = (low == 0 || syscall(SYS_close_range, 0u, low - 1, 0u) == 0)
                && (high == low + 1 || syscall(SYS_close_range, low + 1, high - 1, 0u) == 0)
@@ -74,7 +74,7 @@ static void close_all_but(int a, int b) {
 }
 
 static void guard(int tty, int pipe_end, const char *path, int kd_mode, int keyboard_mode) {
-    // A stop that is meant for the whole process group or control group must not take the guard before the player.
+    // A stop signal to the whole process group or control group must not kill the guard before the player.
     struct sigaction ignore;
     memset(&ignore, 0, sizeof ignore);
     ignore.sa_handler = SIG_IGN;
@@ -91,8 +91,8 @@ static void guard(int tty, int pipe_end, const char *path, int kd_mode, int keyb
     if (count > 0) _exit(0);  // dismissed: the player has restored the VT itself
 
     if (give_back(tty, kd_mode, keyboard_mode) == 0) _exit(0);
-    // The VT was the dead player's controlling terminal and is hung up, or we lost the right to it with it. A session
-    // leader that opens a terminal nobody controls gets it, and with it the right.
+    // The VT was the dead player's controlling terminal and is hung up, or kiosk lost the right to it at the player's death. A session
+    // leader that opens a terminal without a controlling process gets it, and the right with it.
     setsid();
     for (int attempt = 0; attempt < 50; attempt++) {
         int fresh = open(path, O_RDWR);

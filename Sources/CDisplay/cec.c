@@ -56,7 +56,7 @@ int kiosk_cec_send(int adapter, const uint8_t *message, int count, uint8_t reply
     struct cec_msg msg = {.len = (uint32_t)count, .reply = reply, .timeout = reply ? 1000 : 0};
     memcpy(msg.msg, message, (size_t)count);
     if (ioctl(adapter, CEC_TRANSMIT, &msg) != 0) return -1;
-    // A message to all is acknowledged by nobody.
+    // No device acknowledges a broadcast.
     if (!(msg.tx_status & CEC_TX_STATUS_OK) && (message[0] & 0xf) != 0xf) {
         errno = EREMOTEIO;
         return -1;

@@ -1,7 +1,8 @@
-// A picture of half the width and half the height, as 2160p has to be on a 1080p display. Each pixel is the mean of the four that it covers: what
-// libswscale's area filter does, in a sixth of its time, as nothing is ever wider than 16 bits and each row is read once.
+// Halves the width and the height of a picture, as for 2160p on a 1080p display. Each pixel is the mean of the four that it covers.
+// libswscale's area filter computes the same, but this code takes a sixth of its time: no value is wider than 16 bits, and each row is read
+// once.
 //
-// Pairs of bytes are added as halves of 16-bit numbers. Which half is which does not matter. The vectors are the compiler's: SSE2 on x86-64, NEON on AArch64.
+// Pairs of bytes are added as halves of 16-bit numbers, in either order. The vectors are the compiler's: SSE2 on x86-64, NEON on AArch64.
 
 #include "cdisplay.h"
 

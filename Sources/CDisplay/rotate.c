@@ -1,14 +1,15 @@
 // Rotated copies of pixels of 1, 2 and 4 bytes.
 //
-// Read down the columns of a picture, each pixel costs a load, a store and mostly a cache miss. So the picture is cut into blocks of one cache line each
-// way, which the first-level cache holds twice, and those into squares of as many pixels as a vector of 16 bytes has. A square is loaded row by row,
-// transposed in registers and stored row by row. The vectors are the compiler's: SSE2 on x86-64, NEON on AArch64.
+// Reading down the columns of a picture costs a load, a store and mostly a cache miss for each pixel. So the code divides the picture into
+// blocks of one cache line each way; the first-level cache holds two of them. It divides the blocks into squares with a side of one 16-byte
+// vector. It loads a square row by row, transposes it in registers and stores it row by row. The vectors are the compiler's: SSE2 on
+// x86-64, NEON on AArch64.
 //
-// A square is transposed by interleaving: of N rows, row i with row i + N/2 gives two rows of a new set. In the number of a pixel (row, column), that
-// rotates the bits by one; after log2(N) times row and column have changed places.
+// Interleaving transposes a square. Of N rows, row i with row i + N/2 gives two rows of a new set. In the number of a pixel (row, column),
+// that rotates the bits by one. After log2(N) times, row and column have changed places.
 //
-// Where a side is no multiple of the square's, the last square overlaps the one before it, and writes the same again. What is smaller than a square goes
-// pixel by pixel.
+// If a side is no multiple of the square's, the last square overlaps the one before it, and writes the same pixels again. A picture smaller
+// than a square is copied pixel by pixel.
 
 #include "cdisplay.h"
 
@@ -30,8 +31,8 @@ enum { kLine = 64 };
 
 static inline int least(int a, int b) { return a < b ? a : b; }
 
-// `rows` and `columns` are the destination's: its pixel (x, y) is the source's (y, x). `step` is from one row of the source to the next. `BYTES` a pixel,
-// `STAGES` is log2 of the pixels in a vector.
+// `rows` and `columns` are the destination's: its pixel (x, y) is the source's (y, x). `step` is the distance between rows of the source. A
+// pixel has `BYTES`; `STAGES` is log2 of the pixels in a vector.
 #define ROTATE(BYTES, STAGES, TYPE)                                                                                                                    \
     static inline void square##BYTES(const uint8_t *source, ptrdiff_t step, uint8_t *target, ptrdiff_t stride) {                                     \
         enum { kSide = 16 / BYTES };                                                                                                                 \
@@ -89,7 +90,7 @@ void kiosk_copy_rotated(
         return;
     }
     if (down < 0) {
-        // From the last row up, so that what lies side by side in the source is read forwards.
+        // Start at the last row, so that neighbours in the source are read forwards.
         from += (rows - 1) * down;
         to += (rows - 1) * stride;
         stride = -stride;

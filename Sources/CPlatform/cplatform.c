@@ -23,7 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Where times have 64 bits and words 32, the call that takes such times.
+// On 32-bit systems with 64-bit times, the call that takes such times.
 #if defined(SYS_futex_time64) && defined(_TIME_BITS) && _TIME_BITS == 64 && __SIZEOF_LONG__ == 4
 #define FUTEX_CALL SYS_futex_time64
 #else
@@ -37,7 +37,7 @@ int kiosk_thread_setup(const char *name, int fifo_priority) {
 }
 
 void kiosk_thread_give_way(void) {
-    // linux/ioprio.h, which is not in every set of kernel headers.
+    // From linux/ioprio.h, which some kernel headers lack.
     enum { WHO_PROCESS = 1, CLASS_IDLE = 3, CLASS_SHIFT = 13 };
     // 0 is the calling thread, although POSIX means the process.
     setpriority(PRIO_PROCESS, 0, 19);
@@ -72,7 +72,7 @@ void kiosk_process_leave_idle(void) {
 
 static long futex_wait(const uint32_t *word, uint32_t seen, int64_t deadline_ns, int flags) {
     struct timespec deadline = {.tv_sec = (time_t)(deadline_ns / 1000000000), .tv_nsec = (long)(deadline_ns % 1000000000)};
-    // The bitset is what makes the deadline a time instead of a span; it is on CLOCK_MONOTONIC.
+    // The bitset call takes an absolute deadline instead of a span, on CLOCK_MONOTONIC.
     return syscall(FUTEX_CALL, word, FUTEX_WAIT_BITSET | flags, seen, deadline_ns < 0 ? NULL : &deadline, NULL, FUTEX_BITSET_MATCH_ANY);
 }
 
@@ -109,7 +109,7 @@ int kiosk_memory_file(const char *name, const void *bytes, size_t count) {
 }
 
 int kiosk_shared_file(const char *name, size_t count) {
-    // Linux 6.3.
+    // Since Linux 6.3.
     enum { NOEXEC_SEAL = 8 };
     int file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | NOEXEC_SEAL);
     if (file < 0 && errno == EINVAL) file = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -121,7 +121,7 @@ int kiosk_shared_file(const char *name, size_t count) {
     return -1;
 }
 
-/// Room for one descriptor, aligned as a header of it has to be.
+/// Room for one descriptor, with the alignment of its header.
 union descriptor_room {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
@@ -152,7 +152,7 @@ ssize_t kiosk_receive(int socket, void *bytes, size_t count, int *descriptor) {
     if (received < 0) return received;
     for (struct cmsghdr *header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
         if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
-        // There is room for two where alignment needs it. Whoever sends more than the one that is wanted must not fill this process with them.
+        // Alignment may leave room for two. A peer that sends more descriptors than one must not fill this process with them.
         for (size_t place = CMSG_LEN(0); place + sizeof(int) <= header->cmsg_len; place += sizeof(int)) {
             int sent;
             memcpy(&sent, (char *)header + place, sizeof sent);
@@ -169,7 +169,7 @@ long kiosk_file_system(const char *path) {
 }
 
 int kiosk_open_beneath(int root, const char *path) {
-    // Without O_NONBLOCK a FIFO would wait for somebody who writes into it.
+    // Without O_NONBLOCK, the open of a FIFO would wait for a writer.
     struct open_how how = {
         .flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,

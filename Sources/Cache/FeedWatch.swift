@@ -1,15 +1,15 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Fetches a news feed again and again, and tells its titles when they are others.
+/// Fetches a news feed regularly, and reports its titles when they change.
 ///
-/// Thread `feed` asks every five minutes, with the validators of the last answer. Where it fails, the last titles stay, and it is asked again after five
-/// seconds, then after twice as long each time.
+/// Thread `feed` fetches it every five minutes, with the validators of the last answer. After a failure it keeps the last titles, and
+/// retries after five seconds, then after twice as long each time, up to five minutes.
 package final class FeedWatch: Sendable {
-    /// What comes of it.
+    /// An event to report.
     package enum News: Hashable, Sendable {
         case titles([String])
-        /// A line for the log; told once until it is another.
+        /// A line for the log; reported once until it changes.
         case problem(String)
     }
 
@@ -17,14 +17,14 @@ package final class FeedWatch: Sendable {
     private let settings: StreamSettings
     private let isStopping = Monitor(false)
 
-    /// No more of an answer is read.
+    /// The most bytes of an answer to read.
     private static let mostBytes = 1 << 20
     private static let pause = MediaTime.seconds(300), firstRetry = MediaTime.seconds(5)
 
-    /// Of a feed at an address of http or https; `settings`: how it is asked for.
+    /// Makes a watch for a feed at an http or https address, with these network settings.
     package init(_ url: String, _ settings: StreamSettings) { (self.url, self.settings) = (url, settings) }
 
-    /// Starts; `tell` is called on a thread of its own. Call once.
+    /// Starts; calls `tell` on a thread of its own. Call once.
     package func start(_ tell: @escaping @Sendable (News) -> Void) {
         Thread("feed") { [self] in
             var (validators, titles, problem): (Validators, [String]?, String?) = (Validators(), nil, nil)

@@ -1,15 +1,15 @@
 import CKioskFFmpeg
 import KioskMedia
 
-/// Decodes what a camera gives as JPEG, H.264 or H.265, picture by picture. The corresponding C library is libavcodec.
+/// Decodes a camera's JPEG, H.264 or H.265, picture by picture. The corresponding C library is libavcodec.
 final class CameraDecoder {
     private let context: UnsafeMutablePointer<AVCodecContext>
     private let packet: UnsafeMutablePointer<AVPacket>
 
-    /// nil where FFmpeg has no decoder for it.
+    /// Makes a decoder; nil if FFmpeg has none for the codec.
     init?(_ codec: AVCodecID) {
         guard let decoder = avcodec_find_decoder(codec), let context = avcodec_alloc_context3(decoder) else { return nil }
-        // A thread for each picture would hold pictures back.
+        // Frame threads would delay the pictures.
         context.pointee.thread_count = codec == AV_CODEC_ID_MJPEG ? 1 : 0
         context.pointee.thread_type = FF_THREAD_SLICE
         context.pointee.flags |= AV_CODEC_FLAG_LOW_DELAY
@@ -28,7 +28,7 @@ final class CameraDecoder {
         av_packet_free(&packet)
     }
 
-    /// The picture in `bytes`, which are copied; nil where there is none, or it is damaged: cameras send half of one when their cable is bad.
+    /// Decodes a copy of `bytes`; nil for a missing or damaged picture. With a bad cable, cameras send half of a picture.
     func decode(_ bytes: UnsafeRawBufferPointer) -> VideoFrame? {
         guard let base = bytes.baseAddress, bytes.count > 0, av_new_packet(packet, Int32(clamping: bytes.count)) >= 0 else { return nil }
         defer { av_packet_unref(packet) }

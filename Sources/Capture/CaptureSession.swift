@@ -33,7 +33,7 @@ package final class CaptureSession: Sendable {
     /// The most pictures in the recorder's queue.
     private static let mostPictures = 24
 
-    /// What the session is doing.
+    /// The phase of a session.
     package enum Phase: String, Hashable, Sendable { case idle, recording, paused, finishing }
 
     /// The state of a session.

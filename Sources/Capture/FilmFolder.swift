@@ -98,7 +98,7 @@ package struct FilmFolder: Sendable {
         let target = "\(path)/\(name)"
         guard rename(draft, target) == 0 else {
             let code = errno
-            // The next start can then see that this film is to be kept.
+            // This tells the next start to keep the film.
             rename(draft, "\(drafts)/\(Self.kept)\(name)")
             throw .film(.init(target, errno: code))
         }
@@ -107,7 +107,7 @@ package struct FilmFolder: Sendable {
         return target
     }
 
-    /// The prefix of a film that is to be kept but could not be moved.
+    /// The prefix of a kept film that could not be moved.
     private static let kept = "kept-"
 
     private func throwAway(beyond limits: Limits, kept: [String]) {

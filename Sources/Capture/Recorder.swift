@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskReaders
 import KioskVocabulary
 
-/// What the thread `recorder` has: a film that is being recorded, or none, and how it goes. No lock, no wait but for the disk.
+/// The state of thread `recorder`: the current recording, if any, and its progress. It takes no lock, and waits only for the disk.
 struct Recorder: ~Copyable {
     private var recording: Recording?
     private(set) var isRecording = false
@@ -58,7 +58,7 @@ struct Recorder: ~Copyable {
         recording?.write(piece)
     }
 
-    /// The microphone has gone; the film goes on in silence.
+    /// Notes the loss of the microphone; the film continues in silence.
     mutating func loseSound(_ error: CaptureError) {
         (level, soundFailure) = (0, error)
         recording?.note(Self.silence(error))
@@ -66,7 +66,7 @@ struct Recorder: ~Copyable {
 
     private static func silence(_ error: CaptureError) -> String { "the film is silent from the loss of the microphone on: \(error)" }
 
-    /// The camera has gone; the film ends.
+    /// Ends the film after the loss of the camera.
     mutating func fail(_ error: CaptureError) {
         failure = error
         recording?.fail(error)
@@ -83,7 +83,7 @@ struct Recorder: ~Copyable {
         mutating get { isRecording && recording?.isComplete == true }
     }
 
-    /// The report of a film that has just ended, or was refused.
+    /// Returns the report of a film that has just ended, or was refused.
     mutating func finishIfComplete() -> RecordingReport? {
         if let report = refused.take() { return report }
         guard isFinishing else { return nil }

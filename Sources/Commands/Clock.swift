@@ -1,10 +1,10 @@
 import KioskPlatform
 
 extension MediaTime {
-    /// The longest span kiosk.conf can ask for: 1000 hours.
+    /// The longest time in kiosk.conf: 1000 hours.
     package static let longest = MediaTime(nanoseconds: 3_600_000 * 1_000_000_000)
 
-    /// A time written as `mm:ss` or `h:mm:ss`, with up to nine decimals of a second; nil for anything else.
+    /// Parses `mm:ss` or `h:mm:ss`, with up to nine decimals of a second; nil for anything else.
     package init?(clock text: String) {
         let shape = /(?:([0-9]{1,4}):([0-5][0-9])|([0-9]{1,6})):([0-5][0-9])(?:\.([0-9]{1,9}))?/
         guard let match = text.wholeMatch(of: shape) else { return nil }

@@ -5,20 +5,20 @@ import KioskVocabulary
 extension Configuration {
     /// `[record]`.
     package struct Record: Hashable, Sendable {
-        /// Where films are kept, an absolute path; nil is no recording.
+        /// The folder of the films, an absolute path; nil for no recording.
         package var folder: String?
         package var camera = CameraChoice.automatic
         package var microphone = AudioDevice.automatic
         package var mode = CameraMode()
-        /// At most.
+        /// The longest duration of a film.
         package var duration = MediaTime.seconds(60)
-        /// How the camera's picture has to be rotated.
+        /// The rotation of the camera's picture.
         package var rotation = Rotation.none
-        /// Whether the preview is as in a mirror; the film is not.
+        /// Whether to mirror the preview; the film is not mirrored.
         package var mirrorsPreview = true
         package var encoder = EncoderSetting.automatic
         package var onRecord = OnRecord.keep
-        /// More than that is thrown away, the oldest first; nil is no limit.
+        /// The limits of kept films; kiosk discards the oldest first. nil for no limit.
         package var keptNumber: Int?
         package var keptAge: MediaTime?
         package var keptSpace: ByteCount?

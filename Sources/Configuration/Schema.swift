@@ -1,6 +1,6 @@
 extension Configuration {
-    /// What kiosk.conf may have, as a JSON Schema, for editors that check and complete TOML by one. Its words mean the same from draft 4 to 2020-12, as
-    /// such editors differ.
+    /// The JSON Schema of kiosk.conf, for editors that check and complete TOML with it. It uses only keywords with the same meaning from
+    /// draft 4 to 2020-12, because such editors differ.
     package static var schema: String {
         """
         {
@@ -14,7 +14,7 @@ extension Configuration {
 }
 
 extension KeyFacts {
-    /// The members that describe a table of `keys`.
+    /// Returns the schema members for a table of `keys`.
     fileprivate static func object(_ keys: [KeyFacts], indentation: String) -> String {
         let next = "\n" + indentation
         var members = ["\"type\": \"object\"", "\"additionalProperties\": false"]

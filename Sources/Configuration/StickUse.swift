@@ -1,16 +1,16 @@
 import KioskVocabulary
 
-/// `[playback] usb`: what is done with the videos of a USB stick, which kiosk-usb@.service mounts read-only.
+/// `[playback] usb`: the use of the media on a USB stick, which kiosk-usb@.service mounts read-only.
 package enum StickUse: String, CaseIterable, Sendable {
-    /// Nothing: a stick that a stranger plugs in changes nothing.
+    /// No use: a stranger's stick changes nothing.
     case off
-    /// They are played instead of the playlist while the stick is plugged in.
+    /// Play them instead of the playlist while the stick is plugged in.
     case play
-    /// They are copied, and the copies are played instead of the playlist from then on.
+    /// Copy them, and play the copies instead of the playlist from then on.
     case copy
 
-    /// The folder whose files are played instead of the playlist where there are any; nil for none. `state` is the folder of the service's
-    /// own files, absolute.
+    /// Returns the folder whose files, if any, replace the playlist; nil for none. `state` is the folder of the service's own files, an
+    /// absolute path.
     package func folder(state: String) -> String? {
         switch self {
         case .off: nil
@@ -19,12 +19,12 @@ package enum StickUse: String, CaseIterable, Sendable {
         }
     }
 
-    /// Where copies are kept.
+    /// Returns the folder of the copies.
     package static func copies(state: String) -> String { state + "/usb" }
 }
 
 extension Configuration {
-    /// Whether anything in it asks for what is on sticks, so that they are mounted.
+    /// Whether a setting needs the media on sticks, so that sticks must be mounted.
     package var wantsSticks: Bool {
         playback.usb != .off || shelf.folders.contains(where: StickMounts.hold)
             || entries.contains { StickMounts.hold($0.source.location) }

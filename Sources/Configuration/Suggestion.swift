@@ -1,10 +1,10 @@
 import KioskPlatform
 
-/// The one of `candidates` that `word` was most likely meant to be; nil when none is near.
+/// Returns the candidate that `word` most likely means; nil if none is near.
 ///
-/// Near is one slip in a short word, two in one of five letters or more; a slip is a letter too many, missing, wrong, or two letters
-/// swapped. Near is a word that begins alike, too, with four letters or more that are most of the shorter one: `rotate`, `rotation`. Of two that are
-/// near, a beginning of two letters makes up for a slip. Case does not count.
+/// A candidate is near after one slip in a short word, or two in a word of five letters or more. A slip is an additional, missing or wrong
+/// letter, or two swapped letters. A candidate with a common beginning is near, too, if that has four letters or more, and is most of the
+/// shorter word: `rotate`, `rotation`. Between near candidates, a common beginning of two letters outweighs a slip. Case is ignored.
 package func suggestion(for word: String, among candidates: some Sequence<String>) -> String? {
     let word = Array(word.lowercased().unicodeScalars.prefix(64))
     var best: (candidate: String, score: Int)?

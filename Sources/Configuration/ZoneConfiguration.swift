@@ -6,21 +6,21 @@ extension Configuration {
     package struct Zone: Hashable, Sendable {
         package var name = ""
         package var region = Region.full
-        /// nil is that of `[display]`, as of the others that can be nil.
+        /// nil for the value of `[display]`, as for the other optional keys.
         package var gravity: VideoGravity?
         package var background: Color?
-        /// 0…100; nothing of a zone with 0 is decoded but its pictures.
+        /// 0…100; of a zone with 0, kiosk decodes only the pictures.
         package var volume = 0
         package var onTap: Command?
         package var playlist: [PlaylistEntry] = []
 
         package init() {}
 
-        /// Whether a touch on it is its own.
+        /// Whether the zone takes touches.
         package var takesTaps: Bool { onTap != nil || playlist.contains { $0.onTap != nil || $0.waitsForTap == true } }
     }
 
-    /// What a player of `zone` alone would be told: that it has the display's region, the playlist and the loudness of the zone.
+    /// Returns the configuration for the player of `zone`: with the zone's region, playlist and loudness.
     package func configuration(of zone: Zone) -> Configuration {
         var own = self
         (own.playlist, own.programs, own.timers, own.overlays, own.zones) = (zone.playlist, [], [], [], [])
@@ -83,6 +83,6 @@ extension Configuration.Zone: TableRow {
 }
 
 extension Command {
-    /// Whether it does what a tap on a zone does.
+    /// Whether it does the same as a tap on a zone.
     var isTap: Bool { if case .program(.zone(_, .tap)) = self { true } else { false } }
 }

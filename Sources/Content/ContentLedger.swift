@@ -77,7 +77,7 @@ struct ContentLedger {
     /// Lines for the log.
     private var notes: [String] = []
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Takes the looks into all entries. `date` is the time of day, in nanoseconds since 1970.
     mutating func looked(_ looks: [Look], at now: HostTime, date: Int64) {
@@ -187,7 +187,7 @@ struct ContentLedger {
         return true
     }
 
-    // MARK: What follows
+    // MARK: Results
 
     /// Returns the version of a file to play; nil if there is none.
     func listed(_ path: Path) -> FileVersion? { files[path]?.listed }

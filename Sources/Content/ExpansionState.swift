@@ -91,7 +91,7 @@ struct ExpansionState {
         entries = Array(repeating: nil, count: plan.names.count)
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     /// Starts to look into another playlist. Returns the number of the thread that does so.
     mutating func setPlan(_ plan: PlaylistExpansion.Plan, at now: HostTime) -> Int {
@@ -207,7 +207,7 @@ struct ExpansionState {
         hasFallbackNews = true
     }
 
-    // MARK: What is to be done
+    // MARK: Work
 
     /// When there is work even without an event.
     var deadline: HostTime? {

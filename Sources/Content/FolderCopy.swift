@@ -156,7 +156,7 @@ package struct FolderCopy: Hashable, Sendable {
         guard unsafe futimens(output.raw, times) == 0, fsync(output.raw) == 0 else { throw failure("write", target) }
     }
 
-    // MARK: What was left out
+    // MARK: Files left out
 
     /// The hidden file in a copy that lists the files left out: path, size and time of each, and a zero byte after each of these.
     private static let leftOutList = ".left-out"

@@ -3,8 +3,8 @@ import KioskPlatform
 import KioskVocabulary
 
 extension FileVersion {
-    /// That of a file that was found at `path`; without its inode number (``inode`` is 0) if that says nothing. Else a stick that is put in again would have
-    /// other files on it, and a clip of it be played twice in a row.
+    /// Makes the version of a file found at `path`. The inode number is 0 (``inode``) if the file system does not keep it. Otherwise a
+    /// stick would seem to have new files after each insertion, and a clip could play twice in a row.
     init(_ status: stat, at path: String) {
         self.init(status)
         if FolderWatch.numbersAnew(path) { inode = 0 }

@@ -1,7 +1,7 @@
-/// Whether `a` comes before `b` in the order people expect of file names: `2.mp4` before `10.mp4`, letters without regard to case.
+/// Returns whether `a` precedes `b` in natural order of file names: `2.mp4` before `10.mp4`, ignoring case.
 ///
-/// Runs of the digits 0…9 compare as numbers of any length, everything else code point by code point in lower case. Names that are equal in
-/// this sense (`01` and `1`, `A` and `a`) are told apart by their code points, so that the order is total.
+/// Runs of the digits 0…9 compare as numbers of any length, all else by code points in lower case. The code points decide between names
+/// that are then equal (`01` and `1`, `A` and `a`), so the order is total.
 func naturallyPrecedes(_ a: String, _ b: String) -> Bool {
     let x = Array(a.lowercased().unicodeScalars)
     let y = Array(b.lowercased().unicodeScalars)
@@ -23,7 +23,7 @@ func naturallyPrecedes(_ a: String, _ b: String) -> Bool {
 
 private func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
 
-/// The digits at `index` without leading zeros; `index` moves behind them.
+/// Takes the digits at `index` without leading zeros; moves `index` past them.
 private func takeNumber(_ text: [Unicode.Scalar], _ index: inout Int) -> ArraySlice<Unicode.Scalar> {
     let digits = text[index...].prefix(while: isDigit)
     index = digits.endIndex

@@ -1,12 +1,12 @@
-/// One thing that can be wrong with a box. Pure: facts in, findings out.
+/// One check of the machine. A pure value: it takes facts, and returns findings.
 package struct BoxCheck: Sendable {
-    /// The word of its findings.
+    /// The code of its findings.
     package let code: String
-    /// What is so when there is no finding.
+    /// The statement that is true if there is no finding.
     package let subject: String
-    /// Why the facts do not tell, where they do not.
+    /// The reason if the facts are unknown.
     package let unknown: String
-    /// Findings; none when all is well; nil where the facts do not tell.
+    /// Returns the findings; none if all is well; nil if the facts are unknown.
     package let judge: @Sendable (BoxFacts) -> [Finding]?
 
     init(
@@ -16,14 +16,14 @@ package struct BoxCheck: Sendable {
         (self.code, self.subject, self.unknown, self.judge) = (code, subject, unknown, judge)
     }
 
-    /// All of them, in the order in which they are reported.
+    /// All checks, in the order of the report.
     package static let all: [BoxCheck] =
         BoxFacts.Node.Use.allCases.map(permission) + [
             displayDevice, displayConnected, displayHolder, consoleBlanking, commandLine, displayManager, getty, service, servicePath, keys,
             clock, decoders, isolation, soundCard, soundMuted, storage, freeSpace, temperature, power,
         ]
 
-    /// What is wrong with the box, and one line for each check that found nothing.
+    /// Returns all findings, and a line for each check without one.
     package static func diagnose(_ facts: BoxFacts) -> [Finding] {
         all.flatMap { check -> [Finding] in
             guard let findings = check.judge(facts) else {
@@ -36,7 +36,7 @@ package struct BoxCheck: Sendable {
 }
 
 extension [Finding] {
-    /// What a check has found; the check's word is added by ``BoxCheck/diagnose(_:)``.
+    /// Makes a list of one finding; ``BoxCheck/diagnose(_:)`` adds the check's code.
     static func found(_ severity: Finding.Severity, _ text: String, advice: [String] = [], remedies: [Remedy] = []) -> Self {
         [Finding("", severity, text, advice: advice, remedies: remedies)]
     }

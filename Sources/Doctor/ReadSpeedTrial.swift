@@ -5,12 +5,12 @@ import KioskPlatform
 import KioskReaderProtocol
 import KioskReaders
 
-// How fast a clip comes from its disk. The page cache would answer for a disk that is far too slow, so the kernel is asked to drop what it
-// holds of the file first (posix_fadvise); it does that for pages that nobody has mapped or written to. The clip's rate is its size divided
-// by its length. Root opens no clip for that, which anybody may have made: only its bytes are read. Both happen on a thread of their own: a
-// share that is gone keeps the thread, and not the doctor.
+// The read speed of a clip's disk. The page cache would hide a disk that is far too slow. So the kernel is first asked to drop the file's
+// pages (posix_fadvise), which works for pages that nobody has mapped or written to. The clip's rate is its size divided by its length. As
+// root, kiosk does not open the clip for its length, because anybody may have made it, and only reads its bytes. Both happen on a thread of
+// their own: a dead share blocks that thread, but not the doctor.
 enum ReadSpeedTrial {
-    /// As much is read: enough for the read-ahead of a disk to come into step, and a second's work for an SD card.
+    /// The most bytes to read: enough to fill a disk's read-ahead, and a second's work for an SD card.
     private static let most = 16 << 20
 
     static func run(_ path: String, isRoot: Bool = geteuid() == 0) -> BoxFacts.Storage {
@@ -27,7 +27,7 @@ enum ReadSpeedTrial {
         var piece = [UInt8](repeating: 0, count: 1 << 18)
         var bytes = 0
         let begin = HostTime.now
-        // What was read until shortly before the limit is the answer, too.
+        // Stops shortly before the limit: a partial read is a result, too.
         while bytes < most, HostTime.now + .milliseconds(200) < end {
             let count = read(file.raw, &piece, piece.count)
             if count < 0 { return .failed(path: path, reason: "\(SystemError())") }
@@ -37,7 +37,7 @@ enum ReadSpeedTrial {
         return .read(path: path, bytes: bytes, seconds: (HostTime.now - begin).seconds, rate: rate)
     }
 
-    /// Bytes that are played in a second; nil for a still, and where the length is not known.
+    /// Returns the bytes played in a second; nil for a still, and for an unknown length.
     private static func rate(_ path: String, size: Int) -> Double? {
         guard let asset = try? ReaderClient(OpenOrder(.play, path), by: .shared, Interruption()).description, !asset.isStill,
             let length = asset.duration, length > .milliseconds(100)

@@ -1,17 +1,17 @@
 import Glibc
 import KioskPlatform
 
-/// Carries remedies out, one after another, and says what became of each.
+/// Applies remedies one after another, and reports the result of each.
 package enum Repair {
-    /// What became of one remedy: what was done to what, or why not.
+    /// The result of one remedy.
     package struct Deed: Hashable, Sendable {
         package var remedy: Remedy
-        /// nil where it was done.
+        /// The reason of a failure; nil after a success.
         package var failure: String?
     }
 
-    /// Carries out all remedies of `findings` in order, each once, below the folder `root`. The rest of a finding is left after a remedy that
-    /// failed: it is for what the first was to have done. Files that are there already are not touched.
+    /// Applies all remedies of `findings` in order, each once, below the folder `root`. After a failure it skips the rest of that finding,
+    /// which depends on the failed remedy. It does not touch existing files.
     package static func run(
         _ findings: [Finding], root: String = "/",
         command: (_ words: [String]) -> String? = { words in failure(of: words) }
@@ -32,7 +32,7 @@ package enum Repair {
         return deeds
     }
 
-    /// Runs a program of the system, for at most ten seconds; why it failed, nil where it did not.
+    /// Runs a program of the system for at most ten seconds; returns the reason of a failure, or nil.
     package static func failure(of words: [String]) -> String? {
         switch BoundedCommand.run(words, limit: .seconds(10)) {
         case .ended(0, _): nil
@@ -42,11 +42,11 @@ package enum Repair {
         }
     }
 
-    /// Writes a file that is there whole or not at all, with its folder; why not, nil where it is written.
+    /// Writes a new file atomically, with its folder; returns the reason of a failure, or nil.
     private static func write(_ text: String, to path: String) -> String? {
         let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
         mkdir(folder, 0o755)
-        // What somebody else has written stays.
+        // An existing file stays.
         return AtomicFile.write(path, text, mode: 0o644, isSynced: true, replaces: false)?.description
     }
 }

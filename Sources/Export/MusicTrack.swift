@@ -5,7 +5,7 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// The music of a film: samples without an end, from where it begins; again from there when it has ended, or silence.
+/// The music of a film: an endless stream of samples from its start position, with repetitions or silence after its end.
 struct MusicTrack: ~Copyable {
     private let reader: ReaderClient
     private let start: MediaTime
@@ -13,10 +13,10 @@ struct MusicTrack: ~Copyable {
     private let format: AudioFormat
     private let source: String
     private var isOver = false
-    /// Samples of each channel since it was begun last.
+    /// The samples since the last start, for each channel.
     private var count = 0
 
-    /// How long it is from where it begins; nil where the file does not say.
+    /// The length from the start position; nil if the file does not tell.
     let length: MediaTime?
 
     static func open(_ music: Arrangement.Music, samples: AudioFormat, by readers: Readers) throws(ExportError) -> MusicTrack {
@@ -39,7 +39,7 @@ struct MusicTrack: ~Copyable {
         (start, isRepeated, self.format, source, self.length) = (music.start, music.isRepeated, format, music.source, length)
     }
 
-    /// Fills `samples`; what there is none for is silence.
+    /// Fills `samples`; silence follows the end.
     mutating func read(into samples: inout [Float]) throws(ExportError) {
         var filled = 0
         while filled < samples.count, !isOver {
@@ -54,9 +54,9 @@ struct MusicTrack: ~Copyable {
         for index in filled..<samples.count { samples[index] = 0 }
     }
 
-    /// It has ended.
+    /// Handles the end of the file.
     private mutating func begin() throws(ExportError) {
-        // What has given nothing would be begun for ever.
+        // A file without samples would repeat for ever.
         guard isRepeated, count > 0 else {
             isOver = true
             return

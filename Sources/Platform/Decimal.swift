@@ -1,4 +1,4 @@
-/// A number as people write it: at most two decimals, no trailing zeros.
+/// Returns a number with at most two decimals, without trailing zeros.
 package func decimal(_ value: Double) -> String {
     let hundredths = Int(saturating: value * 100)
     let (whole, rest) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Who has a device open, for telling the operator who keeps it. Processes of other users are visible to root only.
+/// Finds the processes that have a device open, for messages to the operator. Only root sees the processes of other users.
 package enum DeviceHolder {
-    /// `plymouthd (pid 212)` for every other process that has the file at `path` open; empty when none can be seen.
+    /// Returns `plymouthd (pid 212)` for every other process that has the file at `path` open; empty if none is visible.
     package static func find(_ path: String) -> [String] { processes(thatHaveOpen: path).map { name(ofProcess: Int($0)) } }
 
-    /// The name of a process for messages: `plymouthd (pid 212)`. The process file system lies at `proc`.
+    /// Returns the name of a process for messages: `plymouthd (pid 212)`. `proc` is the process file system.
     package static func name(ofProcess process: Int, proc: String = "/proc") -> String {
         let name = SmallFile.text("\(proc)/\(process)/comm")?.split(separator: "\n").first.map(String.init)
         return "\(name ?? "a process") (pid \(process))"
     }
 
-    /// Every other process that has the file at `path` open, as the process file system at `proc` tells.
+    /// Returns every other process that has the file at `path` open, from the process file system `proc`.
     package static func processes(thatHaveOpen path: String, proc: String = "/proc") -> [pid_t] {
         let own = getpid()
         return Folder.names(in: proc).compactMap(pid_t.init).filter { process in

@@ -1,4 +1,4 @@
-/// The hash FNV-1a: the standard library's differ from run to run.
+/// The hash FNV-1a: the standard library's hashes differ between runs.
 package enum FNV {
     package static func hash(_ bytes: some Sequence<UInt8>, from start: UInt64 = 0xcbf2_9ce4_8422_2325) -> UInt64 {
         bytes.reduce(start) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -6,14 +6,15 @@ package enum FNV {
 }
 
 extension BinaryInteger {
-    /// With zeros before it, where it has fewer digits than `width`.
+    /// Returns the digits, with leading zeros up to `width`.
     package func padded(to width: Int, radix: Int = 10) -> String {
         let text = String(self, radix: radix)
         return String(repeating: "0", count: max(0, width - text.utf8.count)) + text
     }
 }
 
-/// The least number of insertions, deletions, substitutions and swaps of neighbours that makes `b` of `a` (no letter touched twice).
+/// Returns the least number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b` (no letter changes
+/// twice).
 package func editDistance<Element: Equatable>(_ a: [Element], _ b: [Element]) -> Int {
     var beforePrevious: [Int] = []
     var previous = Array(0...b.count)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// Receives signals by waiting for them (sigtimedwait(2)) instead of by handlers.
+/// Receives signals by waiting for them (sigtimedwait(2)), without handlers.
 package struct SignalWait: Sendable {
     private let signals: [Int32]
 
-    /// Blocks `wanted` in the calling thread and every thread that it starts from now on; make it before there are any. SIGHUP is left out
-    /// where the process was started with it ignored: `nohup kiosk &` must outlive its terminal.
+    /// Blocks `wanted` in the calling thread and in every thread that it starts later; call it before there are threads. Omits SIGHUP if
+    /// the process started with it ignored: `nohup kiosk &` must outlive its terminal.
     package init(_ wanted: [Int32]) {
         let signals = wanted.filter { $0 != SIGHUP || !Self.isIgnored($0) }
         self.signals = signals
@@ -13,13 +13,13 @@ package struct SignalWait: Sendable {
         pthread_sigmask(SIG_BLOCK, &set, nil)
     }
 
-    /// Has the signals do in the calling thread what they would do without this, and in a program that it becomes.
+    /// Restores the signals' usual effect in the calling thread, and in a program that it executes.
     package func end() {
         var set = Self.set(signals)
         pthread_sigmask(SIG_UNBLOCK, &set, nil)
     }
 
-    /// The next of the signals; nil when none came within `time`. Without a time it waits for ever. Call on one thread.
+    /// Returns the next signal; nil if none arrives within `time`. Without a time it waits for ever. Call on one thread.
     package func wait(for time: MediaTime?) -> Int32? {
         var set = Self.set(signals)
         var timeout = time.map { HostTime(nanoseconds: $0.nanoseconds).timespec }

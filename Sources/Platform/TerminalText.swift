@@ -1,7 +1,7 @@
-// Text for a terminal: its width in columns, and without control characters.
+// Text for a terminal: its width in columns, and the removal of control characters.
 
 extension Character {
-    /// Columns it takes: 2 for the wide letters of East Asia and for emoji, else 1.
+    /// The columns that it takes: 2 for wide East Asian characters and for emoji, else 1.
     fileprivate var columns: Int {
         guard let first = unicodeScalars.first else { return 0 }
         switch first.value {
@@ -15,10 +15,10 @@ extension Character {
 }
 
 extension String {
-    /// Columns it takes on a terminal.
+    /// The columns that it takes on a terminal.
     package var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Its beginning, in at most `columns` columns, with an ellipsis where something was cut off.
+    /// Returns its beginning in at most `columns` columns, with an ellipsis if something was cut off.
     package func cut(toColumns columns: Int) -> String {
         if self.columns <= columns { return self }
         var result = ""
@@ -31,7 +31,7 @@ extension String {
         return columns > 0 ? result + "…" : ""
     }
 
-    /// Its beginning and its end, in at most `columns` columns, with an ellipsis between them if something was cut out: a file's suffix stays.
+    /// Returns its beginning and its end in at most `columns` columns, with an ellipsis between them if it is cut. A file's suffix stays.
     package func cutInside(toColumns columns: Int) -> String {
         guard self.columns > columns else { return self }
         func fitting(_ characters: some Sequence<Character>, _ room: Int) -> [Character] {
@@ -44,11 +44,11 @@ extension String {
         return String(fitting(self, columns / 2)) + "…" + String(fitting(reversed(), (columns - 1) / 2).reversed())
     }
 
-    /// The text ``withoutCredentials``, and with control characters, line separators and what reverses the direction of writing replaced: file names
-    /// come from anybody's USB stick, and must not move the cursor, change colours or look like others.
+    /// The text ``withoutCredentials``, with control characters, line separators and direction overrides replaced. File names may come from
+    /// anybody's USB stick, and must not move the cursor, change colours or imitate others.
     package var printable: String { withoutCredentials.replacingControls { _ in false } }
 
-    /// The same for a text of several lines and with tabs, which are its own.
+    /// The same for a text of several lines, which keeps its newlines and tabs.
     package var printableLines: String { withoutCredentials.replacingControls { $0 == "\n" || $0 == "\t" } }
 
     private func replacingControls(but isWanted: (Unicode.Scalar) -> Bool) -> String {

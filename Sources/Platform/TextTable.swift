@@ -1,4 +1,4 @@
-/// Columns of a terminal that line up, with notes below a row.
+/// A table of aligned columns for a terminal, with notes below rows.
 package struct TextTable {
     private enum Line {
         case row([String])
@@ -7,19 +7,19 @@ package struct TextTable {
 
     private var lines: [Line]
 
-    /// In columns of the terminal.
+    /// The widest cell, in terminal columns.
     package static let widest = 48
 
-    /// A table with these headings.
+    /// Makes a table with these headings.
     package init(_ headings: [String]) { lines = [.row(headings)] }
 
-    /// A cell that is longer than ``widest`` lacks its middle.
+    /// Adds a row. Cells wider than ``widest`` lose their middle.
     package mutating func add(_ row: [String]) { lines.append(.row(row.map { $0.printable.cutInside(toColumns: Self.widest) })) }
 
-    /// A remark about the row before.
+    /// Adds a note about the row before.
     package mutating func add(note: String) { lines.append(.note(note.printable)) }
 
-    /// All of it, without the last line's end.
+    /// The whole table, without a final newline.
     package var text: String {
         var widths: [Int] = []
         for case .row(let cells) in lines {

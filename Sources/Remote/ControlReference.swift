@@ -1,4 +1,4 @@
-// docs/control-commands.md, made of the table of commands. A test compares the two.
+// Makes docs/control-commands.md of the table of commands. A test compares the two.
 import Commands
 
 /// The reference page of the control socket.
@@ -17,7 +17,8 @@ package enum ControlReference {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// What `kiosk ctl help` prints: all commands, one a line, or how the one is asked that the words are. nil where they are none.
+    /// Returns the output of `kiosk ctl help`: all commands, one a line, or the help for the command in `words`. nil if they are no
+    /// command.
     package static func help(_ words: [String]) -> String? {
         if words.isEmpty {
             let names =

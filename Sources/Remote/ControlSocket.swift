@@ -10,7 +10,7 @@ import Logging
 /// One thread accepts, reads and answers (``ControlServer``). It carries out the requests of one client in order. A request whose answer
 /// waits for its effect does not delay other clients. Limits keep the cost low: at most 16 clients, and the longest silent one gives way to
 /// the next, unless it waits for something. A client is dropped after a line of more than 64 KiB. It is also dropped if it reads nothing
-/// for two seconds, or leaves more than 4 MB unread. The file's permissions decide who may send commands: its mode is 0660.
+/// for two seconds, or leaves more than 4 MB unread. The file's mode, 0660, controls the access.
 package final class ControlSocket: Sendable {
     /// Carries out a request on the socket's thread; must not block.
     package typealias Handler = @Sendable (ControlRequest) throws(ControlRefusal) -> ControlReply

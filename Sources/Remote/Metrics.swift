@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Synchronization
 
-/// What Prometheus is told of the player, in its text format (version 0.0.4).
+/// The player's metrics for Prometheus, in its text format (version 0.0.4).
 extension RemoteControl {
     package var metrics: String {
         let now = player.snapshot
@@ -64,7 +64,7 @@ struct MetricsPage {
             "# HELP \(name) \(help)\n# TYPE \(name) \(type)\n\(name)\(pairs.isEmpty ? "" : "{\(pairs)}") \(JSONValue.number(value).line)\n"
     }
 
-    /// A label's value: backslash, quote and line feed are escaped.
+    /// Returns a label's value, with backslash, quote and line feed escaped.
     private static func escaped(_ text: String) -> String {
         text.reduce(into: "") { $0 += $1 == "\\" ? "\\\\" : $1 == "\"" ? "\\\"" : $1.isNewline ? "\\n" : String($1) }
     }

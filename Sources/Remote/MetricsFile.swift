@@ -1,17 +1,17 @@
 import Glibc
 import KioskPlatform
 
-/// Writes the metrics to a file for node_exporter's textfile collector: every ``interval``, whole each time, by a thread that gives way to all
-/// others. The file goes when the player ends, so that nobody takes old figures for new ones.
+/// Writes the metrics to a file for node_exporter's textfile collector: atomically every ``interval``, on a thread of the lowest priority.
+/// The file is deleted at the player's end, so that nobody mistakes old figures for new ones.
 package final class MetricsFile: Sendable {
     private let path: String
     private let isStopping = Monitor(false)
     private let thread: Thread
 
-    /// Shorter than Prometheus' usual minute between two looks.
+    /// The interval of writes: shorter than Prometheus' usual minute between scrapes.
     static let interval = MediaTime.seconds(15)
 
-    /// Begins to write to `path`; `complain` is told once, in a line, when that cannot be done, and when it can be again.
+    /// Starts to write to `path`. Calls `complain` with a line when writing fails, and when it works again.
     package convenience init(_ path: String, _ metrics: @escaping @Sendable () -> String, complain: @escaping @Sendable (String) -> Void) {
         self.init(path, every: Self.interval, metrics, complain: complain)
     }
@@ -34,7 +34,7 @@ package final class MetricsFile: Sendable {
         }
     }
 
-    /// Ends, and removes the file; two seconds at most, where its disk does not answer.
+    /// Stops, and deletes the file. Waits at most two seconds for the disk; after that the file stays.
     package func stop() {
         isStopping.signal { $0 = true }
         if thread.join(until: .now + .seconds(2)) { unlink(path) } else { thread.detach() }

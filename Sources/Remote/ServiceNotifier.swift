@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// Tells systemd what becomes of the player: datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread looks at the player
+/// Notifies systemd of the player's state by datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread observes the player
 /// twice a second; ``ServiceState`` decides.
 package final class ServiceNotifier: Sendable {
     private let control: RemoteControl
@@ -13,7 +13,7 @@ package final class ServiceNotifier: Sendable {
     private let stopping = Monitor(false)
     private let log = Logger(label: "kiosk")
 
-    /// Begins to tell; nil where systemd does not listen. The variable is taken out of the environment.
+    /// Starts the notifications; nil if systemd does not listen. Removes the variable from the environment.
     package static func start(_ control: RemoteControl) -> ServiceNotifier? {
         guard let address = environment("NOTIFY_SOCKET"), address.count > 1, "/@".contains(address.prefix(1))
         else { return nil }
@@ -29,7 +29,7 @@ package final class ServiceNotifier: Sendable {
         self.socket = socket
     }
 
-    /// The service ends. Nothing more is told after that.
+    /// Notifies systemd that the service ends, and stops.
     package func stop() {
         stopping.signal { $0 = true }
         send(["STOPPING=1"])
@@ -58,7 +58,7 @@ package final class ServiceNotifier: Sendable {
 }
 
 extension RemoteControl {
-    /// What systemd is to know of.
+    /// The observation for systemd.
     var sight: ServiceState.Sight {
         let now = player.snapshot
         let hasDisplay = surroundings.display() != nil

@@ -8,16 +8,17 @@ package struct GeographicPlace: Hashable, Sendable {
     package init(latitude: Double, longitude: Double) { (self.latitude, self.longitude) = (latitude, longitude) }
 }
 
-/// When the sun rises and sets.
+/// The times of sunrise and sunset.
 package enum Daylight: Hashable, Sendable {
-    /// Seconds since 1970.
+    /// Sunrise and sunset, in seconds since 1970.
     case rises(Int64, sets: Int64)
-    /// The sun does not set that day, or does not rise.
+    /// The sun does not set, or does not rise, on that day.
     case always, never
 
-    /// On a day by the clocks of a zone, to about two minutes: the sunrise equation, with the upper edge of the sun at the horizon behind 34′ of air.
+    /// Calculates the times of a day in a zone, to about two minutes. It uses the sunrise equation: the upper edge of the sun is at the
+    /// horizon, and the air refracts by 34′.
     package init(on date: CalendarDate, at place: GeographicPlace, _ zone: TimeZoneRules) {
-        // The noon that lies in the day is not always that of the same day in Greenwich.
+        // The local day's noon may fall on another day in Greenwich.
         var day = date.day
         for _ in 0..<2 {
             let noon = Self.noon(ofDay: day, place).instant
@@ -38,7 +39,7 @@ package enum Daylight: Hashable, Sendable {
         }
     }
 
-    /// When the sun stands highest, and how far north of the equator it stands, in radians. `day` counts from 1970 in Greenwich.
+    /// Returns the time of the sun's highest position, and its declination in radians. `day` counts from 1970 in Greenwich.
     private static func noon(ofDay day: Int, _ place: GeographicPlace) -> (instant: Int64, declination: Double) {
         // Days since noon of 2000-01-01.
         let mean = Double(day - 10_957) - place.longitude / 360

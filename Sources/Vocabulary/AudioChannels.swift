@@ -1,15 +1,15 @@
-/// `[audio] channels`: how many channels are rendered, and asked for of the sound card.
+/// `[audio] channels`: the number of channels to render, and to request from the sound card.
 package enum AudioChannels: String, Sendable, CaseIterable {
-    /// As many as a connected display takes by HDMI or DisplayPort; two where none takes more.
+    /// As many as a connected display takes by HDMI or DisplayPort; two if none takes more.
     case automatic = "auto"
-    /// Left and right; more channels are mixed down.
+    /// Left and right; kiosk mixes more channels down.
     case stereo
     /// Six: left, right, centre, bass and two behind.
     case surround51 = "5.1"
     /// Eight: those of 5.1, and two at the sides.
     case surround71 = "7.1"
 
-    /// How many that is; nil where the display decides.
+    /// The number of channels; nil if the display decides.
     package var count: Int? {
         switch self {
         case .automatic: nil

@@ -1,8 +1,8 @@
-/// Where the sound goes: `auto`, any PCM name ALSA knows, or `off`.
+/// The target of the sound: `auto`, any PCM name ALSA knows, or `off`.
 package enum AudioDevice: WordedChoice {
-    /// The system's default where somebody has set one, else the sound of the display in use, else the first real card with playback.
+    /// A configured system default, else the sound of the display in use, else the first real card with playback.
     case automatic
-    /// A PCM by ALSA's name for it: `default`, `hw:1,0`, `hdmi:CARD=vc4hdmi0`.
+    /// A PCM by ALSA's name: `default`, `hw:1,0`, `hdmi:CARD=vc4hdmi0`.
     case pcm(String)
     /// No sound at all.
     case off

@@ -1,44 +1,44 @@
 import KioskPlatform
 
-/// How the sound of a player gets along with the rest of the machine: AVAudioSession as one value. An ``AudioOutput`` is made with it, and it holds
-/// for the players of that output; in kiosk.conf it is the keys of `[audio]` from `mix` to `duck-volume`.
+/// How a player's sound shares the machine with other programs: AVAudioSession as one value. Pass it to an ``AudioOutput``; it applies to
+/// all players of that output. In kiosk.conf it is the keys of `[audio]` from `mix` to `duck-volume`.
 public struct AudioSession: Hashable, Sendable {
-    /// Which of the outputs that are there is played to, and when that is chosen anew, where no device is named.
+    /// The rule for choosing among the available outputs, and for changing, if no device is named.
     public enum Route: Hashable, Sendable, CaseIterable {
-        /// The sound of the display, where it takes sound, else the system's default. What is plugged in later is changed to after two seconds;
-        /// nothing is left because its plug has been pulled, as a television that is switched off pulls it, too.
+        /// The sound of the display, if it takes sound, else the system's default. Changes to a newly connected output after two seconds.
+        /// Never leaves an output because its plug is pulled: a television that is switched off looks the same.
         case display
-        /// What is connected: headphones or a line first, then as ``display``. What is pulled out is left after two seconds for what is still
-        /// there.
+        /// The connected output: headphones or a line first, then as ``display``. Two seconds after a plug is pulled, changes to an output
+        /// that is still there.
         case port
-        /// What was chosen at first, for as long as it is there.
+        /// The first choice, as long as it is there.
         case fixed
     }
 
-    /// What becomes of a player while it is interrupted: ``Player/beginInterruption(by:for:)``.
+    /// The effect of an interruption on a player: ``Player/beginInterruption(by:for:)``.
     public enum Interruption: Hashable, Sendable, CaseIterable {
-        /// Its sound is made quieter, to ``AudioSession/duckedVolume``, and its picture goes on.
+        /// Lowers its sound to ``AudioSession/duckedVolume``; its picture continues.
         case duck
-        /// Picture and sound are held, and go on afterwards where they were, unless somebody has played or paused meanwhile.
+        /// Pauses picture and sound. Both resume afterwards at the same place, unless a user has played or paused meanwhile.
         case pause
-        /// It is not heard, and its picture goes on.
+        /// Mutes it; its picture continues.
         case mute
     }
 
-    /// Whether other programs can be heard at the same time, by ALSA's software mixer (`dmix`); else the card is taken alone. A card that cannot
-    /// be mixed is taken alone nevertheless, and ``AudioOutput/name`` tells. Mixing is done at 48 kHz with 16 bits, and what the mixer has
-    /// accepted is heard also after a pause.
+    /// Whether other programs can play at the same time, by ALSA's software mixer (`dmix`); otherwise the player opens the card
+    /// exclusively. If a card cannot be mixed, it is opened exclusively anyway, and ``AudioOutput/name`` says so. Mixing runs at 48 kHz
+    /// with 16 bits. The sound that the mixer has accepted plays even after a pause.
     public var mixesWithOthers = false
-    /// Which output is followed; of no effect where a device is named.
+    /// The rule for choosing the output; no effect if a device is named.
     public var route = Route.display
-    /// What an interruption does.
+    /// The effect of an interruption.
     public var interruption = Interruption.duck
-    /// How loud the sound is while it is ducked, 0…1 of what it is otherwise, on the scale of ``Player/volume``.
+    /// The volume during ducking, 0…1 of the usual volume, on the scale of ``Player/volume``.
     public var duckedVolume = 0.3
 
-    /// The card taken alone, the sound of the display preferred, and interruptions that duck to 0.3.
+    /// Creates a session with exclusive use of the card, a preference for the display's sound, and interruptions that duck to 0.3.
     public init() {}
 
-    /// How long the sound takes to become quieter, and to come back.
+    /// How long the sound takes to fade down, and to fade up again.
     package static let fadeTime = (down: MediaTime.milliseconds(250), up: MediaTime.milliseconds(800))
 }

@@ -11,7 +11,7 @@ package struct ByteCount: Hashable, Comparable, Sendable, LosslessStringConverti
         ("tib", 1_099_511_627_776),
     ]
 
-    /// nil for what is not a number and a unit, and beyond a million TB.
+    /// nil unless `text` is a number and a unit, and at most a million TB.
     package init?(_ text: String) {
         let digits = text.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }
         let unit = text[digits.endIndex...].drop { $0 == " " }.lowercased()

@@ -1,14 +1,14 @@
-/// Which camera: `auto`, `front`, `rear`, a device such as `/dev/video0`, or a part of its name.
+/// A choice of camera: `auto`, `front`, `rear`, a device such as `/dev/video0`, or a part of its name.
 package enum CameraChoice: WordedChoice {
-    /// The first that gives pictures.
+    /// The first camera that delivers pictures.
     case automatic
-    /// That on the side of the display.
+    /// The camera on the side of the display.
     case front
-    /// That on the other side.
+    /// The camera on the other side.
     case rear
-    /// That of a device file.
+    /// The camera of a device file.
     case device(String)
-    /// The first whose name, or whose place on the bus, has this in it; capitals do not matter.
+    /// The first camera whose name, or place on the bus, contains this; case does not matter.
     case name(String)
 
     package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "front": .front, "rear": .rear, "back": .rear]
@@ -21,16 +21,16 @@ package enum CameraChoice: WordedChoice {
     }
 }
 
-/// What is asked of a camera: `1280x720@30`, `1280x720`, or `@25`.
+/// The requested mode of a camera: `1280x720@30`, `1280x720`, or `@25`.
 package struct CameraMode: Hashable, Sendable, LosslessStringConvertible {
-    /// Pixels across and down; nil for the usual ones.
+    /// Pixels across and down; nil for the defaults.
     package var width: Int?, height: Int?
-    /// Pictures a second; nil for the usual number.
+    /// Pictures a second; nil for the default.
     package var rate: Double?
 
     package init() {}
 
-    /// nil when `text` has not the shape of it, or a number is out of range.
+    /// nil if `text` has another form, or a number is out of range.
     package init?(_ text: String) {
         let parts = text.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false)
         if let size = parts.first, !size.isEmpty {

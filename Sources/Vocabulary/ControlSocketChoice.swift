@@ -1,4 +1,4 @@
-/// Where a running player listens for what other programs ask of it: `auto`, `off`, or a path.
+/// The address where a running player listens for commands of other programs: `auto`, `off`, or a path.
 package enum ControlSocketChoice: WordedChoice {
     /// In the folder of the user's session, else in that of the service.
     case automatic
@@ -8,7 +8,7 @@ package enum ControlSocketChoice: WordedChoice {
     case path(String)
 
     package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "off": .off]
-    /// nil for a path longer than the address of a socket can be, too.
+    /// nil also for a path that is longer than a socket's address can be.
     package static func other(_ text: String) -> Self? {
         text.hasPrefix("/") && !text.hasSuffix("/") && text.utf8.count <= 107 && isName(text) ? .path(text) : nil
     }

@@ -1,9 +1,9 @@
-/// What decodes the pictures of an item.
+/// The decoder for the pictures of an item.
 package enum DecoderSetting: String, Hashable, Sendable, CaseIterable {
-    /// The hardware where a device can, else software.
+    /// The hardware if a device can, else software.
     case automatic = "auto"
     /// The processor.
     case software
-    /// As ``automatic``, and a warning where no device can.
+    /// The same as ``automatic``, with a warning if no device can.
     case hardware
 }

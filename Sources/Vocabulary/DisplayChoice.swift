@@ -1,16 +1,16 @@
 import KioskPlatform
 
-// The words of [display]: each is made from its text in kiosk.conf or on the command line, and prints as that text.
+// The values of [display]: each is parsed from its text in kiosk.conf or on the command line, and prints as that text.
 
-/// Where the picture goes: `auto`, `HDMI-A-1`, `card1:HDMI-A-1`, `/dev/fb0` or `offscreen`.
+/// The target of the picture: `auto`, `HDMI-A-1`, `card1:HDMI-A-1`, `/dev/fb0` or `offscreen`.
 package enum DisplayConnector: WordedChoice {
-    /// The first connector with a display on it, or the framebuffer device where there is no KMS.
+    /// The first connector with a display, or the framebuffer device without KMS.
     case automatic
-    /// A KMS connector by the kernel's name for it, on `card` (`card1`) or, when that is nil, on whichever card has it.
+    /// The kernel's name of a KMS connector, on `card` (`card1`) or, if that is nil, on any card that has it.
     case named(String, card: String?)
     /// A framebuffer device, for kernels without KMS.
     case framebuffer(String)
-    /// Nothing: frames are converted and dropped in time.
+    /// None: frames are converted and dropped in time.
     case offscreen
 
     package static let words: KeyValuePairs<String, Self> = ["auto": .automatic, "offscreen": .offscreen]
@@ -28,14 +28,14 @@ package enum DisplayConnector: WordedChoice {
     }
 }
 
-/// How the display is driven: `preferred`, `1920x1080`, `1920x1080@50` or `1280x720@59.94`.
+/// The mode of the display: `preferred`, `1920x1080`, `1920x1080@50` or `1280x720@59.94`.
 package enum DisplayModeChoice: WordedChoice {
-    /// The mode the display itself prefers.
+    /// The display's preferred mode.
     case preferred
-    /// A size in pixels, as scanned out; with a refresh in Hz where the file gives one.
+    /// A size in pixels, as scanned out; with a refresh in Hz if the file states one.
     case size(width: Int, height: Int, refresh: Double?)
 
-    /// In Hz; nil where none is given.
+    /// In Hz; nil if none is given.
     package var refresh: Double? { if case .size(_, _, let refresh) = self { refresh } else { nil } }
 
     package static let words: KeyValuePairs<String, Self> = ["preferred": .preferred]
@@ -60,17 +60,17 @@ package struct Color: Hashable, Sendable, LosslessStringConvertible {
 
     package init(red: UInt8, green: UInt8, blue: UInt8) { (self.red, self.green, self.blue) = (red, green, blue) }
 
-    /// What a display shows that is given no light.
+    /// A display without light.
     package static let black = Color(red: 0, green: 0, blue: 0)
-    /// All the light there is.
+    /// A display at full light.
     package static let white = Color(red: 255, green: 255, blue: 255)
 
-    /// nil when `text` is not `#` and six hexadecimal digits.
+    /// nil unless `text` is `#` and six hexadecimal digits.
     package init?(_ text: String) {
         guard text.wholeMatch(of: /#[0-9a-fA-F]{6}/) != nil, let value = UInt32(text.dropFirst(), radix: 16) else { return nil }
         self.init(red: UInt8(value >> 16), green: UInt8(value >> 8 & 255), blue: UInt8(value & 255))
     }
 
-    /// The text in kiosk.conf, in small letters.
+    /// The text in kiosk.conf, in lower case.
     package var description: String { "#" + (UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue)).padded(to: 6, radix: 16) }
 }

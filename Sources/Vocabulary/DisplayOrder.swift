@@ -1,4 +1,4 @@
-/// What somebody asks of the display: to be on or off, or to be as the schedule has it.
+/// A command for the display: on, off, or as scheduled.
 package enum DisplayOrder: String, Hashable, Sendable, CaseIterable {
     case on, off, auto
 }

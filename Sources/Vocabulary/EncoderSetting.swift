@@ -1,9 +1,9 @@
-/// What encodes the pictures of a film.
+/// The encoder for the pictures of a film.
 package enum EncoderSetting: String, Hashable, Sendable, CaseIterable {
-    /// The processor where FFmpeg has an encoder for that, else the hardware.
+    /// The processor if FFmpeg has an encoder for it, else the hardware.
     case automatic = "auto"
     /// The processor.
     case software
-    /// The hardware where a device can, else the processor, which is said.
+    /// The hardware if a device can, else the processor, with a note.
     case hardware
 }

@@ -1,5 +1,5 @@
-/// The extensions of the files in a folder that are played, without the dot and in lower case, by what is expected behind them. What a file is
-/// is read in the file.
+/// The extensions of playable files in a folder, without the dot and in lower case, by their expected kind. Only the contents of a file
+/// decide its kind.
 package enum FileExtensions {
     package static let video: Set<String> = [
         "3g2", "3gp", "asf", "avi", "divx", "dv", "f4v", "flv", "h264", "hevc", "ivf", "m2t", "m2ts", "m2v", "m4v", "mkv",
@@ -13,10 +13,10 @@ package enum FileExtensions {
         "tiff", "webp",
     ]
     package static let all = video.union(sound).union(image)
-    /// Of subtitles beside a clip.
+    /// The extensions of subtitles beside a clip.
     package static let subtitles: Set<String> = ["ass", "srt", "ssa", "vtt"]
 
-    /// Picks of names in a folder the subtitles that lie beside its clips: `film.de.srt` of `film.mp4`.
+    /// Returns the names of subtitles beside the clips of a folder: `film.de.srt` for `film.mp4`.
     package static func subtitles<Name: StringProtocol>(in names: [Name], beside clips: [some StringProtocol]) -> Set<String> {
         let stems = Set(clips.compactMap { clip in clip.lastIndex(of: ".").map { String(clip[..<$0]) } })
         let found = names.filter { name in

@@ -1,16 +1,16 @@
 import Glibc
 import KioskPlatform
 
-/// One content of a file: where it lies and when it was written. A file that is written anew, or replaced by another under its name, has
-/// another version.
+/// The identity of a file's contents: its place and the time of its last change. A file that is rewritten, or replaced by another of its
+/// name, has another version.
 package struct FileVersion: Hashable, Sendable {
-    /// Of the file system, as stat(2) tells it.
+    /// The number of the file system, from stat(2).
     package var device: UInt64
-    /// On it.
+    /// The number of the file on it.
     package var inode: UInt64
-    /// In bytes.
+    /// The size in bytes.
     package var size: Int64
-    /// When it was written last, in nanoseconds of the file system's own clock, since 1970.
+    /// The time of the last change, in nanoseconds of the file system's own clock, since 1970.
     package var modified: Int64
 
     package init(_ status: stat) {

@@ -2,10 +2,10 @@ import KioskPlatform
 
 /// Pictures a second, as a fraction: `25`, `29.97` (which is 30000/1001) or `30000/1001`; from 10 to 240.
 package struct FrameRate: Hashable, Sendable, LosslessStringConvertible {
-    /// Pictures in so many seconds.
+    /// The number of pictures, and the seconds that they take.
     package let numerator: Int, denominator: Int
 
-    /// nil where it is not from 10 to 240.
+    /// nil unless the rate is from 10 to 240.
     package init?(_ numerator: Int, _ denominator: Int = 1) {
         guard 1...1_000_000 ~= numerator, 1...100_000 ~= denominator, 10...240 ~= Double(numerator) / Double(denominator) else {
             return nil
@@ -13,7 +13,7 @@ package struct FrameRate: Hashable, Sendable, LosslessStringConvertible {
         (self.numerator, self.denominator) = (numerator, denominator)
     }
 
-    /// The nearest of the rates that there are: whole numbers, those of NTSC, else a thousandth.
+    /// Finds the nearest usual rate: a whole number, an NTSC rate, else a thousandth.
     package init?(_ rate: Double) {
         guard rate.isFinite, 9...241 ~= rate else { return nil }
         let whole = rate.rounded()
@@ -26,7 +26,7 @@ package struct FrameRate: Hashable, Sendable, LosslessStringConvertible {
         }
     }
 
-    /// nil when `text` is no such rate.
+    /// nil if `text` is no such rate.
     package init?(_ text: String) {
         if let match = text.wholeMatch(of: /([0-9]{1,7})\/([0-9]{1,6})/), let numerator = Int(match.1), let denominator = Int(match.2) {
             self.init(numerator, denominator)
@@ -41,13 +41,13 @@ package struct FrameRate: Hashable, Sendable, LosslessStringConvertible {
     package var description: String { denominator == 1 ? "\(numerator)" : "\(numerator)/\(denominator)" }
     package var hertz: Double { Double(numerator) / Double(denominator) }
 
-    /// When picture `index` begins, the first one at zero.
+    /// Returns the start of picture `index`; the first one is at zero.
     package func time(of index: Int64) -> MediaTime {
         let (seconds, rest) = (index * Int64(denominator)).quotientAndRemainder(dividingBy: Int64(numerator))
         return MediaTime(nanoseconds: seconds * 1_000_000_000 + (rest * 1_000_000_000 + Int64(numerator) / 2) / Int64(numerator))
     }
 
-    /// The sample that is heard when picture `index` begins.
+    /// Returns the sample at the start of picture `index`.
     package func sample(at index: Int64, sampleRate: Int) -> Int64 {
         (index * Int64(denominator) * Int64(sampleRate) + Int64(numerator) / 2) / Int64(numerator)
     }

@@ -9,9 +9,9 @@ package enum GestureName: String, Hashable, Sendable, CaseIterable {
     case swipeLeft = "swipe-left"
     case swipeRight = "swipe-right"
     case twoFingerTap = "two-finger-tap"
-    /// A finger drawn up or down along the right edge, which changes the volume with it.
+    /// A finger moves up or down along the right edge, and changes the volume.
     case volumeDrag = "volume-drag"
-    /// A finger drawn from beyond the left edge inwards.
+    /// A finger moves inwards from beyond the left edge.
     case edgeLeft = "edge-left"
     case edgeRight = "edge-right"
     case edgeTop = "edge-top"

@@ -1,16 +1,16 @@
 /// A URL of `http` or `https`, in its parts.
 package struct HTTPAddress: Hashable, Sendable {
     package var isSecure: Bool
-    /// What stands before the host, without its `@`; nil where there is none.
+    /// The part before the host, without its `@`; nil if there is none.
     package var userInformation: String?
-    /// In lower case; of an IPv6 address with its brackets.
+    /// In lower case; an IPv6 address has its brackets.
     package var host: String
-    /// Its own, or that of the scheme.
+    /// Its own port, or the default of the scheme.
     package var port: Int
-    /// Path and query, as they are asked for: `/a.mp4?x=1`.
+    /// Path and query, as sent in a request: `/a.mp4?x=1`.
     package var target: String
 
-    /// nil where `url` is none, or names no host.
+    /// nil if `url` is no such URL, or names no host.
     package init?(_ url: String) {
         let lower = url.prefix(8).lowercased()
         isSecure = lower.hasPrefix("https://")
@@ -34,15 +34,15 @@ package struct HTTPAddress: Hashable, Sendable {
         host = name.lowercased()
     }
 
-    /// As it is opened.
+    /// The URL as text.
     package var url: String {
         let user = userInformation.map { $0 + "@" } ?? ""
         let isUsual = port == (isSecure ? 443 : 80)
         return (isSecure ? "https://" : "http://") + user + host + (isUsual ? "" : ":\(port)") + target
     }
 
-    /// Where a server at this address leads to with a redirection; nil where that is no address of HTTP, or goes from https down to http, or has
-    /// control characters, which would be lines of the next request. The user goes along to whom it is meant for.
+    /// Returns the target of a redirection from this address. nil if it is no HTTP address, goes from https down to http, or has control
+    /// characters, which could forge lines of the next request. The user information goes only to an address that this one trusts.
     package func redirected(to location: String) -> HTTPAddress? {
         guard !location.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }), var next = HTTPAddress(Self.resolve(location, against: url)),
             next.isSecure || !isSecure
@@ -51,17 +51,17 @@ package struct HTTPAddress: Hashable, Sendable {
         return next
     }
 
-    /// Whether what is meant for the server of this address alone (headers, a password) may be sent to `other`: the same host by the same scheme and port,
-    /// or by https where this is plain http.
+    /// Whether secrets for this address's server (headers, a password) may go to `other`: the same host with the same scheme and port, or
+    /// with https instead of plain http.
     package func trusts(_ other: HTTPAddress) -> Bool {
         guard host == other.host else { return false }
         if isSecure == other.isSecure { return port == other.port }
         return !isSecure && port == 80 && other.port == 443
     }
 
-    /// The URL that `reference` stands for in what came from `base` (RFC 3986, 5.2).
+    /// Resolves `reference` against the URL `base` of its document (RFC 3986, 5.2).
     package static func resolve(_ reference: String, against base: String) -> String {
-        // A query may have another URL in it.
+        // A query may contain another URL.
         let name = reference.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || "+.-".contains($0)) }
         if !name.isEmpty, reference[name.endIndex...].hasPrefix(":") { return reference }
         guard let scheme = base.firstRange(of: "://") else { return reference }
@@ -75,7 +75,7 @@ package struct HTTPAddress: Hashable, Sendable {
         return server + withoutDotSegments(folder + reference)
     }
 
-    /// A path that begins with a slash, with what follows it, without `.` and `..` among its names (RFC 3986, 5.2.4).
+    /// Removes `.` and `..` from a path that begins with a slash; keeps the rest (RFC 3986, 5.2.4).
     private static func withoutDotSegments(_ target: String) -> String {
         let path = target.prefix { $0 != "?" && $0 != "#" }
         var names: [Substring] = []

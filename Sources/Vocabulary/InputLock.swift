@@ -1,24 +1,24 @@
-/// What a viewer may do: everything, or on a locked screen only what is on a list.
+/// The permissions of a viewer: everything, or on a locked screen only the entries of a list.
 package struct InputLock: Hashable, Sendable {
-    /// One entry of the list.
+    /// An entry of the list.
     package enum Entry: Hashable, Sendable {
         /// A key binding, written as in `[input.keys]` with the prefixes of its keys: `KEY_SPACE`, `hold KEY_POWER`.
         case key(KeyTrigger)
         case gesture(GestureName)
         case part(ControlsPart)
-        /// `device NAME`: a device whose name contains NAME. It chooses its name itself.
+        /// `device NAME`: a device whose name contains NAME. A device chooses its own name.
         case device(String)
-        /// `place PLACE`: the device that is plugged in there, as the kernel says: `usb-0000:00:14.0-2`.
+        /// `place PLACE`: the device at that port, in the kernel's notation: `usb-0000:00:14.0-2`.
         case place(String)
         /// `id 222a:0001`: the devices of this vendor and product. `id 222a`: all of this vendor.
         case id(vendor: UInt16, product: UInt16?)
     }
 
-    /// What tells a device from others.
+    /// The identity of a device.
     package struct Device: Hashable, Sendable {
-        /// Its name, its place and its serial number, with blanks between them.
+        /// Its name, its place and its serial number, separated by blanks.
         package var identity: String
-        /// Where it is plugged in: `usb-0000:00:14.0-1/input0`. Empty where the kernel does not say.
+        /// Its port: `usb-0000:00:14.0-1/input0`. Empty if the kernel states none.
         package var place: String
         package var vendor: UInt16, product: UInt16
 
@@ -27,7 +27,7 @@ package struct InputLock: Hashable, Sendable {
         }
     }
 
-    /// nil where everything is allowed.
+    /// nil if everything is allowed.
     package var allowed: Set<Entry>?
 
     package init(allowed: Set<Entry>? = nil) { self.allowed = allowed }
@@ -41,14 +41,14 @@ package struct InputLock: Hashable, Sendable {
     /// Whether a part of the controls acts when it is touched.
     package func allows(_ part: ControlsPart) -> Bool { allowed?.contains(.part(part)) ?? true }
 
-    /// Whether a device acts. Where the list has devices, no others do.
+    /// Whether a device acts. If the list has devices, no others do.
     package func allows(_ device: Device) -> Bool {
         guard let allowed else { return true }
         let answers = allowed.compactMap { entry -> Bool? in
             switch entry {
             case .key, .gesture, .part: nil
             case .device(let name): device.identity.lowercased().contains(name.lowercased())
-            // What lies behind a hub there is elsewhere: `…-2.1`.
+            // A device behind a hub at that port has another place: `…-2.1`.
             case .place(let place): device.place == place || device.place.hasPrefix(place + "/")
             case .id(let vendor, let product): device.vendor == vendor && product ?? device.product == device.product
             }
@@ -58,7 +58,7 @@ package struct InputLock: Hashable, Sendable {
 }
 
 extension InputLock.Entry {
-    /// The entry that `text` in `[input] allow` is; nil when it is none.
+    /// Parses an entry of `[input] allow`; nil if it is invalid.
     package init?(_ text: String) {
         if let gesture = GestureName(rawValue: text) {
             self = .gesture(gesture)
@@ -79,14 +79,14 @@ extension InputLock.Entry {
         }
     }
 
-    /// What follows a word and blanks; nil where another word is there, or nothing follows.
+    /// Returns the text after a word and blanks; nil after another word, or if nothing follows.
     private static func name(after word: String, in text: String) -> String? {
         guard text.hasPrefix(word + " ") else { return nil }
         let name = text.dropFirst(word.count).drop { $0 == " " }
         return 1...100 ~= name.utf8.count ? String(name) : nil
     }
 
-    /// Whether every key is written with its prefix: `mute` is a part of the controls, `KEY_MUTE` is a key.
+    /// Whether every key has its prefix: `mute` is a part of the controls, `KEY_MUTE` is a key.
     private static func hasPrefixes(_ text: String) -> Bool {
         let chord = text.split(separator: " ").last ?? ""
         return chord.split(separator: "+").allSatisfy { part in

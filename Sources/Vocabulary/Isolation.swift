@@ -1,7 +1,7 @@
-/// Where media are read.
+/// The place where media are read.
 package enum Isolation: String, Hashable, Sendable, CaseIterable {
-    /// What needs no hardware and no network in processes of their own, the rest in the player.
+    /// Each file and stream in a process of its own.
     case automatic = "auto"
-    /// All of it in the player.
+    /// All of them on threads of the player.
     case off
 }

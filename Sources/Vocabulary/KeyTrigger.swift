@@ -1,43 +1,43 @@
-/// What sets off a key binding: a key or several at once, and how they are pressed. Written `KEY_SPACE`, `ctrl+alt+KEY_Q`,
+/// The trigger of a key binding: a key or several at once, and the kind of press. Written `KEY_SPACE`, `ctrl+alt+KEY_Q`,
 /// `KEY_VOLUMEUP+KEY_VOLUMEDOWN`, `hold KEY_POWER`, `repeat KEY_N`.
 package struct KeyTrigger: Hashable, Sendable, CustomStringConvertible {
-    /// Keys that change what other keys mean, left and right alike.
+    /// Keys that change the meaning of other keys; left and right are alike.
     package enum Modifier: String, Hashable, Sendable, CaseIterable, Comparable {
         case control = "ctrl"
         case shift
         case alternate = "alt"
         case meta
 
-        /// The order in which they are written.
+        /// Orders modifiers as they are written.
         package static func < (a: Modifier, b: Modifier) -> Bool { allCases.firstIndex(of: a)! < allCases.firstIndex(of: b)! }
     }
 
-    /// How the keys are pressed.
+    /// The kind of press.
     package enum Press: String, Hashable, Sendable, CaseIterable {
-        /// It acts at once; while it is held it repeats what goes by steps.
+        /// Acts at once; during the press it repeats commands that go by steps.
         case plain = ""
-        /// It acts when it has been held for a second.
+        /// Acts after a press of a second.
         case hold
-        /// It acts at once, and again and again while it is held.
+        /// Acts at once, and repeats during the press.
         case `repeat`
-        /// It acts at once, and only then.
+        /// Acts at once, and only once.
         case once
     }
 
-    /// How they are pressed.
+    /// The kind of press.
     package var press: Press
-    /// The modifiers that have to be held, no other ones.
+    /// The modifiers of the chord; other modifiers must be up.
     package var modifiers: Set<Modifier>
-    /// evdev's names, in capitals and with their prefix, in the order of the alphabet: `KEY_SPACE`, `BTN_0`; and `DIAL-UP`, `DIAL-DOWN`. At
-    /// least one. That there are such keys has not been checked.
+    /// evdev's names, in capitals and with their prefix, in alphabetical order: `KEY_SPACE`, `BTN_0`; and `DIAL-UP`, `DIAL-DOWN`. At least
+    /// one. Whether such keys exist is not checked.
     package var keys: [String]
 
     package init(_ keys: [String], modifiers: Set<Modifier> = [], press: Press = .plain) {
         (self.press, self.modifiers, self.keys) = (press, modifiers, keys.sorted())
     }
 
-    /// The trigger that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are the same key, `super` and `win` are `meta`. nil when
-    /// it cannot be one.
+    /// Parses a user's text: `space`, `KEY_SPACE` and `Space` are the same key, `super` and `win` are `meta`. nil if it cannot be a
+    /// trigger.
     package init?(_ text: String) {
         var words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         var press = Press.plain
@@ -59,10 +59,10 @@ package struct KeyTrigger: Hashable, Sendable, CustomStringConvertible {
         self.init(Array(keys), modifiers: modifiers, press: press)
     }
 
-    /// The trigger without what it says about repeating. Of triggers that are alike in this only one can be bound.
+    /// The trigger without its repeat mode. Only one of the triggers that are equal in this can be bound.
     package var withoutRepeat: KeyTrigger { KeyTrigger(keys, modifiers: modifiers, press: press == .hold ? .hold : .plain) }
 
-    /// As it is written, the prefixes in place: `hold ctrl+alt+KEY_Q`.
+    /// The trigger as text, with prefixes: `hold ctrl+alt+KEY_Q`.
     package var description: String {
         let chord = (modifiers.sorted().map(\.rawValue) + keys).joined(separator: "+")
         return press == .plain ? chord : "\(press.rawValue) \(chord)"
@@ -76,8 +76,8 @@ package struct KeyTrigger: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// evdev's name for the key that a user wrote as `text`: `space`, `KEY_SPACE` and `Space` are `KEY_SPACE`; names of buttons keep their
-    /// `BTN_`. nil when it cannot be a name.
+    /// Returns evdev's name of a key in a user's text: `space`, `KEY_SPACE` and `Space` are `KEY_SPACE`; names of buttons keep their
+    /// `BTN_`. nil if it cannot be a name.
     package static func name(_ text: String) -> String? {
         let capitals = text.uppercased()
         if capitals == dialUp || capitals == dialDown { return capitals }
@@ -86,8 +86,8 @@ package struct KeyTrigger: Hashable, Sendable, CustomStringConvertible {
         return capitals.hasPrefix("KEY_") || capitals.hasPrefix("BTN_") ? capitals : "KEY_" + capitals
     }
 
-    /// A knob or a wheel that is turned clockwise, or away from the user, by a notch.
+    /// A notch of a knob or a wheel, clockwise or away from the user.
     package static let dialUp = "DIAL-UP"
-    /// The same the other way.
+    /// The same in the other direction.
     package static let dialDown = "DIAL-DOWN"
 }

@@ -1,14 +1,14 @@
 /// A language by its code, as people and files write it: `de`, `deu`, `ger`, `de-AT`.
 ///
-/// MP4 has the three-letter codes of ISO 639-2/T (`deu`), Matroska and MPEG those of 639-2/B (`ger`) or a tag of BCP 47 (`de-AT`), people write
-/// those of 639-1 (`de`). All of them mean the same language, so they are compared by ``primary``, the shortest code there is.
+/// MP4 has the three-letter codes of ISO 639-2/T (`deu`). Matroska and MPEG have those of 639-2/B (`ger`) or a tag of BCP 47 (`de-AT`).
+/// People write those of 639-1 (`de`). All of them mean the same language, so comparisons use ``primary``, the shortest code.
 package struct LanguageCode: Hashable, Sendable, CustomStringConvertible {
-    /// As it was written, in lower case.
+    /// The code as written, in lower case.
     package let description: String
-    /// The language without its region: two letters where ISO 639-1 has the language, else the three that were written.
+    /// The language without its region: two letters if ISO 639-1 has the language, else the three letters as written.
     package let primary: String
 
-    /// nil for what is no code of a language; `und` (undetermined) and the like are none.
+    /// nil unless `text` is the code of a language; `und` (undetermined) and the like are none.
     package init?(_ text: String) {
         let tag = String(text.lowercased().map { $0 == "_" ? "-" : $0 })
         let parts = tag.split(separator: "-", omittingEmptySubsequences: false)
@@ -21,7 +21,7 @@ package struct LanguageCode: Hashable, Sendable, CustomStringConvertible {
         primary = Self.shortest[String(first)] ?? String(first)
     }
 
-    /// Whether a track in `other` is in this language: in this region's, where one is named.
+    /// Whether a track in `other` is in this language, and in this region if one is named.
     package func matches(_ other: LanguageCode) -> Bool {
         primary == other.primary && (!description.contains("-") || description == other.description)
     }
@@ -36,7 +36,7 @@ package struct LanguageCode: Hashable, Sendable, CustomStringConvertible {
         return shortest
     }()
 
-    /// ISO 639-1, 639-2/T and, where that is another, 639-2/B.
+    /// ISO 639-1, 639-2/T and, if different, 639-2/B.
     private static let table = """
         aa/aar ab/abk ae/ave af/afr ak/aka am/amh an/arg ar/ara as/asm av/ava ay/aym az/aze ba/bak be/bel bg/bul bh/bih bi/bis bm/bam bn/ben
         bo/bod/tib br/bre bs/bos ca/cat ce/che ch/cha co/cos cr/cre cs/ces/cze cu/chu cv/chv cy/cym/wel da/dan de/deu/ger dv/div dz/dzo ee/ewe

@@ -1,11 +1,11 @@
 import KioskPlatform
 
-/// What an overlay is.
+/// The kind of an overlay.
 package enum OverlayKind: String, Hashable, Sendable, CaseIterable {
     case text, clock, image, qr, ticker
 }
 
-/// Where in its region something lies.
+/// The place of something in its region.
 package enum OverlayAnchor: String, Hashable, Sendable, CaseIterable {
     case topLeft = "top-left"
     case top
@@ -15,7 +15,7 @@ package enum OverlayAnchor: String, Hashable, Sendable, CaseIterable {
     case bottom
     case bottomRight = "bottom-right"
 
-    /// The share of the free room that is left of it, and above it: 0, a half or 1.
+    /// The share of the free room to its left, and above it: 0, a half or 1.
     package var shares: (x: Double, y: Double) {
         let x: Double =
             switch self {
@@ -33,7 +33,7 @@ package enum OverlayAnchor: String, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// How high something is drawn: in hundredths of the screen's height, or in millimetres. Its text is `5%` or `12mm`.
+/// The height of an overlay: in hundredths of the screen's height, or in millimetres. Its text is `5%` or `12mm`.
 package enum OverlaySize: Hashable, Sendable, LosslessStringConvertible {
     /// 0.5…100.
     case percent(Double)
@@ -60,18 +60,18 @@ package enum OverlaySize: Hashable, Sendable, LosslessStringConvertible {
     }
 }
 
-/// How an overlay looks, whatever it says: the keys of `[[overlay]]` that are about that.
+/// The look of any overlay: the keys of `[[overlay]]` for that.
 package struct OverlayLook: Hashable, Sendable {
     package var region = Region.full
     package var anchor = OverlayAnchor.bottomRight
     package var size = OverlaySize.percent(5)
     package var font = "Inter, sans-serif"
     package var color = Color.white
-    /// Behind the text; nil for none.
+    /// The colour behind the text; nil for none.
     package var background: Color?
-    /// How much of that is seen, 0…100.
+    /// The opacity of the background, 0…100.
     package var backgroundOpacity = 70
-    /// Around the letters; nil for none.
+    /// The colour around the letters; nil for none.
     package var outline: Color? = .black
     /// 0…100.
     package var opacity = 100

@@ -1,14 +1,14 @@
-/// `[display] picture-path`: the ways of a picture to the screen that may be taken, the named one and those below it.
+/// `[display] picture-path`: the allowed ways of a picture to the screen, the named one and those below it.
 package enum PicturePathChoice: String, Sendable, CaseIterable {
-    /// All of them; on a driver whose planes the processor composes, conversion alone.
+    /// All of them; only conversion on a driver that composes planes with the processor.
     case automatic = "auto"
     /// A hardware decoder's memory on a plane.
     case dmabuf
-    /// Drawn by a software decoder into a plane's memory.
+    /// A software decoder draws into a plane's memory.
     case direct
-    /// What a decoder has drawn, copied into a plane's memory.
+    /// The decoded picture is copied into a plane's memory.
     case copy
-    /// Scaled in software, for a plane that cannot.
+    /// Scaled in software, for a plane that cannot scale.
     case scale
     /// Scaled and converted in software.
     case convert

@@ -5,6 +5,6 @@ public struct PixelSize: Hashable, Sendable {
     /// Down.
     public var height: Int
 
-    /// A size from its parts.
+    /// Creates a size from its parts.
     public init(width: Int, height: Int) { (self.width, self.height) = (width, height) }
 }

@@ -1,22 +1,22 @@
-/// What is asked of the recording: `record start` and so on.
+/// A command for the recorder: `record start` and so on.
 package enum RecordingOrder: String, Hashable, Sendable, CaseIterable {
-    /// Shows what the camera sees, with a button that starts.
+    /// Shows the camera picture, with a start button.
     case preview
     case start, stop, pause, resume
-    /// Starts, or stops.
+    /// Starts or stops.
     case toggle
-    /// Keeps what is reviewed.
+    /// Keeps the film under review.
     case keep
-    /// Throws away what is reviewed or recorded, and shows the camera again.
+    /// Discards the film under review or the recording, and shows the camera again.
     case retake
-    /// Throws it away, and goes back to the playlist.
+    /// Discards it, and returns to the playlist.
     case cancel
 }
 
-/// What becomes of a recording that has ended: `[record] on-record`.
+/// The next step after a recording: `[record] on-record`.
 package enum OnRecord: String, Hashable, Sendable, CaseIterable {
-    /// It is kept at once.
+    /// Keeps it at once.
     case keep
-    /// It is played, and whoever made it keeps it or makes another one.
+    /// Plays it; the visitor keeps it or records another one.
     case review
 }

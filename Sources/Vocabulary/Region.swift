@@ -1,22 +1,23 @@
-/// A rectangle of the display, as a viewer sees it: where a player's picture is. Its numbers are shares of the display's width and height, so
-/// that it means the same in each mode.
+/// A rectangle of the display, as a viewer sees it, for a player's picture. Its numbers are shares of the display's width and height, so it
+/// means the same in each mode.
 public struct Region: Hashable, Sendable {
-    /// From the left edge of the display, 0…1.
+    /// The distance from the left edge of the display, 0…1.
     public let x: Double
-    /// From its top edge, 0…1.
+    /// The distance from its top edge, 0…1.
     public let y: Double
-    /// Across, 0…1 of the display's width.
+    /// The width, 0…1 of the display's.
     public let width: Double
-    /// Down, 0…1 of the display's height.
+    /// The height, 0…1 of the display's.
     public let height: Double
 
     /// The whole display.
     public static let full = Region(x: 0, y: 0, width: 1, height: 1)
 
-    /// The least of a side.
+    /// The least width and height.
     private static let least = 0.01
 
-    /// What of the rectangle lies on the display, at least a hundredth of it each way. The whole display for what is not a number.
+    /// Creates a rectangle, clipped to the display, at least a hundredth of it in each direction. Numbers that are not finite give the
+    /// whole display.
     public init(x: Double, y: Double, width: Double, height: Double) {
         func side(_ start: Double, _ length: Double) -> (Double, Double) {
             guard start.isFinite, length.isFinite else { return (0, 1) }
@@ -27,16 +28,16 @@ public struct Region: Hashable, Sendable {
         (self.y, self.height) = side(y, height)
     }
 
-    /// Whether a point of the display lies in it, each way 0…1.
+    /// Whether it contains a point of the display, 0…1 in each direction.
     package func contains(_ x: Double, _ y: Double) -> Bool {
-        // The far edge of the display is in the rectangle that reaches it.
+        // A rectangle contains the far edge of the display if it reaches it.
         func isIn(_ place: Double, _ start: Double, _ length: Double) -> Bool {
             place >= start && (place < start + length || start + length >= 1)
         }
         return isIn(x, self.x, width) && isIn(y, self.y, height)
     }
 
-    /// The rectangle that is `share` (0…1) of the way from this one to another.
+    /// Returns the rectangle at `share` (0…1) of the way to another one.
     package func moved(to other: Region, share: Double) -> Region {
         if share >= 1 { return other }
         func between(_ a: Double, _ b: Double) -> Double { a + (b - a) * max(share, 0) }
@@ -46,8 +47,8 @@ public struct Region: Hashable, Sendable {
 }
 
 extension Region {
-    /// As it is written in kiosk.conf: `60 60 35 35`, four numbers in hundredths of the display. nil for anything else, and for what does not
-    /// lie on the display.
+    /// Parses the text in kiosk.conf: `60 60 35 35`, four numbers in hundredths of the display. nil for any other text, and for rectangles
+    /// that do not lie on the display.
     package init?(_ text: String) {
         let numbers = text.split(separator: " ").map { Double($0) }
         guard numbers.count == 4, case let known = numbers.compactMap({ $0 }), known.count == 4, known.allSatisfy(\.isFinite),

@@ -5,12 +5,12 @@ package enum Rotation: Int, Sendable, CaseIterable {
     case clockwise180 = 180
     case clockwise270 = 270
 
-    /// Whether width and height change places.
+    /// Whether it swaps width and height.
     package var swapsAxes: Bool { self == .clockwise90 || self == .clockwise270 }
 
-    /// One rotation after another.
+    /// Returns one rotation after another.
     package static func + (a: Rotation, b: Rotation) -> Rotation { Rotation(rawValue: (a.rawValue + b.rawValue) % 360)! }
 
-    /// The rotation that undoes another.
+    /// Returns the inverse rotation.
     package static prefix func - (a: Rotation) -> Rotation { Rotation(rawValue: (360 - a.rawValue) % 360)! }
 }

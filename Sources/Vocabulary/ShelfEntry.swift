@@ -1,8 +1,8 @@
 import KioskPlatform
 
-/// A file that can be chosen on the shelf.
+/// A file on the shelf.
 package struct ShelfEntry: Hashable, Sendable {
-    /// What a file is, by its name.
+    /// The kind of a file, by its name.
     package enum Kind: Hashable, Sendable {
         case video, sound, image
     }
@@ -10,11 +10,11 @@ package struct ShelfEntry: Hashable, Sendable {
     /// An absolute path.
     package let path: Path
     package var source: String { path.string }
-    /// Which content of the file it is; nil where the file is not there.
+    /// The version of the file; nil if the file does not exist.
     package var version: FileVersion?
-    /// What it is called as long as the file has not been read: its name without the ending.
+    /// Its title until the file has been read: its name without the extension.
     package var title: String
-    /// The name of the folder that it lies in.
+    /// The name of its folder.
     package var folder: String
     package var kind: Kind
 

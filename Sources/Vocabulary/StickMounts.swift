@@ -1,8 +1,8 @@
-/// Where USB sticks are mounted, each in a folder of its own, by kiosk-usb@.service. What a stranger brings is only what lies there: links of theirs
-/// are not followed, and what is a list to libavformat is not played.
+/// The folder of mounted USB sticks; kiosk-usb@.service mounts each in a folder of its own. A stranger may use only files on the stick:
+/// kiosk does not follow links there, and plays no lists for libavformat.
 package enum StickMounts {
     package static let folder = "/run/kiosk-usb"
 
-    /// Whether a path leads to what is on a stick.
+    /// Whether a path leads to a file on a stick.
     package static func hold(_ path: String) -> Bool { path == folder || path.hasPrefix(folder + "/") }
 }

@@ -1,37 +1,38 @@
 import KioskPlatform
 
-/// How a source that comes over the network is fetched, and what is done when it stops. Files have no use for it.
+/// How to fetch a source over the network, and when to retry. Files ignore it.
 package struct StreamSettings: Hashable, Sendable {
-    /// How long the last frame of a live stream that has broken off or ended stands while it is opened again; then the next item follows.
+    /// How long the last frame of a lost or ended live stream stays while kiosk opens it again; then the next item follows.
     package var reconnect = MediaTime.seconds(10)
-    /// How long a connection may give no data before it is taken to have broken off, and how long opening it may take.
+    /// How long a connection may give no data before it counts as lost, and how long opening it may take.
     package var timeout = MediaTime.seconds(10)
-    /// How far behind what has been received a live stream is played; nil is ``defaultLatency``, and for what comes over HTTP what the
-    /// server has ready at the start.
+    /// The delay of a live stream behind its newest received part. nil is ``defaultLatency``, and for HTTP the amount that the server has
+    /// ready at the start.
     package var latency: MediaTime?
     /// Lines of an HTTP request, such as `Authorization: Bearer 0123`, in order.
     package var headers: [String] = []
-    /// What an HTTP or RTSP server is told who asks.
+    /// The User-Agent sent to HTTP and RTSP servers.
     package var userAgent = "kiosk"
-    /// The path of a file (PEM) with the authorities whose certificates are trusted; nil for the system's.
+    /// The path of a PEM file with the trusted certificate authorities; nil for the system's.
     package var certificateAuthorities: String?
-    /// Whether a server that is spoken to by TLS must show that it is who it says.
+    /// Whether a server must prove its identity by a TLS certificate.
     package var verifiesTLS = true
-    /// Whether a list in a folder may name what lies on the network.
+    /// Whether a list in a folder may name sources on the network.
     package var mayNameNetwork = false
-    /// FFmpeg's names of containers and codecs that are played beside those that always are.
+    /// FFmpeg's names of containers and codecs to play beside the built-in ones.
     package var furtherFormats: [String] = [], furtherCodecs: [String] = []
 
-    /// Where nothing else is said: more than the jitter of a wireless network.
+    /// The default delay: more than the jitter of a wireless network.
     package static let defaultLatency = MediaTime.seconds(1)
-    /// More would need more memory than a small box has.
+    /// A longer delay needs more memory than a small machine has.
     package static let longestLatency = MediaTime.seconds(60)
-    /// The shortest time limit: a resolver and a connection to another continent take as long.
+    /// The shortest time limit: a name lookup and a connection to another continent take that long.
     package static let shortestTimeout = MediaTime.seconds(1)
 
     package init() {}
 
-    /// The line of a request for one of ``headers``; nil where its name is none that HTTP allows (RFC 9110), or its text has more than one line.
+    /// Returns the request line of a header; nil if HTTP does not allow its name (RFC 9110), or if its value has control characters or is
+    /// too long.
     package static func header(_ name: String, _ text: String) -> String? {
         guard 1...200 ~= name.utf8.count, name.utf8.allSatisfy(isTokenByte), text.utf8.count <= 8000,
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })

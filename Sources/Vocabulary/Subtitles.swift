@@ -1,12 +1,13 @@
-/// How subtitles look that are text, and how the text of files is read.
+/// The style of subtitles that are text, and the encoding of their files.
 package struct SubtitleStyle: Hashable, Sendable {
-    /// Families in the order in which they are wanted, with commas between them.
+    /// Font families in order of preference, separated by commas.
     package var font: String
     /// Height of a line, in per cent of the screen's.
     package var size: Double
-    /// How far they stay from the edges of the screen, in per cent of it.
+    /// Distance from the edges of the screen, in per cent of the screen.
     package var safeArea: Int
-    /// The character set of files beside the clip that are not in Unicode, as iconv(3) names it; nil is the one that goes with the language in their name.
+    /// The character set of files beside the clip that are not in Unicode, by iconv(3)'s name; nil is the usual one for the language in
+    /// their name.
     package var encoding: String?
 
     package init(font: String = "Inter, sans-serif", size: Double = 5.5, safeArea: Int = 5, encoding: String? = nil) {
@@ -16,10 +17,10 @@ package struct SubtitleStyle: Hashable, Sendable {
     package static let sizes = 2.0...20.0
 }
 
-/// The screen as a viewer sees it, and where on it the picture is: what subtitles are drawn for.
+/// The screen to draw subtitles for, as a viewer sees it, and the place of the picture.
 package struct SubtitleScreen: Hashable, Sendable {
     package var size: PixelSize
-    /// The part that the picture has.
+    /// The part of the screen with the picture.
     package var region: Region
     package var gravity: VideoGravity
 

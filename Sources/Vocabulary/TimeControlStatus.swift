@@ -1,13 +1,13 @@
-/// What a player is doing about time.
+/// Whether a player plays, pauses or waits.
 public enum TimeControlStatus: Hashable, Sendable {
-    /// It stands still because it was asked to, or has not been asked to play.
+    /// It is paused, or has not been told to play.
     case paused
-    /// It should be playing and has nothing to play yet: opening, seeking, or waiting for the disk or the network.
+    /// It should play, and has nothing to play yet: it opens, seeks, or waits for the disk or the network.
     case waitingToPlay
     /// It plays.
     case playing
 
-    /// What status lines and the control socket say.
+    /// The word in status lines and on the control socket.
     package var word: String {
         switch self {
         case .paused: "paused"

@@ -1,14 +1,14 @@
-/// What kind of track a source has: AVMediaType's words.
+/// The kind of a track: AVMediaType's words.
 package enum TrackKind: String, Hashable, Sendable, CaseIterable { case audio, video, subtitle }
 
-/// Which track of a kind is played.
+/// A choice of the track of a kind.
 package enum TrackChoice: WordedChoice {
-    /// The one that libavformat takes for the best: what the file marks as its default, then the one with most channels or pixels. Of subtitles, what is
-    /// forced in the language of the sound, or a file beside the source that names no language.
+    /// libavformat's best track: the file's default, then the one with most channels or pixels. For subtitles, the forced ones in the
+    /// language of the sound, or a file beside the source that names no language.
     case automatic
-    /// The n-th of its kind, from 1.
+    /// The track of this number within its kind, from 1.
     case number(Int)
-    /// The best of those in a language, and the automatic one where there is none in it (``LanguageCode``).
+    /// The best track in a language, or the automatic one if no track is in it (``LanguageCode``).
     case language(LanguageCode)
     /// None.
     case off
@@ -32,9 +32,9 @@ package enum TrackChoice: WordedChoice {
     }
 }
 
-/// Which tracks of an item are to be played, where somebody has chosen while it was on the playlist: what its entry says does not hold then.
+/// The tracks of an item chosen while it was on the playlist; they override those of its entry.
 package struct TrackSelection: Hashable, Sendable {
-    /// nil is what the entry says.
+    /// nil keeps the choice of the entry.
     package var audio: TrackChoice?, video: TrackChoice?, subtitle: TrackChoice?
 
     package init(audio: TrackChoice? = nil, video: TrackChoice? = nil, subtitle: TrackChoice? = nil) {
@@ -43,7 +43,7 @@ package struct TrackSelection: Hashable, Sendable {
 }
 
 extension PlaylistItem {
-    /// The item with the tracks that were chosen of it.
+    /// Returns the item with the chosen tracks.
     package func selecting(_ selection: TrackSelection?) -> PlaylistItem {
         guard let selection else { return self }
         var item = self

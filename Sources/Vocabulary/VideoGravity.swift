@@ -1,13 +1,13 @@
-/// How a picture of another shape is fitted to where it is shown: AVFoundation's words.
+/// How to fit a picture of another shape into its place: AVFoundation's words.
 public enum VideoGravity: Hashable, Sendable, CaseIterable {
-    /// All of it is seen, with bars beside it.
+    /// Shows all of it, with bars beside it.
     case resizeAspect
-    /// It fills the place, and what is beyond is cut off.
+    /// Fills the place, and crops the rest.
     case resizeAspectFill
-    /// It is stretched.
+    /// Stretches it.
     case resize
 
-    /// In kiosk.conf.
+    /// The word in kiosk.conf.
     package var word: String {
         switch self {
         case .resizeAspect: "fit"

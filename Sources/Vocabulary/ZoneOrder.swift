@@ -1,6 +1,6 @@
-/// What somebody asks of a zone of the display.
+/// A command for a zone of the display.
 package enum ZoneOrder: String, Hashable, Sendable, CaseIterable {
     case next, previous, play, pause, toggle
-    /// What a touch of it does.
+    /// Acts like a touch of the zone.
     case tap
 }

@@ -29,7 +29,7 @@ struct Calibrate: ParsableCommand {
         completion: .file())
     var output: String?
 
-    /// How long a target waits.
+    /// How long to wait for a touch on a target.
     private static let patience = MediaTime.seconds(60)
 
     func run() throws {
@@ -97,7 +97,7 @@ struct Calibrate: ParsableCommand {
     }
 
     private func write(_ matrix: CalibrationMatrix, of device: (name: String, place: String)) throws {
-        // Two of one name are told apart by where they are plugged in.
+        // Touch screens of the same name are distinguished by their ports.
         let twins = InputDevice.all(keys: []).filter { $0.isTouchScreen && $0.name == device.name }
         let rule =
             "# \(device.name.printable), by kiosk calibrate\n"
@@ -125,7 +125,7 @@ private final class TargetScreen {
     private let rotation: Rotation
     private let cross: Surface
 
-    /// Of the cross, across and down, in pixels.
+    /// The width and height of the cross, in pixels.
     private static let size = 121
 
     init(_ display: DisplayOutput, rotation: Rotation) {
@@ -138,7 +138,7 @@ private final class TargetScreen {
         cross = Surface(width: size, height: size, pixels: pixels)
     }
 
-    /// Has the cross at a place, and waits for a tenth of a second or until the display is woken.
+    /// Shows the cross at a place, then waits for a tenth of a second or until the display is woken.
     func show(_ place: (x: Double, y: Double)) {
         if shown.map({ $0 != place }) ?? true { prepare(place) }
         if let next = prepared {

@@ -9,7 +9,7 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// `kiosk check [SOURCE…]`: opens every item before it goes on the screen.
+/// `kiosk check [SOURCE…]`: opens every item before it plays.
 struct Check: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Open every item, and report its format and playback problems.",
@@ -44,7 +44,7 @@ struct Check: ParsableCommand {
         _ = try settings.keyMap(configuration)
         startLog(.error)
         var (playlist, problems, folders) = configuration.expandPlaylist()
-        // The zone that each of the last items is of, after those of the main playlist.
+        // The zones of the items after those of the main playlist.
         var zones: [String?] = playlist.map { _ in nil }
         for zone in configuration.zones {
             let found = configuration.configuration(of: zone).expandPlaylist()
@@ -53,7 +53,7 @@ struct Check: ParsableCommand {
             problems += found.problems.map { "zone “\(zone.name)”: \($0)" }
             folders += found.folders
         }
-        // What a key or a tap plays is on no list, and would be missed only by the visitor who asks for it.
+        // Sources of keys and taps are on no list; only the visitor who triggers them would notice a missing one.
         let listed = Set(playlist.map(\.path))
         let asked = configuration.commandSources.filter { sources.isEmpty && !listed.contains(Path($0)) }
         let items =
@@ -103,7 +103,7 @@ struct Check: ParsableCommand {
         if failures > 0 || !problems.isEmpty || items.isEmpty || strict && warnings > 0 { throw ExitCode(1) }
     }
 
-    /// Which ways the pictures of videos take to the screen, each once. Asked last, so that the display is master's for no longer than that takes.
+    /// Prints the picture paths of videos to the screen, each once. Runs last, so that kiosk is DRM master only for that time.
     private func printPaths(of videos: [(AssetDescription.Video, VideoGravity)], _ settings: DisplaySettings) {
         do throws(PathInquiry.Refusal) {
             let inquiry = try PathInquiry.open(settings)
@@ -143,7 +143,7 @@ struct Check: ParsableCommand {
 }
 
 extension AssetDescription {
-    /// What a user chooses from: the tracks of a kind where there are several, subtitles in any case, and the chapters.
+    /// The user's choices: the tracks of a kind if there are several, all subtitles, and the chapters.
     fileprivate var trackNotes: [String] {
         var notes: [String] = []
         for kind in TrackKind.allCases {

@@ -6,7 +6,7 @@ import KioskPlatform
 import KioskVocabulary
 import Remote
 
-/// `kiosk ctl seek +10`: asks a running player for something.
+/// `kiosk ctl seek +10`: sends a command to a running player.
 struct Ctl: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Send a command to a running player, and report the result: kiosk ctl seek +10.",
@@ -61,15 +61,15 @@ struct Ctl: ParsableCommand {
         }
     }
 
-    /// The request that the words are.
+    /// Returns the request for the words.
     private static func line(_ words: [String]) throws(Unanswered) -> String {
         do throws(ControlWordsFault) {
             return try ControlRequest.line(words: words) { PlaylistSource($0, relativeTo: workingFolder).location }
         } catch { throw Unanswered(error) }
     }
 
-    /// How a recording is once what was asked for has come true, or has not: devices are opened, and films put together, after the answer. Throws where
-    /// nothing could be begun.
+    /// Waits for the result of a recording command, because devices are opened, and films finished, after the answer. Returns the state
+    /// then; throws if the recording could not start.
     private static func settled(_ first: JSONValue, _ place: ControlPlace) throws(Unanswered) -> JSONValue {
         var (answer, hasOpened) = (first, false)
         let deadline = HostTime.now + .seconds(20)
@@ -94,7 +94,7 @@ struct Ctl: ParsableCommand {
     }
 }
 
-/// `kiosk status`: what a running player does.
+/// `kiosk status`: prints the state of a running player.
 struct Status: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Report the state of a running player.",

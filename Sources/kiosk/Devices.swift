@@ -9,7 +9,7 @@ import KioskPlatform
 import KioskVocabulary
 import Logging
 
-/// `kiosk devices`: what there is to show on, to play to and to listen to.
+/// `kiosk devices`: lists displays, sound cards, microphones, cameras and input devices.
 struct Devices: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "List displays, sound outputs, input devices, cameras and encoders, and the choices of kiosk.",
@@ -79,7 +79,7 @@ struct Devices: ParsableCommand {
         if !encoders.contains(where: { $0.problem == nil }) { print("  none: kiosk cannot record or export films") }
     }
 
-    /// Returns the display that would be used.
+    /// Prints the displays; returns the one that kiosk would use.
     private func listDisplays(_ configuration: Configuration) -> String? {
         let survey = DisplayDevices.survey(DisplaySettings(configuration), asksPaths: true)
         print("Displays")
@@ -156,7 +156,7 @@ struct Devices: ParsableCommand {
         if devices.isEmpty { print("  no /dev/input/event*") }
     }
 
-    /// What becomes of an input device.
+    /// Returns how kiosk uses an input device.
     private func use(of device: InputDevice, _ configuration: Configuration, display: String?) -> String {
         if let refusal = device.refusal { return refusal }
         let name = device.identity
@@ -174,7 +174,7 @@ struct Devices: ParsableCommand {
         values.lowerBound == values.upperBound ? "\(values.lowerBound)" : "\(values.lowerBound)–\(values.upperBound)"
     }
 
-    /// Words in lines of at most 100 columns.
+    /// Returns words in lines of at most 100 columns.
     private func wrapped(_ words: [String], indent: Int) -> String {
         var lines: [String] = [String(repeating: " ", count: indent)]
         for word in words {

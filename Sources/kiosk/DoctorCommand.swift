@@ -10,7 +10,7 @@ import KioskVocabulary
 import Logging
 import Remote
 
-/// `kiosk doctor`: what is wrong with the box.
+/// `kiosk doctor`: reports the machine's problems.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -62,7 +62,7 @@ struct DoctorCommand: ParsableCommand {
         var deeds: [Repair.Deed] = []
         if fix {
             deeds = Repair.run(findings)
-            // What a fix has changed is looked at again.
+            // The checks run again after a fix.
             if deeds.contains(where: { $0.failure == nil }) { findings = mistakes + BoxCheck.diagnose(.read(question: question)) }
         }
         if json { Swift.print(line(findings, deeds)) } else { show(findings, deeds) }
@@ -70,7 +70,7 @@ struct DoctorCommand: ParsableCommand {
     }
 
     private func writeReport(to path: String) throws {
-        // Nobody else reads it before its owner has.
+        // The owner reads the report before anybody else.
         let file = try NewFile(path, mode: 0o600)
         let items = (try? settings.load(orDefaults: true))?.expandPlaylist(limit: .seconds(3)).items ?? []
         let text = BoxReport(clips: clips, config: settings.config, sources: items).text { printError("kiosk \($0) …") }
@@ -78,10 +78,10 @@ struct DoctorCommand: ParsableCommand {
         print("\(path.printable): read it, then send it with your issue")
     }
 
-    /// What kiosk.conf says of the box; a finding where it cannot be used.
+    /// Returns the facts from kiosk.conf; also a finding if the file cannot be used.
     private func question() -> (BoxFacts.Question, [Finding]) {
         var settings = settings
-        // The folder that root happens to be in may be anybody's.
+        // Root's current folder may belong to anybody.
         if settings.config == nil, geteuid() == 0 {
             if access(Settings.installedFile, F_OK) != 0 { return (BoxFacts.Question(), []) }
             settings.config = Settings.installedFile
@@ -114,7 +114,7 @@ struct DoctorCommand: ParsableCommand {
         print("\(counts[0]) error\(counts[0] == 1 ? "" : "s"), \(counts[1]) warning\(counts[1] == 1 ? "" : "s")")
     }
 
-    /// As wide as the longest of them.
+    /// Returns the word for a severity, padded to the longest one.
     private func mark(_ severity: Finding.Severity) -> String {
         switch severity {
         case .ok: "ok     "

@@ -10,7 +10,7 @@ import KioskReaders
 import KioskVocabulary
 import Logging
 
-/// `kiosk export a.mp4 b.mp4 -o film.mp4`: what the screen would show, as a file.
+/// `kiosk export a.mp4 b.mp4 -o film.mp4`: writes the output of the screen to a file.
 struct ExportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
@@ -59,7 +59,7 @@ struct ExportCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Before any thread is started, that of the log, too: they inherit what is blocked.
+        // Before there are threads, including the log's: they inherit the signal mask.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP])
         startLog(.error)
         let folder = workingFolder
@@ -68,7 +68,7 @@ struct ExportCommand: ParsableCommand {
         if arrangement.clips.isEmpty { throw ExitCode(1) }
 
         let isCancelled = Monitor(false)
-        // Before this thread gives way: who cancels does not wait for an idle processor.
+        // Before this thread lowers its priority: a cancellation must not wait for an idle processor.
         Thread("signals") {
             _ = signals.wait(for: nil)
             isCancelled.signal { $0 = true }
@@ -114,7 +114,7 @@ struct ExportCommand: ParsableCommand {
     }
 }
 
-/// How far a film is, and what has come of it.
+/// The progress and the result of an export.
 private struct ExportLine {
     var line: ProgressLine
     private var shownAt = HostTime(nanoseconds: 0)
@@ -122,7 +122,7 @@ private struct ExportLine {
 
     init(line: ProgressLine) { self.line = line }
 
-    /// A line of its own for each tenth; else at most four times a second.
+    /// Shows the progress: a line for each tenth, or an update at most four times a second.
     mutating func show(_ progress: ExportSession.Progress) {
         if line.style == .lines {
             guard Int(progress.fraction * 10) > tenth else { return }

@@ -3,7 +3,7 @@ import Configuration
 import KioskPlatform
 import KioskVocabulary
 
-/// What `kiosk export` takes beside its sources: what an arrangement file can say of the whole film, which it beats.
+/// The options of `kiosk export` for the whole film; they override the arrangement file.
 struct ExportOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Play this music under the whole film.", valueName: "file"), completion: .file())
     var music: String?
@@ -72,7 +72,7 @@ struct ExportOptions: ParsableArguments {
         if quality != nil, bitRate != nil { throw ValidationError("--bit-rate replaces --quality: leave one of the two out") }
     }
 
-    /// Puts what was given into a film; paths are relative to `folder`.
+    /// Applies the options to a film; paths are relative to `folder`.
     func apply(to arrangement: inout Arrangement, folder: String) throws {
         func set<Value>(_ path: WritableKeyPath<Arrangement, Value>, _ value: Value?) {
             if let value { arrangement[keyPath: path] = value }

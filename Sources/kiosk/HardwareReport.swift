@@ -6,15 +6,15 @@ import KioskPlatform
 import KioskPlayback
 import KioskReaders
 
-/// What `kiosk devices --test` writes: what this machine's planes and decoders really do, for the people who cannot try it themselves.
-/// docs/hardware.md is what its reader needs.
+/// The output of `kiosk devices --test`: the actual behaviour of this machine's planes and decoders, for developers without the machine.
+/// docs/hardware.md explains it.
 struct HardwareReport {
     let settings: DisplaySettings
     let sources: [String]
-    /// The only decoder to be tried; nil is all of them.
+    /// The only decoder to test; nil for all.
     let device: String?
 
-    /// The machine: its model, the system, the kernel, FFmpeg.
+    /// Prints the machine: model, system, kernel, FFmpeg.
     func printMachine() { print("Machine\n\(Self.machine)\n") }
 
     static var machine: String {
@@ -30,7 +30,7 @@ struct HardwareReport {
         return "  \(model.printable), \(machine)\n  \(systems?.first ?? "unknown system"), Linux \(release), FFmpeg \(ffmpegVersion)"
     }
 
-    /// Shows test pictures by every way, half a minute to a minute; false where there is no display.
+    /// Shows test pictures by every picture path, for half a minute to a minute; false without a display.
     func printPlanes() -> Bool {
         print("\nPictures on the display: colour bars, a white line that moves evenly, a red square at the top left")
         let hasDisplay = DisplayTrial.showTestPictures(settings) { printTrial($0) }
@@ -46,11 +46,12 @@ struct HardwareReport {
         if let problem = trial.problem { print("      ! \(problem.printable)") }
     }
 
-    /// Decodes each file by hardware and by software, and shows what hardware made of it where there is a display. At most half a minute for each device and file.
+    /// Decodes each file by hardware and by software, and shows the hardware's result if there is a display. Takes at most half a minute
+    /// for each device and file.
     func printDecoders(hasDisplay: Bool) {
         print("\nDecoders")
         if sources.isEmpty { print("  not tried: name files, such as one of each codec you have") }
-        // The kernel numbers them from 128 on. Without one there may be decoders of V4L2.
+        // The kernel numbers render nodes from 128. Without one there may still be V4L2 decoders.
         let all: [String] = (128..<192).map { "/dev/dri/renderD\($0)" }
         let present = all.filter { access($0, F_OK) == 0 }
         let nodes: [String?] = if let device { [device] } else if present.isEmpty { [nil] } else { present }

@@ -2,14 +2,14 @@ import ArgumentParser
 import Glibc
 import KioskPlatform
 
-/// A file that a command writes for a person: one that is there already stays as it is.
+/// A new file for a person; an existing file of that name stays unchanged.
 struct NewFile: ~Copyable {
     private let file: Descriptor
     private let path: String
 
-    /// Creates it.
+    /// Creates the file.
     ///
-    /// - Throws: ValidationError, where it cannot be created.
+    /// - Throws: ValidationError if that fails.
     init(_ path: String, mode: mode_t) throws {
         guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL, mode: mode) else {
             let error = SystemError()

@@ -8,7 +8,7 @@ import KioskReaders
 import KioskVocabulary
 import Logging
 
-/// `kiosk record out.mp4`: what a camera sees and a microphone hears, as a file.
+/// `kiosk record out.mp4`: records a camera and a microphone into a file.
 struct RecordCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "record",
@@ -62,7 +62,7 @@ struct RecordCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Before any thread is started, that of the log, too: they inherit what is blocked.
+        // Before there are threads, including the log's: they inherit the signal mask.
         let signals = SignalWait([SIGINT, SIGTERM, SIGHUP, SIGUSR1])
         startLog(.error)
         var line = ProgressLine(progress)
@@ -135,7 +135,7 @@ extension ProgressLine {
         }
     }
 
-    /// `[######....]`, 5 dB a sign.
+    /// Returns `[######....]`, 5 dB a sign.
     private static func meter(_ level: Float) -> String {
         let decibels = level > 0 ? 20 * log10(Double(level)) : -100
         let filled = min(max(Int((decibels + 50) / 5), 0), 10)
@@ -159,15 +159,15 @@ extension ProgressLine {
     }
 }
 
-/// Keys that are pressed on the terminal while something is recorded: the space bar pauses and goes on, Return and q end. The corresponding C
-/// functions are those of termios.
+/// The terminal's keys during a recording: the space bar and p pause and resume, Return and q end. The corresponding C functions are those
+/// of termios.
 final class TerminalKeys: @unchecked Sendable {
-    // Sendable because what is changed is restored on one thread, once.
+    // Sendable because one thread restores the saved state, once.
     private var saved: termios?
 
-    /// nil where nobody types.
+    /// Starts to read keys; nil if nobody types.
     static func open(_ session: CaptureSession, _ isQuiet: Bool) -> TerminalKeys? {
-        // A job in the background is stopped when it touches the terminal.
+        // The kernel stops a background job that touches the terminal.
         guard !isQuiet, isatty(STDIN_FILENO) == 1, tcgetpgrp(STDIN_FILENO) == getpgrp() else { return nil }
         var state = termios()
         guard tcgetattr(STDIN_FILENO, &state) == 0 else { return nil }

@@ -5,7 +5,7 @@ import KioskPlatform
 import KioskVocabulary
 import Schedule
 
-/// `kiosk schedule`: what is played when, and why.
+/// `kiosk schedule`: prints what plays when, and why.
 struct ScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
@@ -34,7 +34,7 @@ struct ScheduleCommand: ParsableCommand {
     @Flag(help: "Exit with 1 for entries that never play, and for empty times.")
     var strict = false
 
-    /// A day, and perhaps a time of it.
+    /// A day, optionally with a time.
     struct Moment: Sendable {
         var local: LocalTime
 
@@ -77,7 +77,7 @@ struct ScheduleReport {
         (self.configuration, schedule, state) = (configuration, configuration.schedule, ScheduleState(configuration))
     }
 
-    /// What is never played, and when nothing is: of the main playlist, and then of zones.
+    /// Returns the entries that never play, and the times without any, for the main playlist and then for zones.
     static func allFindings(_ configuration: Configuration, from start: Int64) -> [String] {
         ScheduleReport(configuration).findings(from: start)
             + configuration.zones.flatMap { zone in
@@ -91,7 +91,7 @@ struct ScheduleReport {
         return "\(word.prefix(1).uppercased() + word.dropFirst()) \(local.date) \(local.clock)"
     }
 
-    /// What is played from an instant on: for some days, or until the next change.
+    /// Returns the schedule from an instant on: for some days, or until the next change.
     func text(from start: Int64, days: Int?) -> String {
         var table = TextTable(["from", "plays", "because of"])
         let end = days.map { start + Int64($0) * 86_400 }
@@ -164,7 +164,7 @@ struct ScheduleReport {
             separator: ", ")
     }
 
-    /// What is never played within a year and a month, and when nothing is within a week.
+    /// Returns the entries that do not play within thirteen months, and the times without any within a week.
     func findings(from start: Int64) -> [String] {
         if schedule.takesAll, schedule.nights.isEmpty { return [] }
         var seen: Set<Int> = []

@@ -6,7 +6,7 @@ import KioskPlatform
 import KioskVocabulary
 import Remote
 
-/// `kiosk screenshot FILE`: what a running player shows.
+/// `kiosk screenshot FILE`: writes a picture of a running player's screen.
 struct Screenshot: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Save the screen of a running player as a PNG file.",
@@ -41,7 +41,7 @@ struct Screenshot: ParsableCommand {
         } catch { throw error.told(asJSON: false) }
     }
 
-    /// A file is put there at once, when all of it is written. What is no file is written into: a device, a pipe, and what a link leads to.
+    /// Writes the PNG. A regular file is replaced atomically. A device, a pipe or the target of a link is written directly.
     private func write(_ png: [UInt8]) throws(ControlError) {
         if file == "-" || stat(at: file, followsLinks: false).map({ !$0.isFile }) ?? false {
             let place = file == "-" ? dup(STDOUT_FILENO) : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)

@@ -2,30 +2,30 @@ import CKioskDisplay
 import Glibc
 import KioskPlatform
 
-/// What an order for a television is sent by: an adapter, or what stands for one in tests. Every call blocks, for seconds at worst.
+/// Sends orders to a television: an adapter, or its stand-in in tests. Every call blocks, for seconds at worst.
 protocol CECBus {
-    /// Whether its physical address may be set.
+    /// Whether kiosk may set its physical address.
     var takesAddress: Bool { get }
-    /// The display that it belongs to; nil where the kernel does not know.
+    /// The connector that it belongs to; nil if the kernel does not know.
     var connector: CECPlace.Connector? { get }
-    /// Where it is in the tree of HDMI cables; 0xffff while nobody knows.
+    /// Returns its position in the tree of HDMI cables; 0xffff while unknown.
     func address() throws(DeviceError) -> UInt16
     func setAddress(_ address: UInt16) throws(DeviceError)
-    /// Its logical address as a playback device.
+    /// Returns its logical address as a playback device.
     func claim() throws(DeviceError) -> UInt8
-    /// Sends a message; with `reply` the operand of the answer of that opcode.
+    /// Sends a message. With `reply`, returns the operand of the answer with that opcode.
     func send(_ message: [UInt8], reply: UInt8?) throws(DeviceError) -> UInt8
 }
 
-/// The display that a television is: what an adapter has to belong to.
+/// The place of a display that may be a television, for matching an adapter.
 package struct CECPlace: Hashable, Sendable {
     struct Connector: Hashable, Sendable {
-        /// The number of the DRM card, and the object's.
+        /// The number of the DRM card, and the object id of the connector.
         var card: Int, id: UInt32
     }
 
     var connector: Connector
-    /// As the display's EDID has it; nil where it has none.
+    /// The physical address in the display's EDID; nil if it has none.
     var address: UInt16?
 }
 
@@ -71,8 +71,8 @@ final class CECAdapter: CECBus {
 }
 
 extension CECPlace {
-    /// The physical address that a display's EDID gives whoever is plugged in there: that of its HDMI block (VSDB, HDMI 1.4, 8.3.2); nil where it has none.
-    /// Pure.
+    /// Reads the physical address that a display's EDID assigns to the device on this connector, from its HDMI block (VSDB, HDMI 1.4,
+    /// 8.3.2). nil if it has none. Pure.
     static func address(edid: [UInt8]) -> UInt16? {
         guard edid.count >= 256, edid.starts(with: [0, 255, 255, 255, 255, 255, 255, 0]) else { return nil }
         for block in stride(from: 128, to: edid.count - 127, by: 128) where edid[block] == 2 {

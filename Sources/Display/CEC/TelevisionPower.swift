@@ -3,35 +3,36 @@ import KioskPlatform
 import Logging
 import Synchronization
 
-/// Has a television go to standby, and wakes it, by HDMI-CEC. One thread, `cec`, which is there while an order is under way: a driver that hangs has nobody wait
-/// for it.
+/// Puts a television into standby and wakes it, by HDMI-CEC. Its only thread, `cec`, exists during an order, so that nothing waits for a
+/// driver that hangs.
 ///
-/// An order is tried for ``limit``: a television that sleeps deeply does not answer at once, and an adapter knows where it is (its *physical address*) only when
-/// the display's EDID has been read; one that does not know, and may be told, is told what the display says. Whoever is at another display's address is left
-/// alone. What the television answers ends it; one that answers nothing has been told.
+/// kiosk tries an order for ``limit``. A television in deep sleep does not answer at once. An adapter knows its position (its *physical
+/// address*) only after it has read the display's EDID. If it does not know and its address is settable, kiosk sets the address of the
+/// display's EDID. kiosk leaves an adapter alone that is at another display's address. The order ends when the television reports the
+/// wanted state, or when it takes the order and reports nothing.
 package final class TelevisionPower: Sendable {
     private struct State {
-        /// What is wanted, and how often that has changed.
+        /// The wanted state, and the number of orders so far.
         var isOn = true
         var orders = 0
         var isRunning = false
         var isStopping = false
-        /// Whether one that is on is left as it is, with the input that it shows.
+        /// Whether to leave a television that is on unchanged, with its present input.
         var ifAsleep = false
-        /// The address that this has set last.
+        /// The address that kiosk set last.
         var told: UInt16 = 0xffff
     }
 
     private let state = Monitor(State())
     private let place: @Sendable () -> CECPlace?
-    /// Throws if there are adapters, and none of them can be used.
+    /// Throws if there are adapters and kiosk can use none of them.
     private let open: @Sendable () throws(DeviceError) -> [any CECBus]
     private let pause: MediaTime
 
-    /// How long an order is tried.
+    /// How long kiosk tries an order.
     static let limit = MediaTime.seconds(20)
 
-    /// The television that `place` says: nil while nobody knows which display there is.
+    /// Controls the television at `place`, which is nil while the display is unknown.
     package convenience init(place: @escaping @Sendable () -> CECPlace?) {
         self.init(place: place, pause: .seconds(1)) { () throws(DeviceError) in
             var adapters: [any CECBus] = [], failure: DeviceError?
@@ -43,14 +44,15 @@ package final class TelevisionPower: Sendable {
         }
     }
 
-    /// With other adapters, and another time between two tries.
+    /// Uses other adapters, and another pause between tries.
     init(
         place: @escaping @Sendable () -> CECPlace?, pause: MediaTime, open: @escaping @Sendable () throws(DeviceError) -> [any CECBus]
     ) {
         (self.place, self.open, self.pause) = (place, open, pause)
     }
 
-    /// Has it on or in standby. Returns at once; the log tells what has come of it. `ifAsleep`: one that is on goes on showing the input that it shows.
+    /// Switches the television on or into standby. Returns at once; the log has the result. `ifAsleep`: a television that is on keeps its
+    /// present input.
     package func set(isOn: Bool, ifAsleep: Bool = false) {
         let starts = state.signal { state -> Bool in
             if state.isStopping || state.isOn == isOn && state.orders > 0 { return false }
@@ -61,10 +63,10 @@ package final class TelevisionPower: Sendable {
         if starts { Thread("cec") { [self] in run() }.detach() }
     }
 
-    /// Whether nothing is under way.
+    /// Whether no order is in progress.
     var isAtRest: Bool { state.withLock { !$0.isRunning } }
 
-    /// Sends nothing more; waits for nothing.
+    /// Sends nothing more; does not wait.
     package func stop() { state.signal { $0.isStopping = true } }
 
     private func run() {
@@ -74,7 +76,7 @@ package final class TelevisionPower: Sendable {
             var outcome = "there is no CEC adapter of this display (/dev/cec*)"
             var isDone = false
             while !isDone, HostTime.now < deadline {
-                // A display that has not come yet may be a television that is still asleep, or slow.
+                // A display that is not there yet may be a television that is asleep, or slow.
                 if isOn, place() == nil { deadline = .now + Self.limit }
                 switch attempt(isOn: isOn, ifAsleep: ifAsleep) {
                 case .done(let text): (outcome, isDone) = (text, true)
@@ -99,7 +101,7 @@ package final class TelevisionPower: Sendable {
 
     enum Attempt: Equatable {
         case done(String)
-        /// Not to be tried again.
+        /// Do not retry.
         case refused(String)
         case again(String)
     }
@@ -107,7 +109,7 @@ package final class TelevisionPower: Sendable {
     private static let (standby, imageViewOn, activeSource): (UInt8, UInt8, UInt8) = (0x36, 0x04, 0x82)
     private static let (askPower, tellPower): (UInt8, UInt8) = (0x8f, 0x90)
 
-    /// One try.
+    /// Makes one attempt.
     func attempt(isOn: Bool, ifAsleep: Bool = false) -> Attempt {
         do throws(DeviceError) {
             let adapters = try open()
@@ -121,14 +123,15 @@ package final class TelevisionPower: Sendable {
                         ? "there is no CEC adapter (/dev/cec*)" : "none of several CEC adapters is known to be that of this display")
             }
             var address = try bus.address()
-            // An adapter at USB keeps its address if somebody puts the cable into another socket of the television.
+            // A USB adapter keeps its address if someone plugs the cable into another input of the television.
             if bus.takesAddress, let told = place.address, address != told, [0xffff, state.withLock { $0.told }].contains(address) {
                 try bus.setAddress(told)
                 state.withLock { $0.told = told }
                 address = try bus.address()
             }
             if address == 0xffff {
-                // Many televisions in standby look unplugged: the adapter has no address. The kernel sends this one message all the same.
+                // Many televisions in standby look unplugged, so the adapter has no address. The kernel sends this one message all the
+                // same.
                 let isTold = isOn && bus.connector == place.connector && wake(bus)
                 return .again(
                     "its adapter does not know where it is plugged in" + (isTold ? "; kiosk has told the television to switch on" : ""))
@@ -147,7 +150,7 @@ package final class TelevisionPower: Sendable {
             } else {
                 _ = try bus.send([own, Self.standby], reply: nil)
             }
-            // 0 on, 1 standby, 2 on its way to be on, 3 to standby.
+            // 0 on, 1 standby, 2 switching on, 3 going to standby.
             guard let power = try? bus.send([own, Self.askPower], reply: Self.tellPower) else {
                 return .done(isOn ? "told to switch on" : "told to go to standby")
             }
@@ -156,16 +159,17 @@ package final class TelevisionPower: Sendable {
         } catch { return .again("cannot \(error)") }
     }
 
-    /// Tells it to be on, from no address (15). Returns whether it has acknowledged that.
+    /// Tells the television to switch on, from the unregistered address (15). Returns whether it acknowledged.
     private func wake(_ bus: any CECBus) -> Bool {
         // The kernel sends nothing until a program has asked for a logical address. It has none to give here, so this fails.
         _ = try? bus.claim()
         return (try? bus.send([0xf0, Self.imageViewOn], reply: nil)) != nil
     }
 
-    /// The adapter of a display: the one that the kernel says, else the one with the address that the display gives, else the only one there is.
+    /// Returns the adapter of a display: the one that the kernel names, else the one with the display's address, else the only one.
     ///
-    /// Two televisions give the same address to their first sockets: two adapters with that address are not chosen. An adapter at 0.0.0.0 is that of an HDMI input.
+    /// Two televisions give the same address to their first inputs: two adapters with that address are ambiguous, so it returns nil. An
+    /// adapter at 0.0.0.0 belongs to an HDMI input.
     static func choose(_ adapters: [any CECBus], for place: CECPlace) -> (any CECBus)? {
         if let known = adapters.first(where: { $0.connector == place.connector }) { return known }
         let outputs = adapters.filter { (try? $0.address()) != 0 }

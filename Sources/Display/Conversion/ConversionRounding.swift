@@ -1,20 +1,21 @@
 import CKioskFFmpeg
 import KioskMedia
 
-/// What libswscale's conversion from YUV to RGB loses by dropping fractions, and what is added to luma for that.
+/// Compensates for the fractions that libswscale drops in its conversion from YUV to RGB, by an addition to luma.
 ///
-/// Its fast code for x86 multiplies luma and chroma by the coefficients of the matrix and drops the fraction of each product: two for red and blue,
-/// three for green. So red and blue come out 1.0 code too dark on average, and green 1.5. libswscale can add something to luma beforehand, in eighths
-/// of a code (`brightness` of `sws_setColorspaceDetails`), which costs nothing. Six eighths are the most with which black stays 0; the errors are
-/// 0.1 and 0.6 codes then. docs/picture-paths.md has the figures.
+/// Its fast x86 code multiplies luma and chroma by the coefficients of the matrix and drops the fraction of each product: two for red and
+/// blue, three for green. On average, red and blue come out 1.0 code too dark, and green 1.5. libswscale can add to luma beforehand, in
+/// eighths of a code (`brightness` of `sws_setColorspaceDetails`), at no cost. Six eighths are the maximum with which black stays 0. The
+/// errors are then 0.1 and 0.6 codes. docs/picture-paths.md has the figures.
 ///
-/// Full range gains nothing: its luma is multiplied by 1, which leaves no fraction. Other code of libswscale, for other processors, formats or odd sizes,
-/// rounds to the nearest, and would make black 1. Which code it takes it does not say, so each layout is tried with a small picture first.
+/// Full range gains nothing: its luma is multiplied by 1, which leaves no fraction. libswscale's code for other processors, formats or odd
+/// sizes rounds to the nearest, and the addition would make black 1. libswscale does not report which code it uses, so kiosk first tries
+/// each layout with a small picture.
 struct ConversionRounding {
-    /// `brightness` of `sws_setColorspaceDetails`, where one code is 256.
+    /// The added `brightness` of `sws_setColorspaceDetails`; 256 is one code.
     static let added: Int32 = 256 * 6 / 8
 
-    /// What a context for this conversion is to add: ``added``, or 0 where it would do harm. It takes some 0.1 ms.
+    /// Returns the brightness for a context of this conversion: ``added``, or 0 if that would do harm. Takes about 0.1 ms.
     static func brightness(
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
         colour: ColourDescription
@@ -23,7 +24,7 @@ struct ConversionRounding {
             [AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P].contains(from.format),
             [kAV_PIX_FMT_XRGB8888, kAV_PIX_FMT_XBGR8888].contains(to.format)
         else { return 0 }
-        // What libswscale takes depends on whether the size is odd.
+        // libswscale's choice depends on whether the size is odd.
         let (width, height) = (32 + from.width % 2, 16 + from.height % 2)
         func error(_ brightness: Int32) -> (black: Int, mean: Double)? {
             gray(from: (from.format, width, height), to: (to.format, width, height), flags: flags, colour: colour, brightness: brightness)
@@ -35,7 +36,7 @@ struct ConversionRounding {
         return added
     }
 
-    /// Every gray there is, from black to white: what black becomes, and how far all of them are off on average.
+    /// Converts every gray from black to white. Returns the result for black, and the mean error of all.
     private static func gray(
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
         colour: ColourDescription, brightness: Int32
@@ -55,7 +56,7 @@ struct ConversionRounding {
         context.run(from: planes, to: pixels)
         var sum = 0.0
         for y in 0..<from.height {
-            // Green, which lies second in both orders.
+            // Green, the second byte in both orders.
             for x in 0..<from.width {
                 sum += Double(pixels.data.0![y * Int(pixels.strides.0) + 4 * x + 1]) - Double(luma(x, y)) * 255 / 219
             }

@@ -6,27 +6,27 @@ import KioskVocabulary
 
 /// Draws decoded frames into scan-out memory: cropped, scaled, in the screen's pixel format, rotated.
 ///
-/// A frame takes up to five steps, each left out where it has nothing to do:
+/// A frame takes up to five steps; a step without work is left out:
 ///
 ///     flatten   alpha, palette and bit-packed formats become plain BGRX at their own size, blended over the background
-///     scale     to the destination's size, still YUV, bicubic; also brings what has no fast conversion to 8 bits planar
-///     rotate    the planes, mirrored and rotated, where that gives the same as rotating pixels (``PlaneRotation``)
+///     scale     to the destination's size, still YUV, bicubic; also brings formats without a fast conversion to 8 bits planar
+///     rotate    the planes, mirrored and rotated, if that equals rotating pixels (``PlaneRotation``)
 ///     convert   to the screen's format without scaling, which is libswscale's fast path
-///     place     into scan-out memory: mirrored and rotated where the planes are not, or row by row where `convert` cannot write there itself
+///     place     into scan-out memory: mirrored and rotated if the planes are not, or row by row if `convert` cannot write there itself
 ///
-/// Scaling in YUV and then converting is 2.5 times faster than libswscale's one pass (720p to 1080p: 1.9 ms against 4.9); and once there
-/// are two passes bicubic costs a tenth more than bilinear, so bicubic it is. RGB goes in one pass, at full chroma resolution. Contexts and
-/// pictures between the steps are kept until the layout changes, so that steady play allocates nothing.
+/// Scaling in YUV and then converting is 2.5 times faster than libswscale's single pass (720p to 1080p: 1.9 ms against 4.9). With two
+/// passes bicubic costs only a tenth more than bilinear, so kiosk uses bicubic. RGB takes one pass, at full chroma resolution. Contexts and
+/// intermediate pictures are kept until the layout changes: steady playback allocates nothing.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class PictureConverter {
-    /// Why a frame cannot be drawn.
+    /// The reason why a frame cannot be drawn.
     enum Refusal: Error, Hashable, CustomStringConvertible {
         case empty
         case tooLarge(width: Int, height: Int)
         case unsupported(format: String)
         case noMemory(width: Int, height: Int)
-        /// In a hardware decoder's memory.
+        /// The picture is in a hardware decoder's memory.
         case unreadable
 
         var description: String {
@@ -41,15 +41,15 @@ final class PictureConverter {
         }
     }
 
-    /// More than any display has; what a machine has memory for is judged where a picture is decoded (``MediaReader``). 16384 x 16384.
+    /// More than any display has: 16384 x 16384. ``MediaReader`` decides what the machine has memory for, where it decodes a picture.
     static let maximumPixels = 1 << 28
 
     private var key: Key?
     private var steps: Steps?
 
-    /// Draws `frame`, or what `crop` leaves of it, where `gravity`, `region` and `rotation` put it on `buffer`, and the bars around it. `own` rotates
-    /// the picture alone, on top of its own orientation; `rotation` rotates everything. Where `writer` is given, which writes to the buffer,
-    /// its overlay lies over all of it.
+    /// Draws `frame`, cropped by `crop`, at the place on `buffer` that `gravity`, `region` and `rotation` determine, with bars around it.
+    /// `own` rotates only the picture, on top of its own orientation; `rotation` rotates everything. `writer`, if given, writes to the
+    /// buffer, and its overlay covers everything.
     func draw(
         _ frame: borrowing VideoFrame, crop: PixelRectangle? = nil, own: Rotation = .none, gravity: VideoGravity, region: Region = .full,
         rotation: Rotation, background: UInt32, into buffer: ScanoutBuffer, by writer: ScanoutWriter? = nil
@@ -69,7 +69,7 @@ final class PictureConverter {
         try draw(frame, geometry, background: background, into: buffer, by: writer)
     }
 
-    /// The format of a frame that can be drawn.
+    /// Returns the format of a frame, or throws if the frame cannot be drawn.
     private static func format(of frame: borrowing VideoFrame) throws(Refusal) -> PictureFormat {
         let (width, height) = (frame.width, frame.height)
         guard width > 0, height > 0, frame.av.pointee.data.0 != nil else { throw .empty }
@@ -81,7 +81,7 @@ final class PictureConverter {
         return format
     }
 
-    /// Draws what `geometry` says of a frame.
+    /// Draws a frame as `geometry` states.
     func draw(
         _ frame: borrowing VideoFrame, _ geometry: PictureGeometry, background: UInt32, into buffer: ScanoutBuffer,
         by writer: ScanoutWriter? = nil
@@ -106,8 +106,8 @@ final class PictureConverter {
         steps!.run(frame.av, into: buffer.pixels, by: writer)
     }
 
-    /// libswscale's vector code may write up to 16 pixels past a row's end, and wants aligned rows: it may write into scan-out
-    /// memory only where neither can show.
+    /// Whether libswscale may write into scan-out memory. Its vector code may write up to 16 pixels past a row's end, and wants aligned
+    /// rows. So it may write there only if neither matters.
     private static func canWriteDirectly(_ geometry: PictureGeometry, into pixels: PixelMemory) -> Bool {
         let r = geometry.scanout
         let start = UInt(bitPattern: pixels.address(r.x, r.y))
@@ -117,22 +117,22 @@ final class PictureConverter {
     }
 }
 
-/// What the converter has to know about a pixel format.
+/// The properties of a pixel format that matter to the converter.
 struct PictureFormat: Hashable {
-    /// The format, the deprecated full-range names (yuvj420p) replaced by the plain ones.
+    /// The format; plain ones replace the deprecated full-range names (yuvj420p).
     var av: AVPixelFormat
-    /// Full range where the stream does not say.
+    /// Whether the range is full if the stream does not state it.
     var isFullRange: Bool
     var isRGB: Bool
     var isGray: Bool
-    /// More than 8 bits a sample.
+    /// Whether it has more than 8 bits a sample.
     var isDeep: Bool
-    /// Has alpha, a palette, or pixels that share bytes: is made plain BGRX before anything else.
+    /// Whether it has alpha, a palette, or pixels that share bytes: the first step makes it plain BGRX.
     var isFlattened: Bool
-    /// Luma pixels across, and down, that share a chroma sample.
+    /// The number of luma pixels across and down that share a chroma sample.
     var chromaWidth: Int, chromaHeight: Int
 
-    /// nil for what is no pixel format, or lives in a device's memory.
+    /// Creates the properties; nil if `stored` is no pixel format, or is in a device's memory.
     init?(_ stored: AVPixelFormat) {
         guard let description = av_pix_fmt_desc_get(stored)?.pointee else { return nil }
         func has(_ flag: Int32) -> Bool { description.flags & UInt64(flag) != 0 }
@@ -156,7 +156,7 @@ struct PictureFormat: Hashable {
         }
     }
 
-    /// The 8-bit planar format that scaling goes to and the fast conversions start from; nil where one pass does it all.
+    /// The 8-bit planar format in which scaling ends and fast conversions start; nil if one pass does it all.
     var intermediate: AVPixelFormat? {
         if isRGB || isFlattened { return nil }
         if isGray { return AV_PIX_FMT_YUV420P }
@@ -177,7 +177,7 @@ extension PictureConverter {
         var writesDirectly: Bool
     }
 
-    /// One libswscale pass into a picture of its own.
+    /// One libswscale pass, with its own result picture.
     private final class Pass {
         private(set) var context: ScaleContext
         private(set) var result: VideoFrame
@@ -206,12 +206,12 @@ extension PictureConverter {
         private var scale: Pass?
         private var planeRotation: PlaneRotation?
         private var convert: Pass?
-        /// What is left to rotate after `convert`, and the size before it.
+        /// The orientation left after `convert`, and the size before it.
         private var orientation: Orientation
         private var size: (width: Int, height: Int)
-        /// `convert` when it writes into scan-out memory itself.
+        /// The context of `convert` if it writes into scan-out memory itself.
         private var direct: Owned<ScaleContext>?
-        /// Makes `convert` where there is `direct`, when something is to be put over the picture on its way for the first time.
+        /// Makes `convert` beside `direct`, when an overlay has to be drawn over the picture for the first time.
         private var makeConvert: (() -> Pass?)?
         private let strip: UnsafeMutableRawPointer
 
@@ -247,13 +247,13 @@ extension PictureConverter {
                     source = (intermediate, size.0, size.1)
                 }
             } else if key.output == .rgb565 && source != (kAV_PIX_FMT_XRGB8888, size.0, size.1) {
-                // libswscale knows no full chroma for 16 bits, so RGB goes there by way of 32.
+                // libswscale has no full chroma for 16 bits, so RGB takes the way through 32 bits.
                 scale = Pass(from: source, to: (kAV_PIX_FMT_XRGB8888, size.0, size.1), flags: exact, colour: colour)
                 if scale == nil { return nil }
                 (source, colour) = ((kAV_PIX_FMT_XRGB8888, size.0, size.1), nil)
             }
             let target = (format: key.output.av, width: size.0, height: size.1)
-            // Flattened, the right size and in the screen's format already: only to be placed.
+            // Flattened, in the right size and format: only `place` is left.
             if source == target && key.format.isFlattened { return }
             let isRepacking = source.format == kAV_PIX_FMT_XRGB8888 && key.output == .rgb565
             let flags = isRepacking ? SWS_FAST_BILINEAR : key.format.intermediate != nil ? SWS_BILINEAR : exact
@@ -302,8 +302,8 @@ extension PictureConverter {
             }
         }
 
-        /// Blends BGRA pixels over one colour, in place. Doing this before scaling is what keeps the colour of invisible pixels
-        /// out of the edges, as premultiplying would.
+        /// Blends BGRA pixels over one colour, in place. Doing this before scaling keeps the colour of invisible pixels out of the edges,
+        /// as premultiplying would.
         private static func blend(_ planes: PicturePlanes, width: Int, height: Int, over rgb: UInt32) {
             let (red, green, blue) = (rgb >> 16 & 255, rgb >> 8 & 255, rgb & 255)
             func mix(_ colour: UInt32, _ under: UInt32, _ alpha: UInt32) -> UInt32 { (colour * alpha + under * (255 - alpha) + 127) / 255 }

@@ -1,9 +1,9 @@
 import KioskPlayback
 
-/// Puts pictures over each other, in ordinary memory: scan-out memory may be write-combined, and is only ever written, once and in order.
-/// So what is beneath is always read from ordinary memory, and only the result may go to scan-out memory.
+/// Blends pictures in ordinary memory. Scan-out memory may be write-combined: kiosk only writes it, once and in order. So the lower picture
+/// is always read from ordinary memory, and only the result may go to scan-out memory.
 struct PixelBlend {
-    /// Writes a mixture of two pictures of the same size and format to `target`; `share`, 0…1, is the upper one's. `target` may be `lower`.
+    /// Writes a mixture of two pictures of the same size and format to `target`. `share`, 0…1, is the upper one's. `target` may be `lower`.
     static func mix(_ upper: PixelMemory, over lower: PixelMemory, share: Double, into target: PixelMemory) {
         let weight = weight(share)
         for y in 0..<target.height {
@@ -15,7 +15,7 @@ struct PixelBlend {
         }
     }
 
-    /// 0…1 in 256ths; what is less or no number is 0, what is more is 1.
+    /// Returns a share of 0…1 in 256ths. Negative values and NaN become 0, larger values 1.
     static func weight(_ share: Double) -> UInt16 { share > 0 ? UInt16((min(share, 1) * 256).rounded()) : 0 }
 
     private static func mixBytes(
@@ -52,8 +52,8 @@ struct PixelBlend {
         }
     }
 
-    /// Draws `count` premultiplied pixels 0xAARRGGBB, at `weight` 256ths of themselves, over a row in ordinary memory. Where that is 32 bits
-    /// its own alpha is premultiplied, too, and blended like the colours: what was opaque stays opaque.
+    /// Draws `count` premultiplied pixels 0xAARRGGBB, at `weight` 256ths, over a row in ordinary memory. A row of 32 bits has premultiplied
+    /// alpha, too, and its alpha is blended like the colours: opaque pixels stay opaque.
     static func draw(
         _ source: UnsafePointer<UInt32>, count: Int, weight: UInt32, over row: UnsafeMutableRawPointer, _ format: ScanoutFormat
     ) {
@@ -98,13 +98,13 @@ struct PixelBlend {
         }
     }
 
-    /// Premultiplied pixels at `weight` 256ths of themselves.
+    /// Returns premultiplied pixels at `weight` 256ths.
     private static func faded(_ pixels: Pixels, _ weight: UInt32) -> Pixels {
         ((pixels & 0xff_00ff) &* weight) &>> 8 & 0xff_00ff | ((pixels &>> 8 & 0xff_00ff) &* weight & 0xff00_ff00)
     }
 
-    /// Premultiplied pixels over others: every channel c + d * (255 - a) / 255, two at a time. No channel of `over` is above its alpha, so
-    /// none overflows.
+    /// Returns premultiplied pixels over others: every channel c + d * (255 - a) / 255, two at a time. No channel of `over` exceeds its
+    /// alpha, so none overflows.
     private static func blended(_ over: Pixels, _ under: Pixels) -> Pixels {
         let rest = 255 &- over &>> 24
         func scaled(_ pair: Pixels) -> Pixels {

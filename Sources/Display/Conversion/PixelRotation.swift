@@ -2,15 +2,16 @@ import CKioskDisplay
 import KioskMedia
 import KioskVocabulary
 
-/// Copies a picture mirrored and rotated, by the vectors of Sources/CDisplay/rotate.c. Strides are in bytes; pixels have 1, 2 or 4.
+/// Copies a picture mirrored and rotated, with the vector code of Sources/CDisplay/rotate.c. Strides are in bytes; pixels have 1, 2 or 4.
 struct PixelRotation {
-    /// Rows of a strip: a cache line of pixels of 4 bytes.
+    /// The rows of a strip: a cache line of 4-byte pixels.
     private static let tile = 16
 
-    /// Where the rotated picture's pixels lie in the source: its (x, y) is `origin + x * across + y * down` bytes from the source's start.
+    /// The position of the rotated picture's pixels in the source: (x, y) is `origin + x * across + y * down` bytes from the source's
+    /// start.
     private struct Walk {
         var origin: Int, across: Int, down: Int
-        /// Pixels of the rotated picture.
+        /// The size of the rotated picture in pixels.
         var width: Int, height: Int
 
         init(stride row: Int, width: Int, height: Int, bytesPerPixel size: Int, orientation: Orientation) {
@@ -31,7 +32,7 @@ struct PixelRotation {
         }
     }
 
-    /// Copies `width` x `height` pixels from `source` to ordinary memory, where they have the rotated size.
+    /// Copies `width` x `height` pixels from `source`, rotated, to ordinary memory.
     static func copy(
         _ source: UnsafeRawPointer, stride: Int, width: Int, height: Int, bytesPerPixel: Int, orientation: Orientation,
         to destination: UnsafeMutableRawPointer, stride destinationStride: Int
@@ -42,11 +43,12 @@ struct PixelRotation {
             Int32(bytesPerPixel))
     }
 
-    /// Bytes of `strip` that ``rotateRows(of:stride:width:height:bytesPerPixel:orientation:strip:write:)`` needs for a rotated picture of this width.
+    /// Returns the bytes of `strip` that ``rotateRows(of:stride:width:height:bytesPerPixel:orientation:strip:write:)`` needs for a rotated
+    /// picture of this width.
     static func stripBytes(width: Int, bytesPerPixel: Int) -> Int { tile * width * bytesPerPixel }
 
-    /// The same row by row, from the top, for memory that may be write-combined: `write` gets each row's number and its pixels, which lie in
-    /// ordinary memory.
+    /// Rotates row by row, from the top, for memory that may be write-combined. `write` gets each row's number and its pixels in ordinary
+    /// memory.
     static func rotateRows(
         of source: UnsafeRawPointer, stride: Int, width: Int, height: Int, bytesPerPixel: Int, orientation: Orientation,
         strip: UnsafeMutableRawPointer, write: (Int, UnsafeRawPointer) -> Void

@@ -2,19 +2,19 @@ import CKioskFFmpeg
 import KioskMedia
 import KioskVocabulary
 
-/// Rotates the planes of a YUV picture of 8 bits before it is converted to RGB. With 4:2:0 that moves 1.5 bytes a pixel instead of 4, and the conversion
-/// can then write scan-out memory itself.
+/// Rotates the planes of an 8-bit YUV picture before its conversion to RGB. With 4:2:0 that moves 1.5 bytes a pixel instead of 4, and the
+/// conversion can then write scan-out memory itself.
 ///
-/// It is done only where every sample of chroma belongs to the same pixels afterwards: where the format has as much chroma across as down, and where
-/// no pixel shares its chroma with the picture's edge.
+/// It requires that every chroma sample belongs to the same pixels afterwards. So the format must have the same chroma sampling across and
+/// down, and no chroma sample may reach beyond the picture's edge.
 final class PlaneRotation {
     private let chroma: (width: Int, height: Int)
     private let size: (width: Int, height: Int)
     private let orientation: Orientation
     private var result: VideoFrame
 
-    /// nil where there is nothing to rotate, where rotated planes would not give the rotated picture, or where there is no memory. `width` and `height`
-    /// are those before the orientation.
+    /// Creates a rotation; nil if there is nothing to rotate, if rotated planes would not give the rotated picture, or without memory.
+    /// `width` and `height` are those before the orientation.
     init?(_ format: AVPixelFormat, width: Int, height: Int, orientation: Orientation) {
         let shift: Int
         switch format {
@@ -31,7 +31,7 @@ final class PlaneRotation {
         self.result = result
     }
 
-    /// The rotated planes, which are good until the next call.
+    /// Returns the rotated planes, which are valid until the next call.
     func run(_ source: PicturePlanes) -> PicturePlanes {
         let target = result.planes
         rotate(source.data.0, source.strides.0, size, to: target.data.0, target.strides.0)

@@ -3,7 +3,7 @@ import CKioskFFmpeg
 import KioskMedia
 import KioskPlayback
 
-/// Up to four planes of a picture somewhere in memory, as libswscale takes them.
+/// Up to four planes of a picture in memory, as libswscale takes them.
 struct PicturePlanes {
     typealias Plane = UnsafeMutablePointer<UInt8>?
     var data: (Plane, Plane, Plane, Plane)
@@ -11,7 +11,7 @@ struct PicturePlanes {
 
     init(data: (Plane, Plane, Plane, Plane), strides: (Int32, Int32, Int32, Int32)) { (self.data, self.strides) = (data, strides) }
 
-    /// One plane of packed pixels.
+    /// Creates one plane of packed pixels.
     init(packed base: UnsafeMutableRawPointer, stride: Int) {
         data = (base.assumingMemoryBound(to: UInt8.self), nil, nil, nil)
         strides = (Int32(stride), 0, 0, 0)
@@ -26,13 +26,13 @@ struct PicturePlanes {
         }
     }
 
-    /// The planes of `frame` from the pixel (`x`, `y`) on, which must lie on the format's chroma grid.
+    /// Creates the planes of `frame` from pixel (`x`, `y`) on, which must lie on the format's chroma grid.
     init(_ frame: UnsafeMutablePointer<AVFrame>, x: Int = 0, y: Int = 0) {
         let av = frame.pointee
         data = (av.data.0, av.data.1, av.data.2, av.data.3)
         strides = (av.linesize.0, av.linesize.1, av.linesize.2, av.linesize.3)
         guard x != 0 || y != 0, let description = av_pix_fmt_desc_get(AVPixelFormat(av.format)) else { return }
-        // Of each plane the step from pixel to pixel, and then the component whose step that is.
+        // The pixel step of each plane, and then the component of that step.
         var steps: InlineArray<8, Int32> = InlineArray(repeating: 0)
         withUnsafeMutableBytes(of: &steps) { steps in
             let steps = steps.assumingMemoryBound(to: Int32.self).baseAddress!
@@ -52,8 +52,8 @@ struct PicturePlanes {
 }
 
 extension VideoFrame {
-    /// A picture in ordinary memory that nobody has drawn; nil where there is no memory for it, or no such format. With `hasRoom` it may be drawn
-    /// over again and again by libswscale, whose vector code writes up to 16 pixels past the width.
+    /// Returns an undrawn picture in ordinary memory; nil without memory or for an unknown format. With `hasRoom` libswscale may draw over
+    /// it repeatedly: its vector code writes up to 16 pixels past the width.
     static func blank(_ format: AVPixelFormat, width: Int, height: Int, hasRoom: Bool = false) -> VideoFrame? {
         guard format != AV_PIX_FMT_NONE, let av = av_frame_alloc() else { return nil }
         let frame = VideoFrame(adopting: av)
@@ -67,30 +67,31 @@ extension VideoFrame {
     var planes: PicturePlanes { PicturePlanes(av) }
 }
 
-/// One conversion between two formats and sizes: a libswscale context, or, where a picture has only to be halved, kiosk's own function.
+/// One conversion between two formats and sizes: a libswscale context, or kiosk's own function for plain halving.
 struct ScaleContext: ~Copyable {
     private enum Way {
         case libswscale(OpaquePointer, sourceHeight: Int32)
-        /// `kiosk_halve`; the sizes in bytes of the planes that it writes.
+        /// `kiosk_halve`, with the sizes of the target planes in bytes.
         case halving(luma: (width: Int32, height: Int32), chroma: (width: Int32, height: Int32))
     }
     private let way: Way
 
-    /// nil when libswscale cannot do it. `colour` and `brightness` are for conversions to RGB; ``ConversionRounding`` finds the brightness where
-    /// none is given. `keepsRange` is for gray to YUV, where libswscale would take the numbers for full range and compress them.
+    /// Creates a conversion; nil if libswscale cannot do it. `colour` and `brightness` are for conversions to RGB; ``ConversionRounding``
+    /// finds the brightness if none is given. `keepsRange` is for gray to YUV: libswscale would otherwise take the values for full range
+    /// and compress them.
     static func make(
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int), flags: Int32,
         colour: ColourDescription? = nil, brightness: Int32? = nil, keepsRange: Bool = false
     ) -> ScaleContext? {
         if colour == nil, flags & SWS_AREA != 0, let way = halving(from: from, to: to) { return ScaleContext(way: way) }
-        // Filters have a limit, which extreme reductions exceed; the nearest pixel is good enough for those.
+        // Extreme reductions exceed a limit of filters; the nearest pixel is good enough for those.
         for flags in [flags, SWS_POINT] {
             guard
                 let context = sws_getContext(
                     Int32(from.width), Int32(from.height), from.format, Int32(to.width), Int32(to.height), to.format, flags, nil, nil, nil)
             else { continue }
             let standard = sws_getCoefficients(SWS_CS_DEFAULT)
-            // Refused for pairs of formats in which there is nothing to describe.
+            // Refused for pairs of formats without anything to describe.
             if let colour {
                 let brightness = brightness ?? ConversionRounding.brightness(from: from, to: to, flags: flags, colour: colour)
                 _ = sws_setColorspaceDetails(
@@ -103,18 +104,19 @@ struct ScaleContext: ~Copyable {
         return nil
     }
 
-    /// The flags with which planes of luma and chroma are scaled. The bicubic filter keeps what is sharp; in reductions to two thirds and less each pixel
-    /// is the average of what it covers: that takes a third to two thirds of the time, and fine patterns come out fainter instead of false.
+    /// Returns the flags for scaling planes of luma and chroma. The bicubic filter keeps details sharp. In reductions to two thirds and
+    /// less, each pixel is the average of the area that it covers. That takes a third to two thirds of the time, and fine patterns come out
+    /// fainter instead of false.
     ///
-    /// Without accurate rounding each row that is averaged adds its error: too much in large reductions. From more than 8 bits (`isDeep`) it is faster where
-    /// nothing is scaled, costs a tenth in reductions, and a quarter in enlargements.
+    /// Without accurate rounding, each averaged row adds its error: too much in large reductions. From more than 8 bits (`isDeep`),
+    /// accurate rounding is faster without scaling. It costs a tenth in reductions, and a quarter in enlargements.
     static func filter(from: (width: Int, height: Int), to: (width: Int, height: Int), isDeep: Bool = false) -> Int32 {
         let isReduction = from.width * 2 >= to.width * 3 && from.height * 2 >= to.height * 3
         let isAccurate = from.height > 3 * to.height || isDeep && from.height >= to.height
         return (isReduction ? SWS_AREA : SWS_BICUBIC) | (isAccurate ? SWS_ACCURATE_RND : 0)
     }
 
-    /// For a picture in planes of bytes that is half of another one of the same format; nil where it is none.
+    /// Returns a halving of a planar 8-bit picture; nil for any other conversion.
     private static func halving(
         from: (format: AVPixelFormat, width: Int, height: Int), to: (format: AVPixelFormat, width: Int, height: Int)
     ) -> Way? {
@@ -127,7 +129,7 @@ struct ScaleContext: ~Copyable {
         default: return nil
         }
         let (width, height) = (Int32(to.width), Int32(to.height))
-        // What a chroma sample on the edge covers would be beyond it.
+        // The area of a chroma sample on the edge would reach beyond it.
         guard width & across == 0, height & down == 0 else { return nil }
         return .halving(luma: (width, height), chroma: (width >> across, height >> down))
     }
@@ -151,7 +153,7 @@ struct ScaleContext: ~Copyable {
     }
 }
 
-/// How a frame's numbers mean colours.
+/// The meaning of a frame's values as colours.
 struct ColourDescription: Hashable {
     /// One of libswscale's `SWS_CS_` values.
     var matrix: Int32
@@ -160,7 +162,7 @@ struct ColourDescription: Hashable {
 }
 
 extension ColourDescription {
-    /// From what the stream says. Where it does not say: BT.709 above 576 lines, else BT.601; limited range, but full for gray and RGB.
+    /// Reads the stream's description. Defaults are BT.709 above 576 lines, else BT.601; limited range, but full for gray and RGB.
     init(_ frame: UnsafeMutablePointer<AVFrame>, fullRangeByFormat: Bool) {
         let av = frame.pointee
         switch av.colorspace {

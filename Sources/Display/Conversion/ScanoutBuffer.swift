@@ -2,7 +2,7 @@ import CKioskFFmpeg
 import KioskPlayback
 import KioskVocabulary
 
-/// The pixel formats that pictures are converted to: what primary planes and framebuffer devices take everywhere.
+/// The pixel formats of converted pictures: all primary planes and framebuffer devices take one of them.
 enum ScanoutFormat: Hashable {
     /// 32 bits: blue, green, red, unused.
     case xrgb8888
@@ -20,7 +20,7 @@ enum ScanoutFormat: Hashable {
         }
     }
 
-    /// A colour 0xRRGGBB in this format.
+    /// Returns a colour 0xRRGGBB in this format.
     func pixel(_ rgb: UInt32) -> UInt32 {
         switch self {
         case .xrgb8888: rgb | 0xff00_0000
@@ -31,10 +31,10 @@ enum ScanoutFormat: Hashable {
 }
 
 extension ScanoutFormat {
-    /// 0xRRGGBB as 0xBBGGRR, and back.
+    /// Returns 0xRRGGBB as 0xBBGGRR, and back.
     static func exchanged(_ rgb: UInt32) -> UInt32 { (rgb & 255) << 16 | rgb & 0xff00 | rgb >> 16 & 255 }
 
-    /// 0xRRGGBB of a pixel of ``rgb565``.
+    /// Returns 0xRRGGBB of a ``rgb565`` pixel.
     static func rgb(of565 pixel: UInt16) -> UInt32 {
         let (red, green, blue) = (UInt32(pixel >> 11), UInt32(pixel >> 5 & 63), UInt32(pixel & 31))
         return (red << 3 | red >> 2) << 16 | (green << 2 | green >> 4) << 8 | (blue << 3 | blue >> 2)
@@ -46,7 +46,7 @@ extension Color {
     var rgb: UInt32 { UInt32(red) << 16 | UInt32(green) << 8 | UInt32(blue) }
 }
 
-/// Memory that is, or will be, scanned out.
+/// Memory that is or will be scanned out.
 struct PixelMemory {
     var base: UnsafeMutableRawPointer
     /// Bytes from one row to the next.
@@ -55,10 +55,10 @@ struct PixelMemory {
     var height: Int
     var format: ScanoutFormat
 
-    /// The pixel at (`x`, `y`).
+    /// Returns the address of the pixel at (`x`, `y`).
     func address(_ x: Int, _ y: Int) -> UnsafeMutableRawPointer { base + y * stride + x * format.bytesPerPixel }
 
-    /// Whether size and format are the same.
+    /// Whether size and format are equal.
     func hasShape(of other: PixelMemory) -> Bool { (width, height, format) == (other.width, other.height, other.format) }
 
     /// Copies a picture of the same shape, row by row.
@@ -66,7 +66,7 @@ struct PixelMemory {
         for y in 0..<height { address(0, y).copyMemory(from: other.address(0, y), byteCount: width * format.bytesPerPixel) }
     }
 
-    /// Fills a rectangle, row by row. The memory may be write-combined: it is never read.
+    /// Fills a rectangle, row by row. Never reads the memory, as it may be write-combined.
     func fill(_ r: PixelRectangle, with rgb: UInt32) {
         guard r.width > 0 else { return }
         let pixel = format.pixel(rgb)
@@ -79,10 +79,10 @@ struct PixelMemory {
         }
     }
 
-    /// Fills everything but `r`.
+    /// Fills everything except `r`.
     func fill(around r: PixelRectangle, with rgb: UInt32) { for part in parts(around: r) { fill(part, with: rgb) } }
 
-    /// Everything but `r`: above, left of, right of and below it.
+    /// Returns everything except `r`: above, left of, right of and below it.
     func parts(around r: PixelRectangle) -> [PixelRectangle] {
         [
             PixelRectangle(x: 0, y: 0, width: width, height: r.y),
@@ -93,21 +93,21 @@ struct PixelMemory {
     }
 }
 
-/// One of a screen's buffers. It keeps what owns its memory; whoever paints into it holds a reference, so that a screen that goes
-/// away meanwhile does not take the memory with it.
+/// One of a screen's buffers. It keeps the owner of its memory. A painter holds a reference, so that the memory outlives a screen that goes
+/// away meanwhile.
 class ScanoutBuffer: @unchecked Sendable {
-    // Sendable because BufferPool gives a buffer to one painter at a time, and only that one touches `layout` and writes pixels.
+    // Sendable: BufferPool gives a buffer to one painter at a time, and only that painter touches `layout` and writes pixels.
 
     let pixels: PixelMemory
-    /// Where the picture stands that was drawn last, so that bars are drawn only when they move; nil when nothing was drawn.
+    /// The place of the last drawn picture, to draw bars only when they move; nil if nothing was drawn.
     var layout: PixelRectangle?
-    /// What is beside it.
+    /// The colour beside the picture.
     private var colour: UInt32?
     private let owner: AnyObject?
 
     init(pixels: PixelMemory, owner: AnyObject? = nil) { (self.pixels, self.owner) = (pixels, owner) }
 
-    /// Draws the bare background.
+    /// Draws only the background.
     func clear(to rgb: UInt32) {
         let nothing = PixelRectangle(x: 0, y: 0, width: 0, height: 0)
         if layout != nothing || colour != rgb {
@@ -125,7 +125,7 @@ class ScanoutBuffer: @unchecked Sendable {
 
 /// A buffer in ordinary memory.
 final class MemoryBuffer: ScanoutBuffer, @unchecked Sendable {
-    // Sendable for the reason ScanoutBuffer gives; it adds nothing.
+    // Sendable for ScanoutBuffer's reason; it adds nothing.
     init(width: Int, height: Int, format: ScanoutFormat) {
         let stride = (width * format.bytesPerPixel + 63) / 64 * 64
         let base = UnsafeMutableRawPointer.allocate(byteCount: stride * height, alignment: 64)

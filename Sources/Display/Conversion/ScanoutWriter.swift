@@ -1,10 +1,10 @@
 import KioskPlayback
 
-/// Writes finished rows of a picture to scan-out memory, and on the way puts an overlay over them. That memory may be write-combined: it is
-/// written once, in order, and never read. So a row that the overlay touches is put together in a row of ordinary memory first.
+/// Writes finished rows of a picture to scan-out memory, with an overlay over them. That memory may be write-combined: the writer writes it
+/// once, in order, and never reads it. So it composes a row under the overlay in ordinary memory first.
 struct ScanoutWriter {
     let target: PixelMemory
-    /// nil where nothing lies over the picture.
+    /// nil if there is no overlay.
     let overlay: PlacedOverlay?
     /// Room for a row of the target.
     let line: UnsafeMutableRawPointer
@@ -36,7 +36,7 @@ struct ScanoutWriter {
         }
     }
 
-    /// Fills everything but `r`.
+    /// Fills everything except `r`.
     func fill(around r: PixelRectangle, with rgb: UInt32) { for part in target.parts(around: r) { fill(part, with: rgb) } }
 
     /// Fills everything.

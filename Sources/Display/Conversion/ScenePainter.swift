@@ -3,29 +3,31 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// Paints a whole scene into one scan-out buffer, for the primary plane: what is done with every layer that no plane of its own shows.
+/// Paints a whole scene into one scan-out buffer, for the primary plane, if planes cannot show its layers.
 ///
-/// One opaque picture, the usual case, is converted straight into the buffer. Anything else is put together in ordinary memory, the
-/// rearmost layer first, and only the result is written to the buffer (``PixelBlend``). The memory for that is kept from the first such
-/// scene on: to find it anew for each fade would cost the beginning of the fade some vblanks.
+/// It converts one opaque picture, the usual case, straight into the buffer. Any other scene is composed in ordinary memory, the rearmost
+/// layer first, and only the result goes to the buffer (``PixelBlend``). The memory for that is kept from the first such scene on: a new
+/// allocation for each fade would cost the beginning of the fade some vblanks.
 ///
-/// Where an overlay has no plane of its own it is put over the result row by row, on the way to the buffer (``ScanoutWriter``); one opaque
-/// picture is then converted into ordinary memory, too. Without an overlay that costs nothing.
+/// An overlay without a plane is drawn over the result row by row, on the way to the buffer (``ScanoutWriter``). One opaque picture is then
+/// converted into ordinary memory, too. Without an overlay this costs nothing.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class ScenePainter {
-    /// One for each picture of a scene, the front one's first: their layouts differ, and would have to be set up anew for every frame.
+    /// A converter for each picture of a scene, the front one's first. Their layouts differ, and one converter would set up anew for every
+    /// frame.
     private var converters = [PictureConverter()]
-    /// What has been put together so far, and the picture that comes over it.
+    /// The composition so far, and the next picture over it.
     private var memory: (below: MemoryBuffer, over: MemoryBuffer)?
-    /// What could not be drawn, so that it is logged once.
+    /// The logged refusals, so that each is logged once.
     private var refusals: Set<PictureConverter.Refusal> = []
-    /// Where the pictures of the scene that is painted are.
+    /// The region for the pictures of the current scene.
     private var region = Region.full
-    /// A row of the screen.
+    /// Room for a row of the screen.
     private var line: MemoryBuffer?
 
-    /// Paints `scene` on `background` where it names none itself, its pictures in `region`, rotated by `rotation`, with `overlay` over it.
+    /// Paints `scene` with its pictures in `region`, rotated by `rotation`, and `overlay` on top. The scene's own background takes
+    /// precedence over `background`.
     func paint(
         _ scene: borrowing Scene, rotation: Rotation, region: Region = .full, background: UInt32, under overlay: PlacedOverlay? = nil,
         into buffer: ScanoutBuffer
@@ -34,7 +36,7 @@ final class ScenePainter {
         let background = scene.background ?? background
         let writer = overlay.flatMap { $0.pictures.isEmpty ? nil : self.writer(to: buffer.pixels, over: $0) }
         let isOnePicture = scene.count == 1 && scene.withLayer(at: 0) { $0.alpha >= 1 }
-        // What covers everything spares the picture beneath.
+        // An overlay that covers everything makes the picture below unnecessary.
         if scene.count == 0 || writer != nil && overlay?.fillsScreen == true {
             clear(buffer, to: background, by: writer)
         } else if isOnePicture {
@@ -72,7 +74,7 @@ final class ScenePainter {
                 if index == 0 { below.clear(to: background) }
                 draw(layer, by: converter, rotation: rotation, background: background, into: over)
                 let isResult = index == scene.count - 1 && writer == nil
-                // What is mixed in place must be drawn whole the next time.
+                // Mixing in place damages it, so the next scene must draw it whole.
                 if !isResult { below.layout = nil }
                 PixelBlend.mix(over.pixels, over: below.pixels, share: layer.alpha, into: isResult ? buffer.pixels : below.pixels)
             }

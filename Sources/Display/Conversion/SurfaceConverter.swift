@@ -3,24 +3,25 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-/// Makes surfaces of decoded frames, as of what a camera sees: by the steps of ``PictureConverter``, scaled and rotated before they are RGB where that can be.
+/// Makes surfaces of decoded frames, such as a camera's, by the steps of ``PictureConverter``. Scales and rotates before the conversion to
+/// RGB, if possible.
 ///
-/// A surface of 1920x1080 is 8 MB, which malloc takes from the system each time: two thousand page faults. So the pixels of one that nobody shows any more become
-/// those of the next.
+/// A surface of 1920x1080 is 8 MB, which malloc takes from the system each time: two thousand page faults. So the next surface reuses the
+/// pixels of one that is no longer shown.
 package final class SurfaceConverter: @unchecked Sendable {
-    // Sendable because one thread uses it at a time.
+    // Sendable: one thread at a time uses it.
     private let converter = PictureConverter()
-    /// Those made last.
+    /// The latest surfaces.
     private var made: [Surface] = []
-    /// One is drawn, one waits for its vblank, one is on the screen, one is about to leave it.
+    /// One in drawing, one waiting for its vblank, one on the screen, one about to leave it.
     private static let most = 4
 
     package init() {}
 
-    /// A frame at that size, rotated clockwise, and then mirrored left to right; nil where it cannot be converted.
+    /// Returns a frame at that size, rotated clockwise and then mirrored left to right; nil if it cannot be converted.
     package func surface(_ frame: borrowing VideoFrame, width: Int, height: Int, rotation: Rotation, isMirrored: Bool) -> Surface? {
         guard width > 0, height > 0, width <= PictureConverter.maximumPixels / height, frame.width > 0, frame.height > 0 else { return nil }
-        // Mirrored and then rotated the other way is the same, and what can be said of a picture.
+        // Mirroring and then rotating the other way is the same, and is a valid orientation.
         let geometry = PictureGeometry(
             storedWidth: frame.width, storedHeight: frame.height,
             orientation: Orientation(rotation: isMirrored ? -rotation : rotation, isMirrored: isMirrored), gravity: .resize,
@@ -34,7 +35,7 @@ package final class SurfaceConverter: @unchecked Sendable {
             return true
         }
         guard isDrawn else { return nil }
-        // RGB may be copied as it is, with whatever stands where alpha is.
+        // A copy of RGB may have any value as alpha.
         if PictureFormat(AVPixelFormat(frame.av.pointee.format))?.isRGB != false {
             for index in pixels.indices { pixels[index] |= 0xff00_0000 }
         }
@@ -44,7 +45,7 @@ package final class SurfaceConverter: @unchecked Sendable {
         return surface
     }
 
-    /// Pixels that nobody looks at any more, or new ones.
+    /// Returns unused pixels, or new ones.
     private func spare(_ count: Int) -> [UInt32] {
         for index in made.indices where isKnownUniquelyReferenced(&made[index]) {
             let pixels = made.remove(at: index).pixels

@@ -3,22 +3,22 @@ import Glibc
 import KioskPlatform
 import KioskPlayback
 
-/// An open framebuffer device (`/dev/fb0`), mapped, in a format pictures can be converted to.
+/// An open, mapped framebuffer device (`/dev/fb0`), in a format to which kiosk can convert pictures.
 struct FramebufferDevice: ~Copyable {
     let path: String
     let width: Int, height: Int
     let refresh: Double
     let format: ScanoutFormat
-    /// Bytes a row.
+    /// Bytes per row.
     let stride: Int
-    /// How many screens fit in the device's memory one below the other, for panning between them; at least 1.
+    /// The number of screens that fit into the device's memory one below the other, for panning; at least 1.
     let pages: Int
     let base: UnsafeMutableRawPointer
     private let descriptor: Descriptor
     private let mapped: UnsafeMutableRawBufferPointer
     private var information: fb_var_screeninfo
 
-    /// Opens and maps the device; `enlarging` makes room for panning where the driver has the memory.
+    /// Opens and maps the device. `enlarging` makes room for panning if the driver has the memory.
     static func open(_ path: String, enlarging: Bool = true) throws(DeviceError) -> FramebufferDevice {
         let descriptor = try Descriptor.open(path)
         var screen = fb_var_screeninfo()
@@ -33,8 +33,8 @@ struct FramebufferDevice: ~Copyable {
         guard width > 0, height > 0, stride >= width * format.bytesPerPixel, bytes >= stride * height else {
             throw DeviceError("use \(path), which describes no picture", code: EINVAL)
         }
-        // The kernel maps whole pages, and the memory may begin in the middle of the first: firmware may align it to 4 KiB, and pages can have 16
-        // or 64.
+        // The kernel maps whole pages, and the memory may begin in the middle of the first one. Firmware may align it to 4 KiB, and pages
+        // can have 16 or 64.
         let margin = Int(fixed.smem_start % UInt(getpagesize()))
         guard let start = mmap(nil, margin + bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor.raw, 0), start != MAP_FAILED else {
             throw DeviceError("map \(path)")
@@ -55,17 +55,17 @@ struct FramebufferDevice: ~Copyable {
 
     deinit { munmap(mapped.baseAddress, mapped.count) }
 
-    /// First visible row.
+    /// The first visible row.
     var offset: Int { Int(information.yoffset) }
-    /// What the display measures; nil where the driver does not say, or says nonsense.
+    /// The size of the display; nil if the driver states none or an implausible one.
     var measures: PhysicalMeasures? {
         let said = PhysicalMeasures(width: Double(information.width), height: Double(information.height))
         return PhysicalMeasures.believable([said], pixels: (width, height))
     }
-    /// Whether the picture does not begin at the first pixel of the memory.
+    /// Whether the picture does not start at the first pixel of the memory.
     var isPanned: Bool { information.xoffset != 0 || information.yoffset != 0 }
 
-    /// Switches the display on where the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
+    /// Switches the display on if the console has blanked it. The corresponding C call is `ioctl(FBIOBLANK)`; drivers that cannot blank
     /// refuse it.
     func unblank() { _ = ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_UNBLANK)) }
 
@@ -82,14 +82,14 @@ struct FramebufferDevice: ~Copyable {
         guard ioctl(descriptor.raw, UInt(FBIOPAN_DISPLAY), &information) == 0 else { throw DeviceError("pan \(path)") }
     }
 
-    /// Whether the device is still the one that was opened.
+    /// Whether the device is still the opened one.
     func isAlive() -> Bool {
         var screen = fb_var_screeninfo()
         return ioctl(descriptor.raw, UInt(FBIOGET_VSCREENINFO), &screen) == 0 && screen.xres == information.xres
             && screen.yres == information.yres && screen.bits_per_pixel == information.bits_per_pixel
     }
 
-    /// Pictures a second by the device's own timings; 60 where it tells none or nonsense.
+    /// Returns the refresh rate of the device's own timings, in Hz; 60 if they are missing or implausible.
     static func refresh(_ screen: fb_var_screeninfo) -> Double {
         guard screen.pixclock > 0 else { return 60 }
         func sum(_ lengths: UInt32...) -> Double { lengths.reduce(0) { $0 + Double($1) } }
@@ -101,8 +101,8 @@ struct FramebufferDevice: ~Copyable {
 }
 
 extension ScanoutFormat {
-    /// The format that a framebuffer device describes by the bits of its pixels and where the colours are in them; nil for one that is not
-    /// known here. Pure.
+    /// Creates the format from the description of a device's pixels: their bits, and the position of the colours. nil if kiosk does not
+    /// know it. Pure.
     init?(_ screen: fb_var_screeninfo) {
         let (red, green, blue) = (screen.red, screen.green, screen.blue)
         let lengths = (red.length, green.length, blue.length)
@@ -115,7 +115,7 @@ extension ScanoutFormat {
         guard screen.grayscale == 0, max(red.msb_right, green.msb_right, blue.msb_right) == 0 else { return nil }
     }
 
-    /// Why a device cannot be used, and what to do.
+    /// Returns why kiosk cannot use a device, and the remedy.
     static func reason(_ screen: fb_var_screeninfo) -> String {
         func part(_ field: fb_bitfield) -> String { "\(field.length) at \(field.offset)" }
         let bits = screen.bits_per_pixel
@@ -127,15 +127,15 @@ extension ScanoutFormat {
     }
 }
 
-/// A framebuffer device as a screen. It reports no vblanks, so it is paced by timer; where its memory holds two pictures or more it pans
-/// between them, else finished pictures are copied in.
+/// A framebuffer device as a screen. It reports no vblanks, so a timer paces it. It pans between pictures if its memory holds two or more;
+/// else it copies finished pictures in.
 final class FramebufferScreen: PacedScreen {
     let mode: DisplayMode
     let buffers: [ScanoutBuffer]
     let reportsVblank = false
     private let mapping: Mapping
     var paced: PacedFlip
-    /// The picture that was there before, and its first row.
+    /// The former content of the device, and its first visible row.
     private var former: [UInt8]
     private let formerOffset: Int
 
@@ -172,7 +172,7 @@ final class FramebufferScreen: PacedScreen {
         mapping.device.unblank()
     }
 
-    /// Whether the device still is what it was.
+    /// Whether the device is still the opened one.
     var isAlive: Bool { mapping.device.isAlive() }
 
     func collect(at now: HostTime) -> ScreenReport? {
@@ -183,7 +183,7 @@ final class FramebufferScreen: PacedScreen {
         } catch { return .lost(error) }
     }
 
-    /// Black first: a driver that cannot blank goes on showing what there is.
+    /// Black first: a driver that cannot blank keeps showing the last picture.
     func turnOff() throws(DeviceError) {
         buffers[0].clear(to: 0)
         try show(0)

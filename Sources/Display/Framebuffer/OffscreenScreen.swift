@@ -1,7 +1,7 @@
 import KioskPlatform
 import KioskPlayback
 
-/// A display that is none: buffers in ordinary memory, flipped at simulated vblanks.
+/// A screen without a display: buffers in ordinary memory, flipped at simulated vblanks.
 final class OffscreenScreen: PacedScreen {
     let mode: DisplayMode
     let buffers: [ScanoutBuffer]
@@ -29,15 +29,15 @@ final class OffscreenScreen: PacedScreen {
     func restore() {}
 }
 
-/// What is on a screen, for looking at: snapshots and tests.
+/// The pixels of a screen, for snapshots and tests.
 struct ScreenPixels {
     private let buffer: ScanoutBuffer
 
     init(_ buffer: ScanoutBuffer) { self.buffer = buffer }
 
-    /// Pixels across and down, as scanned out.
+    /// Pixels across, as scanned out.
     var width: Int { buffer.pixels.width }
-    /// Pixels down.
+    /// Pixels down, as scanned out.
     var height: Int { buffer.pixels.height }
 
     /// The colour at (`x`, `y`) as 0xRRGGBB.
@@ -51,7 +51,7 @@ struct ScreenPixels {
         }
     }
 
-    /// The pixels as they lie in memory, for conversion.
+    /// The pixels in memory, for conversion.
     var planes: PicturePlanes { PicturePlanes(packed: buffer.pixels.base, stride: buffer.pixels.stride) }
     var format: ScanoutFormat { buffer.pixels.format }
 }

@@ -1,7 +1,7 @@
 import KioskPlatform
 import KioskPlayback
 
-/// Flips at the simulated vblanks of a grid: presented at any time, done at the next one. Pure.
+/// Flips at the simulated vblanks of a grid: presented at any time, completed at the next vblank. Pure.
 struct PacedFlip {
     let grid: VblankGrid
     private(set) var pending: (buffer: Int, id: UInt64, sequence: UInt64)?
@@ -11,14 +11,14 @@ struct PacedFlip {
     /// When the pending flip is due.
     var timer: HostTime? { pending.map { grid.time(of: $0.sequence) } }
 
-    /// Whether the flip was taken; false while another is pending.
+    /// Queues a flip. Returns false while another is pending.
     mutating func present(_ buffer: Int, id: UInt64, at now: HostTime) -> Bool {
         guard pending == nil else { return false }
         pending = (buffer, id, grid.next(after: now))
         return true
     }
 
-    /// The flip whose vblank has come, with the grid's own time.
+    /// Returns the flip whose vblank has come, with the grid's own time.
     mutating func collect(at now: HostTime) -> (buffer: Int, flip: Flip)? {
         guard let due = pending, grid.time(of: due.sequence) <= now else { return nil }
         pending = nil
@@ -40,12 +40,12 @@ extension PacedScreen {
     }
 }
 
-/// Simulated vblanks on a fixed grid of CLOCK_MONOTONIC, for screens whose driver reports none. Deadlines are computed from the
-/// origin, never from the one before, so that nothing accumulates.
+/// Simulated vblanks on a fixed grid of CLOCK_MONOTONIC, for screens without vblank reports. Computes every deadline from the origin, never
+/// from the one before, so that errors do not accumulate.
 struct VblankGrid {
     /// The vblank with sequence 0.
     var origin: HostTime
-    /// From one to the next, in nanoseconds; a fraction, because 1/60 s is none of whole nanoseconds.
+    /// The time between vblanks in nanoseconds. A fraction, as 1/60 s is no whole number of nanoseconds.
     var period: Double
 
     init(origin: HostTime, refresh: Double) {
@@ -53,10 +53,10 @@ struct VblankGrid {
         period = 1e9 / refresh
     }
 
-    /// The time of vblank `sequence`.
+    /// Returns the time of vblank `sequence`.
     func time(of sequence: UInt64) -> HostTime { origin + MediaTime(nanoseconds: Int64((Double(sequence) * period).rounded())) }
 
-    /// The first vblank strictly after `time`.
+    /// Returns the first vblank strictly after `time`.
     func next(after time: HostTime) -> UInt64 {
         let elapsed = (time - origin).nanoseconds
         guard elapsed >= 0 else { return 0 }

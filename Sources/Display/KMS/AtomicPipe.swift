@@ -6,30 +6,30 @@ import Logging
 /// A pipe driven by atomic commits.
 final class AtomicPipe: Pipe {
     private let route: PipeRoute
-    /// What of the driver's planes shows what.
+    /// The driver's answers about the plane for converted pictures.
     private var arrangements: PlaneArrangements
-    /// A converted picture, as the planner takes it.
+    /// A converted picture, as a layer for the planner.
     private let converted: PlanePlanner.Layer
-    /// The plane that shows it, with its properties.
+    /// The plane that shows converted pictures, with its properties.
     private var primary: PlanePlanner.Assignment
     private var plane: PlaneProperties
     private let crtc: PropertyTable<CRTCID>, connector: PropertyTable<ConnectorID>
-    /// What changes colours and is not at its default, which is 0 for all of it: no table, no matrix, no metadata, the colour space
-    /// `Default`. It outlives the program that set it.
+    /// Properties that change colours and are not at their default. The default is 0 for all: no table, no matrix, no metadata, colour
+    /// space `Default`. They outlive the program that set them.
     private let crtcTints: [PropertyID<CRTCID>], connectorTints: [PropertyID<ConnectorID>]
-    /// Whether the colour table is no property, and has to be reset by the older call.
+    /// Whether the colour table is no property, and only the older call can reset it.
     private let hasLegacyGamma: Bool
-    /// What makes the connector show the picture as it is.
+    /// The settings with which the connector shows the picture unchanged.
     private let settings: [ConnectorSettings.Assignment]
-    /// The mode; made for the first modeset and kept as long as it may be needed.
+    /// The mode blob, made for the first modeset and kept as long as a restore or test may need it.
     private var mode: Owned<PropertyBlob>?
-    /// What was committed last: on the primary plane, as a converted picture; and how one that is not converted is shown, as what framebuffer.
+    /// The last commit: the framebuffer on the primary plane, and the arrangement and framebuffer of an unconverted picture.
     private var shown: FramebufferID?
     private var video: (arrangement: VideoArrangement, framebuffer: FramebufferID)?
-    /// Used again for every flip.
+    /// Reused for every flip.
     private(set) var flipRequest: AtomicRequest
 
-    /// Resolves every property once.
+    /// Creates a pipe. Resolves every property once.
     init(_ route: PipeRoute) throws(DeviceError) {
         self.route = route
         let card = route.card
@@ -71,7 +71,7 @@ final class AtomicPipe: Pipe {
             try commit(settings)
         } catch {
             if settings.isEmpty { throw error }
-            // Better a picture with the settings of others than none.
+            // Better a picture with another program's settings than none.
             try commit([])
         }
         self.mode = mode
@@ -79,7 +79,7 @@ final class AtomicPipe: Pipe {
         if hasLegacyGamma { GammaRamp.reset(card, crtc: route.crtc) }
     }
 
-    /// Takes the plane for converted pictures on which the driver agrees, where there is a choice; else the one it has.
+    /// Takes the plane for converted pictures that the driver accepts, if there is a choice; else keeps the current one.
     private func arrange(_ framebuffer: FramebufferID, _ mode: Owned<PropertyBlob>, retrainingLink: Bool) {
         var tested = plane
         let answer = arrangements.answer(for: [converted]) { assignments throws(DeviceError) in
@@ -89,7 +89,7 @@ final class AtomicPipe: Pipe {
         }
         switch answer {
         case .planes(let assignments): (primary, plane) = (assignments[0], tested)
-        // A test can fail for what the commit without the settings does not ask for.
+        // A test can fail because of the settings, which the fallback commit leaves out.
         case .converted(let reason): log.debug("\(route.connectorName): \(reason)")
         }
     }
@@ -100,29 +100,29 @@ final class AtomicPipe: Pipe {
     ) -> AtomicRequest {
         var request = AtomicRequest(route.card)
         addModeset(mode, retrainingLink: retrainingLink, settings, to: &request, sparing: assignment.plane)
-        // No other plane is on, so it does not matter where among the planes this one is.
+        // No other plane is on, so the position of this one does not matter.
         plane.show(framebuffer, at: converted.destination, on: route.crtc, zpos: nil, in: &request)
         return request
     }
 
-    /// Adds all of a modeset but the picture, which the plane `spared` will show.
+    /// Adds a modeset without the picture, which plane `spared` will show.
     private func addModeset(
         _ mode: Owned<PropertyBlob>, retrainingLink: Bool, _ settings: [ConnectorSettings.Assignment], to request: inout AtomicRequest,
         sparing spared: PlaneID
     ) {
         let card = route.card
         request.set(route.connector, connector.id("CRTC_ID"), UInt64(route.crtc.rawValue))
-        // Few can show the same on two connectors, and none does unasked: a commit that leaves another one on the CRTC is refused.
+        // Few CRTCs can drive two connectors, and none does unasked: the driver refuses a commit that leaves another connector on the CRTC.
         for other in sharers() { request.set(other.connector, other.property, 0) }
         if retrainingLink { request.setIfOffered(route.connector, connector.id("link-status"), UInt64(DRM_MODE_LINK_STATUS_GOOD)) }
         request.set(route.crtc, crtc.id("MODE_ID"), UInt64(mode.value.id.rawValue))
         request.set(route.crtc, crtc.id("ACTIVE"), 1)
         request.setIfOffered(route.crtc, crtc.id("VRR_ENABLED"), 0)
-        // A night light or an HDR player that was killed would colour our picture, too. Not put back at the end: nobody's any more.
+        // A killed night light or HDR player would tint our picture, too. Not restored at the end: its owner is gone.
         for property in crtcTints { request.set(route.crtc, property, 0) }
         for property in connectorTints { request.set(route.connector, property, 0) }
         for setting in settings { request.set(route.connector, setting.property, setting.value) }
-        // Cursors and overlays that others left would stand before the picture.
+        // Cursors and overlays of other programs would hide the picture.
         for other in card.planes() where other.crtc == route.crtc && other.id != spared {
             PlaneProperties(card, other.id).hide(in: &request)
         }
@@ -138,7 +138,7 @@ final class AtomicPipe: Pipe {
 
     private func describe(_ picture: PipePicture, _ overlay: OverlayChange?) {
         flipRequest.reset()
-        // Some drivers copy a picture for every commit that names it, whether it is another one or not.
+        // Some drivers copy the picture for every commit that sets a framebuffer, even the same one.
         let names = overlay?.isEmpty != false
         switch picture {
         case .planes(let show):
@@ -165,7 +165,7 @@ final class AtomicPipe: Pipe {
         KMSPlanes(route, primary: plane, showing: shown, converted, usesCursor: usesCursor)
     }
 
-    /// The same in a mode that is not set: the driver is asked whether it would show pictures after a modeset.
+    /// Returns the planes before a modeset: tests ask the driver whether it would show pictures after it.
     func planesBeforeModeset() throws(DeviceError) -> KMSPlanes {
         let mode = try Owned(PropertyBlob.make(route.card, route.timing))
         return KMSPlanes(route, primary: plane, showing: nil, converted) { [self] request in
@@ -185,7 +185,7 @@ final class AtomicPipe: Pipe {
         try request.commit("switch \(route.connectorName) off", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
     }
 
-    /// The other connectors that are on the CRTC now, each with its property that says so.
+    /// Returns the other connectors on the CRTC, each with its `CRTC_ID` property.
     private func sharers() -> [(connector: ConnectorID, property: PropertyID<ConnectorID>)] {
         route.card.knownConnectors().map(\.id).filter { $0 != route.connector }.compactMap { id in
             let table = PropertyTable(route.card, of: id)
@@ -194,7 +194,7 @@ final class AtomicPipe: Pipe {
         }
     }
 
-    /// Reads everything that ``modeset(_:retrainingLink:)`` changes, but for the tints.
+    /// Reads everything that ``modeset(_:retrainingLink:)`` changes, except the tints.
     private func save() -> SavedPipe {
         let card = route.card
         var saved = SavedPipe(crtc: card.crtc(route.crtc))
@@ -215,7 +215,7 @@ final class AtomicPipe: Pipe {
     func restore() {
         guard let saved = route.card.saved.withLock({ $0.removeValue(forKey: route.crtc) }) else { return }
         var request = AtomicRequest(route.card)
-        // Another connector of ours may have been the first on it.
+        // Another connector of ours may have been the first on the CRTC.
         let wasOurs = connector.id("CRTC_ID").map { saved.keeps($0, of: route.connector) } ?? false
         if !wasOurs { request.set(route.connector, connector.id("CRTC_ID"), 0) }
         for change in saved.properties { request.add(change) }
@@ -224,7 +224,7 @@ final class AtomicPipe: Pipe {
         do throws(DeviceError) {
             try request.commit("commit", UInt32(DRM_MODE_ATOMIC_ALLOW_MODESET))
         } catch {
-            // The picture's owner may have gone; the kernel then puts its console back when the card is closed.
+            // The framebuffer's owner may have gone; the kernel then restores its console when kiosk closes the card.
             log.debug("the former picture could not be put back: \(error)")
         }
         withExtendedLifetime(former) {}

@@ -1,10 +1,10 @@
 import CKioskDRM
 import Glibc
 
-/// A list of property changes that take effect together or not at all. An error sticks: the first property that is not offered, or memory
-/// that is not to be had, makes ``test(_:)`` and ``commit(_:userData:)`` fail, so that nothing need be checked on the way.
+/// A list of property changes that take effect together or not at all. Errors are sticky: after a missing property or a failed allocation,
+/// ``test(_:_:)`` and ``commit(_:_:userData:)`` fail. So callers need no checks in between.
 struct AtomicRequest: ~Copyable {
-    /// One change that is asked for.
+    /// One requested change.
     struct Change: Hashable, Sendable {
         /// `plane 31`.
         let kind: String, object: UInt32
@@ -20,7 +20,7 @@ struct AtomicRequest: ~Copyable {
     private let card: DRMCard
     private let request: drmModeAtomicReqPtr?
     private var problem: DeviceError?
-    /// What is asked for; the memory is kept from request to request.
+    /// The requested changes; keeps its memory between requests.
     private var changes: [Change] = []
 
     init(_ card: DRMCard) {
@@ -31,7 +31,8 @@ struct AtomicRequest: ~Copyable {
 
     deinit { drmModeAtomicFree(request) }
 
-    /// Adds a change of a property that must be there; nil is "not offered". The corresponding C function is `drmModeAtomicAddProperty`.
+    /// Adds a change of a required property; nil means that the object does not offer it. The corresponding C function is
+    /// `drmModeAtomicAddProperty`.
     mutating func set<Object: KMSObject>(_ object: Object, _ property: PropertyID<Object>?, _ value: UInt64) {
         guard problem == nil else { return }
         guard let property else {
@@ -41,12 +42,12 @@ struct AtomicRequest: ~Copyable {
         add(Change(object, property, value))
     }
 
-    /// Adds a change of a property that may be absent.
+    /// Adds a change of an optional property.
     mutating func setIfOffered<Object: KMSObject>(_ object: Object, _ property: PropertyID<Object>?, _ value: UInt64) {
         if property != nil { set(object, property, value) }
     }
 
-    /// Adds a change that was made before.
+    /// Adds an existing change.
     mutating func add(_ change: Change) {
         guard problem == nil else { return }
         changes.append(change)
@@ -54,7 +55,7 @@ struct AtomicRequest: ~Copyable {
         if status < 0 { problem = DeviceError("add to an atomic request", code: status) }
     }
 
-    /// Empties the list for the next commit, its memory kept.
+    /// Empties the list for the next commit; keeps its memory.
     mutating func reset() {
         guard request != nil else { return }
         drmModeAtomicSetCursor(request, 0)
@@ -62,16 +63,17 @@ struct AtomicRequest: ~Copyable {
         problem = nil
     }
 
-    /// Asks the driver whether it would do it, and changes nothing. `flags` are those of the commit that is meant.
+    /// Asks the driver whether it would accept the request, and changes nothing. `flags` are those of the later commit.
     ///
-    /// - Throws: what ``commit(_:_:userData:)`` would.
+    /// - Throws: the same as ``commit(_:_:userData:)``.
     func test(_ purpose: @autoclosure () -> String, _ flags: UInt32) throws(DeviceError) {
         try submit(purpose(), flags & ~UInt32(DRM_MODE_PAGE_FLIP_EVENT | DRM_MODE_ATOMIC_NONBLOCK) | UInt32(DRM_MODE_ATOMIC_TEST_ONLY), 0)
     }
 
-    /// Asks the driver whether it would do it, without a modeset unless `flags` allow one. A flip that is under way, which some drivers do not plan around, is waited for.
+    /// Asks the driver whether it would accept the request, without a modeset unless `flags` allow one. Waits for a flip in progress, as
+    /// some drivers cannot test beside one.
     ///
-    /// - Throws: what ``commit(_:_:userData:)`` would.
+    /// - Throws: the same as ``commit(_:_:userData:)``.
     func testBesideFlips(_ purpose: @autoclosure () -> String, _ flags: UInt32 = 0) throws(DeviceError) {
         for attempt in 1... {
             do throws(DeviceError) {
@@ -83,10 +85,10 @@ struct AtomicRequest: ~Copyable {
         }
     }
 
-    /// Does it. `purpose` is what for: `set 1920x1080@60.00 on /dev/dri/card0`; `userData` comes back with the event that `flags` may ask
-    /// for. The corresponding C function is `drmModeAtomicCommit`.
+    /// Commits the request. `purpose` is for messages: `set 1920x1080@60.00 on /dev/dri/card0`. `userData` comes back with the event, if
+    /// `flags` ask for one. The corresponding C function is `drmModeAtomicCommit`.
     ///
-    /// - Throws: the purpose, every change that was asked for, and what the kernel said.
+    /// - Throws: the purpose, every requested change, and the kernel's error.
     func commit(_ purpose: @autoclosure () -> String, _ flags: UInt32, userData: UInt64 = 0) throws(DeviceError) {
         try submit(purpose(), flags, userData)
     }

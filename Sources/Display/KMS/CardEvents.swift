@@ -2,17 +2,17 @@ import CKioskDRM
 import Glibc
 import KioskPlatform
 
-/// The flip events of one card: read in one place, and handed to the output whose CRTC they are of.
+/// The flip events of one card: read in one place, and delivered to the output of their CRTC.
 ///
-/// Every output of the card waits for its descriptor on its own presenter's thread. Whoever is awake first reads all there is, keeps what
-/// is of its own CRTC and leaves the rest for the others, whom it wakes. So a flip passes through no other thread, and none is lost to an
-/// output that happened to be the reader.
+/// Every output of the card waits for the card's descriptor on its own presenter thread. The first thread to wake reads all events, keeps
+/// those of its own CRTC, stores the others for their outputs and wakes these. So a flip passes through no other thread, and an output
+/// cannot lose the events that another one reads.
 final class CardEvents: Sendable {
-    /// A flip has happened.
+    /// A completed flip.
     struct FlipEvent: Hashable, Sendable {
-        /// The CRTC; none where the kernel is too old to say. The flip's id then tells whose it is.
+        /// The CRTC; none if the kernel is too old to report it. The flip's id then identifies the output.
         var crtc: CRTCID
-        /// What was given to the commit; unique in the process (``FlipID``).
+        /// The commit's user data; unique in the process (``FlipID``).
         var id: UInt64
         /// The vblank counter.
         var sequence: UInt32
@@ -28,18 +28,18 @@ final class CardEvents: Sendable {
 
     private let receivers = Monitor<[CRTCID: Receiver]>([:])
 
-    /// Begins to keep events for `crtc`, instead of for whoever had it before. `wake` is called when another output has read one, on that
-    /// output's thread. Returns what ends it again.
+    /// Begins to keep events for `crtc`, and replaces its former receiver. Another output that reads an event of `crtc` calls `wake` on its
+    /// own thread. Returns the number for ``remove(_:_:)``.
     func add(_ crtc: CRTCID, wake: @escaping @Sendable () -> Void) -> UInt64 {
         let number = FlipID.next()
         receivers.withLock { $0[crtc] = Receiver(number: number, wake: wake) }
         return number
     }
 
-    /// Ends what ``add(_:wake:)`` began, unless another one has taken the CRTC over.
+    /// Ends the reception that ``add(_:wake:)`` began, unless another receiver has replaced it.
     func remove(_ crtc: CRTCID, _ number: UInt64) { receivers.withLock { if $0[crtc]?.number == number { $0[crtc] = nil } } }
 
-    /// The next event of `crtc`, oldest first; nil when there is none now. Reads the card's descriptor, which must not block.
+    /// Returns the oldest event of `crtc`; nil if there is none now. Reads the card's descriptor, which must be nonblocking.
     func next(for crtc: CRTCID, from descriptor: Int32) throws(DeviceError) -> FlipEvent? {
         try receivers.withLock { receivers throws(DeviceError) in
             if receivers[crtc]?.events.isEmpty != false { try Self.read(descriptor, for: crtc, into: &receivers) }
@@ -49,7 +49,7 @@ final class CardEvents: Sendable {
     }
 
     private static func read(_ descriptor: Int32, for reader: CRTCID, into receivers: inout [CRTCID: Receiver]) throws(DeviceError) {
-        // Eight flips.
+        // Room for eight flips.
         var bytes: InlineArray<32, UInt64> = InlineArray(repeating: 0)
         let code = withUnsafeMutableBytes(of: &bytes) { buffer -> Int32 in
             let count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
@@ -72,7 +72,7 @@ final class CardEvents: Sendable {
         if crtc != reader { receivers[crtc]!.wake() }
     }
 
-    /// Calls `body` for every flip among the events that were read from a card. Pure.
+    /// Calls `body` for every flip among events read from a card. Pure.
     static func parse(_ bytes: UnsafeRawBufferPointer, _ body: (FlipEvent) -> Void) {
         var offset = 0
         while offset + MemoryLayout<drm_event>.size <= bytes.count {

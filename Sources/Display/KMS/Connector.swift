@@ -2,7 +2,7 @@ import CKioskDRM
 import KioskMedia
 import KioskVocabulary
 
-/// A socket on a graphics card, and what is plugged into it.
+/// A connector of a graphics card, and the display on it.
 package struct Connector: Hashable, Sendable {
     /// Whether there is a display.
     package enum Status: String, Sendable {
@@ -16,15 +16,15 @@ package struct Connector: Hashable, Sendable {
     package var name: String
     /// Whether there is a display.
     package var status: Status
-    /// What the display can show; empty while it is not known.
+    /// The display's modes; empty while unknown.
     package var modes: [ConnectorMode]
-    /// Leads back into memory, not to a display.
+    /// Whether it leads back into memory, not to a display.
     package var isWriteback: Bool
-    /// What is plugged in says that it is no screen for people to look at from outside: a headset. Property `non-desktop`.
+    /// Whether the display is none to look at from outside, but a headset. Property `non-desktop`.
     package var isNonDesktop = false
 }
 
-/// A connector with what is needed to drive it.
+/// A connector with the data to drive it.
 struct ConnectorRecord {
     var id: ConnectorID
     var connector: Connector
@@ -35,16 +35,16 @@ struct ConnectorRecord {
     var encoder: EncoderID
     /// Whether the display has identified itself.
     var hasEDID: Bool
-    /// The kernel found that the link to the display no longer carries its mode, and asks for a full modeset.
+    /// Whether the kernel found that the link no longer carries the mode, and asks for a full modeset. Property `link-status`.
     var linkIsBad: Bool
-    /// The clockwise rotation that makes a picture stand upright on a panel that is built in rotated. Property `panel orientation`.
+    /// The clockwise rotation that makes a picture upright on a panel that is built in rotated. Property `panel orientation`.
     var panelRotation = Rotation.none
-    /// What the display says it measures, the best source first.
+    /// The display's statements of its size, the best source first.
     var measures: [PhysicalMeasures] = []
-    /// Where whoever is plugged in there is, for HDMI-CEC; nil where the display does not say.
+    /// The CEC physical address of a device on this connector; nil if the display does not state it.
     var cecAddress: UInt16?
 
-    /// Forgets modes, unless that were all of them.
+    /// Removes unwanted modes, unless all are unwanted.
     mutating func leaveOut(_ isUnwanted: (ConnectorMode) -> Bool) {
         let kept = connector.modes.indices.filter { !isUnwanted(connector.modes[$0]) }
         guard !kept.isEmpty else { return }
@@ -54,7 +54,7 @@ struct ConnectorRecord {
 }
 
 extension Rotation {
-    /// What undoes a panel's mounting, by the names that the kernel has for it: the side of the panel that is at the top of the case.
+    /// Creates the rotation that undoes a panel's mounting. The kernel's name tells which side of the panel is at the top of the case.
     init?(panelOrientation: String) {
         switch panelOrientation {
         case "Normal": self = .none
@@ -67,17 +67,17 @@ extension Rotation {
 }
 
 extension ConnectorMode {
-    /// Pictures a second that a display may say it shows.
+    /// The plausible refresh rates, in Hz.
     private static let refreshes = 1.0...1000
 
-    /// From the kernel's timings.
+    /// Creates a mode from the kernel's timings.
     init(_ info: drmModeModeInfo) {
         let interlaced = info.flags & UInt32(DRM_MODE_FLAG_INTERLACE) != 0
         let doubled = info.flags & UInt32(DRM_MODE_FLAG_DBLSCAN) != 0
         let total = Double(info.htotal) * Double(info.vtotal) * (doubled ? 2 : 1) * Double(max(info.vscan, 1))
         var refresh = total > 0 ? Double(info.clock) * 1000 / total : 0
         if interlaced { refresh *= 2 }
-        // A display's EDID may say anything, and everything is paced by this.
+        // An EDID may state anything, and this paces everything.
         if !Self.refreshes.contains(refresh) {
             refresh = min(max(Double(info.vrefresh), Self.refreshes.lowerBound), Self.refreshes.upperBound)
         }

@@ -2,22 +2,21 @@ import CKioskDRM
 import Glibc
 import Logging
 
-/// Properties of a connector that other programs leave behind, and that change what is seen or heard: read by name, and set to what shows a
-/// picture as it is, edge to edge. Unlike colour tables they are put back at the end: they can be what somebody has chosen for this
+/// Connector properties that other programs leave behind, and that change the picture or the sound. kiosk finds them by name, and sets them
+/// to show the picture unchanged, edge to edge. Unlike colour tables, it restores them at the end: a user may have chosen them for this
 /// display.
 ///
 /// | property | neutral | else |
 /// |---|---|---|
-/// | `Broadcast RGB` | Automatic | a range that is not the display's: black is gray, or shadows are lost |
+/// | `Broadcast RGB` | Automatic | wrong range: black is gray, or shadows are lost |
 /// | `underscan`, its borders | off, 0 | a picture with a dark border |
-/// | `left margin` … | what the kernel command line says (`video=HDMI-A-1:…,margin_left=…`), else 0 | the same |
-/// | `scaling mode` | Full aspect, where it is Full or Center | a small or distorted picture where the mode is not the panel's |
+/// | `left margin` … | from the kernel command line (`video=HDMI-A-1:…,margin_left=…`), else 0 | the same |
+/// | `scaling mode` | Full aspect, if it is Full or Center | a small or distorted picture in a mode that is not the panel's |
 /// | `max bpc` | at least 8 | bands in gradients |
 /// | `content type` | No Data | the television processes the picture |
 /// | `audio` | auto | no sound over HDMI |
 ///
-/// `scaling mode` None stays: then the display scales, which is as good, and with the refresh that was asked for. So does a `max bpc` above
-/// 8.
+/// kiosk keeps `scaling mode` None: the display then scales equally well, at the requested refresh. It also keeps a `max bpc` above 8.
 struct ConnectorSettings {
     struct Assignment: Equatable {
         var property: PropertyID<ConnectorID>
@@ -28,7 +27,8 @@ struct ConnectorSettings {
 
     private static let choices = [("Broadcast RGB", "Automatic"), ("underscan", "off"), ("content type", "No Data"), ("audio", "auto")]
 
-    /// What has to be set on a connector that offers `table`; nothing that is neutral already. `commandLine` is the kernel's. Pure.
+    /// Returns the settings for a connector that offers `table`, without those that are neutral already. `commandLine` is the kernel's.
+    /// Pure.
     static func neutral(_ table: PropertyTable<ConnectorID>, connector name: String, commandLine: String) -> [Assignment] {
         var wanted: [(name: String, value: UInt64)] = []
         for (name, choice) in choices {
@@ -50,7 +50,7 @@ struct ConnectorSettings {
         }
     }
 
-    /// The margins in the kernel's options for a connector, `video=NAME:1920x1080@60,margin_left=48,…`, by their sides.
+    /// Returns the margins, by side, in the kernel's options for a connector: `video=NAME:1920x1080@60,margin_left=48,…`.
     static func configuredMargins(connector name: String, _ commandLine: String) -> [String: UInt64] {
         var found: [String: UInt64] = [:]
         for argument in commandLine.split(whereSeparator: \.isWhitespace) where argument.hasPrefix("video=\(name):") {
@@ -63,17 +63,17 @@ struct ConnectorSettings {
     }
 }
 
-/// The table of a CRTC that the older calls set, where it is no property: a colour tool's outlives it.
+/// The colour table of a CRTC that the older calls set, if it is no property. It outlives the colour tool that set it.
 struct GammaRamp {
-    /// Whether a table leaves colours as they are. The kernel's own first table ends at 0xff00, others at 0xffff. Pure.
+    /// Whether a table leaves colours unchanged. The kernel's first table ends at 0xff00, others at 0xffff. Pure.
     static func isLinear(_ table: [UInt16]) -> Bool {
         zip(table, linear(table.count)).allSatisfy { abs(Int($0) - Int($1)) <= 0x200 }
     }
 
-    /// A table that leaves colours as they are.
+    /// Returns a table that leaves colours unchanged.
     static func linear(_ count: Int) -> [UInt16] { (0..<count).map { UInt16($0 * 0xffff / max(count - 1, 1)) } }
 
-    /// Makes the table of a CRTC linear, if it has one and that is not. The corresponding C functions are `drmModeCrtcGetGamma` and
+    /// Makes the table of a CRTC linear, if it has one that is not. The corresponding C functions are `drmModeCrtcGetGamma` and
     /// `drmModeCrtcSetGamma`.
     static func reset(_ card: DRMCard, crtc id: CRTCID) {
         let count = Int(card.crtc(id)?.gamma_size ?? 0)

@@ -4,31 +4,31 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// An open DRM card (`/dev/dri/card0`). Referenced by everything that lives in it, so that the descriptor closes last.
+/// An open DRM card (`/dev/dri/card0`). All its objects keep a reference, so the descriptor closes last.
 ///
-/// Its calls may come from any thread: the kernel locks.
+/// Any thread may call it: the kernel locks.
 final class DRMCard: @unchecked Sendable {
-    // Sendable because the descriptor is set once; the rest is constant or thread-safe.
+    // Sendable: the descriptor is set once; the rest is constant or thread-safe.
 
     let path: String
     private(set) var descriptor: Descriptor
     let isAtomic: Bool
     /// Whether event timestamps are on CLOCK_MONOTONIC.
     let hasMonotonicTimestamps: Bool
-    /// What its flips have to tell.
+    /// The flip events of its CRTCs.
     let events = CardEvents()
-    /// What every CRTC showed before we drove it.
+    /// The state of each CRTC before kiosk drove it.
     let saved = Monitor<[CRTCID: SavedPipe]>([:])
 
-    /// What its properties are, by their ids (``PropertyTable``).
+    /// The descriptions of its properties, by id (``PropertyTable``).
     let properties = Monitor<[UInt32: (name: String, property: Property)]>([:])
 
-    /// Whether framebuffers may say how their memory is laid out.
+    /// Whether framebuffers may have a format modifier.
     let takesModifiers: Bool
     /// The kernel driver, such as `vc4`.
     let driver: String
 
-    /// Which output may use which overlay planes.
+    /// The shares of its outputs in the overlay planes.
     let planeShares = Monitor(PlaneShares())
 
     var fd: Int32 { descriptor.raw }
@@ -42,7 +42,7 @@ final class DRMCard: @unchecked Sendable {
             throw DeviceError("use \(path), which has no dumb buffers", code: EOPNOTSUPP)
         }
         drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_UNIVERSAL_PLANES), 1)
-        // A diagnosis aid, for drivers whose atomic code is suspected: KIOSK_KMS=legacy takes the older calls.
+        // For diagnosis, if the driver's atomic code is suspect: KIOSK_KMS=legacy uses the older calls.
         let wantsLegacy = environment("KIOSK_KMS") == "legacy"
         let isAtomic = !wantsLegacy && drmSetClientCap(descriptor.raw, UInt64(DRM_CLIENT_CAP_ATOMIC), 1) == 0
         let isMonotonic = capability(DRM_CAP_TIMESTAMP_MONOTONIC, of: descriptor.raw) != 0
@@ -60,30 +60,30 @@ final class DRMCard: @unchecked Sendable {
         self.hasMonotonicTimestamps = hasMonotonicTimestamps
     }
 
-    /// A number that says what a card can do; 0 where it does not say. The corresponding C function is `drmGetCap`.
+    /// Returns the value of a capability; 0 if the card does not know it. The corresponding C function is `drmGetCap`.
     private static func capability(_ capability: Int32, of descriptor: Int32) -> UInt64 {
         var value: UInt64 = 0
         return drmGetCap(descriptor, UInt64(capability), &value) == 0 ? value : 0
     }
 
-    /// The paths of all cards, in the order of their numbers; empty where there is no `/dev/dri`.
+    /// Returns the paths of all cards, in the order of their numbers; empty without `/dev/dri`.
     static func paths() -> [String] {
         Folder.numbers(of: "card", in: "/dev/dri").map { "/dev/dri/card\($0)" }
     }
 
-    /// The right to set modes: there is one master a card. Ours for the asking when nobody has it.
+    /// Takes the right to set modes; one master a card. The kernel grants it if there is no other master.
     func becomeMaster() throws(DeviceError) {
         guard !isMaster, drmSetMaster(fd) != 0 else { return }
         throw DeviceError("become master of \(path)")
     }
 
-    /// Whether we have that right.
+    /// Whether kiosk is the master.
     var isMaster: Bool { drmIsMaster(fd) != 0 }
 
     /// Lets another program set modes.
     func dropMaster() { drmDropMaster(fd) }
 
-    /// All CRTCs, in the order that `possible_crtcs` bits refer to.
+    /// Returns all CRTCs, in the order of `possible_crtcs` bits.
     func crtcs() -> [CRTCID] {
         guard let resources = drmModeGetResources(fd) else { return [] }
         defer { drmModeFreeResources(resources) }
@@ -97,10 +97,10 @@ final class DRMCard: @unchecked Sendable {
             ConnectorID.init)
     }
 
-    /// All connectors; nil when the card has gone or cannot set modes at all.
+    /// Returns all connectors; nil if the card has gone or cannot set modes.
     ///
-    /// Asking the display itself (`probing`) can take a tenth of a second on real cables, in which the kernel lets no flip through. Without
-    /// it the kernel answers with what it knows, and is made to probe only connectors on which it knows of nothing to drive.
+    /// `probing` asks the display itself. That can take a tenth of a second on real cables, and the kernel blocks flips meanwhile.
+    /// Otherwise the kernel reports its present knowledge, and probes only connectors without a known display and mode.
     func connectors(probing: Bool) -> [ConnectorRecord]? {
         connectorIDs()?.compactMap { id in
             if !probing, let known = connector(id, probing: false), known.connector.status == .connected, !known.timings.isEmpty {
@@ -110,24 +110,24 @@ final class DRMCard: @unchecked Sendable {
         }
     }
 
-    /// All connectors as the kernel knows them, none probed.
+    /// Returns all connectors as the kernel knows them, without a probe.
     func knownConnectors() -> [ConnectorRecord] { (connectorIDs() ?? []).compactMap { connector($0, probing: false) } }
 
-    /// An encoder; nil when it has gone.
+    /// Returns an encoder; nil if it has gone.
     func encoder(_ id: EncoderID) -> drmModeEncoder? {
         guard let encoder = drmModeGetEncoder(fd, id.rawValue) else { return nil }
         defer { drmModeFreeEncoder(encoder) }
         return encoder.pointee
     }
 
-    /// A CRTC as it is now; nil when it has gone.
+    /// Returns the current state of a CRTC; nil if it has gone.
     func crtc(_ id: CRTCID) -> drmModeCrtc? {
         guard let crtc = drmModeGetCrtc(fd, id.rawValue) else { return nil }
         defer { drmModeFreeCrtc(crtc) }
         return crtc.pointee
     }
 
-    /// One connector; nil when it has gone.
+    /// Returns one connector; nil if it has gone.
     func connector(_ id: ConnectorID, probing: Bool) -> ConnectorRecord? {
         guard let pointer = probing ? drmModeGetConnector(fd, id.rawValue) : drmModeGetConnectorCurrent(fd, id.rawValue) else { return nil }
         defer { drmModeFreeConnector(pointer) }
@@ -158,7 +158,7 @@ final class DRMCard: @unchecked Sendable {
             ].compactMap { $0 }, cecAddress: edid.flatMap { CECPlace.address(edid: $0) })
     }
 
-    /// All planes.
+    /// Returns all planes.
     func planes() -> [PlaneRecord] {
         guard let resources = drmModeGetPlaneResources(fd) else { return [] }
         defer { drmModeFreePlaneResources(resources) }
@@ -169,14 +169,14 @@ final class DRMCard: @unchecked Sendable {
         }
     }
 
-    /// The CRTC that a plane is on now.
+    /// Returns the CRTC that a plane is on.
     func crtc(of plane: PlaneID) -> CRTCID {
         guard let record = drmModeGetPlane(fd, plane.rawValue) else { return .none }
         defer { drmModeFreePlane(record) }
         return CRTCID(rawValue: record.pointee.crtc_id)
     }
 
-    /// The size that pictures on cursor planes must have; 64 x 64 where the driver does not say.
+    /// The required size of pictures on cursor planes; 64 x 64 if the driver does not state it.
     var cursorSize: PlanePlanner.Size {
         func value(_ capability: Int32) -> Int {
             let value = Self.capability(capability, of: fd)
@@ -185,7 +185,7 @@ final class DRMCard: @unchecked Sendable {
         return PlanePlanner.Size(width: value(DRM_CAP_CURSOR_WIDTH), height: value(DRM_CAP_CURSOR_HEIGHT))
     }
 
-    /// The bytes of a property that is a blob; nil when there is none.
+    /// Returns the bytes of a blob; nil if there is none.
     func blob(_ id: UInt64?) -> [UInt8]? {
         guard let id, id != 0, let blob = drmModeGetPropertyBlob(fd, UInt32(truncatingIfNeeded: id)) else { return nil }
         defer { drmModeFreePropertyBlob(blob) }

@@ -9,31 +9,31 @@ extension Descriptor {
     }
 }
 
-/// A call to a device that failed, by what that means to the one who made it.
+/// A failed call to a device, by its meaning for the caller.
 enum DeviceError: Error, CustomStringConvertible {
-    /// Something is under way there, or somebody else has it (EBUSY).
+    /// The device is busy, or another program has it (EBUSY).
     case busy(Call)
-    /// This process may not (EACCES, EPERM).
+    /// This process lacks the permission (EACCES, EPERM).
     case forbidden(Call)
-    /// There is none, or none any more (ENOENT, ENODEV, ENXIO, EBADF).
+    /// The device is not there, or no longer (ENOENT, ENODEV, ENXIO, EBADF).
     case absent(Call)
-    /// The driver does not do just that (EINVAL, ERANGE, ENOSPC).
+    /// The driver cannot do this (EINVAL, ERANGE, ENOSPC).
     case unsuitable(Call)
     case failed(Call)
 
-    /// A call, and what became of it.
+    /// A failed call and its error.
     struct Call: CustomStringConvertible {
-        /// What was being done to what.
+        /// The action and its object.
         var action: String
         var error: SystemError
-        /// What an atomic request asked for.
+        /// The changes of an atomic request.
         var changes: [AtomicRequest.Change] = []
 
         var description: String { "\(action): \(error)\(changes.isEmpty ? "" : " (\(changes.text))")" }
     }
 
-    /// With `errno`, or with the negative error number that libdrm's functions return. `errno` is read before `action` is evaluated: to
-    /// make a string can change it.
+    /// Creates an error from `errno`, or from the negative error number of a libdrm function. Reads `errno` before it evaluates `action`,
+    /// as making a string can change it.
     init(_ action: @autoclosure () -> String, code: Int32 = errno, changes: [AtomicRequest.Change] = []) {
         let error = SystemError(abs(code))
         let call = Call(action: action(), error: error, changes: changes)
@@ -53,7 +53,7 @@ enum DeviceError: Error, CustomStringConvertible {
         }
     }
 
-    /// Whether it is the driver, or the cable, that does not do it: not that somebody else has the card, or that it has gone.
+    /// Whether the driver or the cable cannot do it; false if the card has gone or another program has it.
     var isRefusal: Bool {
         switch self {
         case .busy, .unsuitable, .failed: true

@@ -3,7 +3,7 @@ import CKioskPlatform
 import Glibc
 import KioskPlatform
 
-/// Memory of a card that the processor writes and any KMS driver can scan out, mapped.
+/// Mapped memory of a card, written by the processor; any KMS driver can scan it out.
 struct DumbMemory: ~Copyable {
     let card: DRMCard
     let handle: GEMHandle
@@ -12,7 +12,7 @@ struct DumbMemory: ~Copyable {
     let base: UnsafeMutableRawPointer
     private let byteCount: Int
 
-    /// Makes room for `height` rows of `width` pixels. The corresponding C function is `drmModeCreateDumbBuffer`.
+    /// Allocates `height` rows of `width` pixels. The corresponding C function is `drmModeCreateDumbBuffer`.
     static func make(_ card: DRMCard, width: Int, height: Int, bitsPerPixel: Int) throws(DeviceError) -> DumbMemory {
         var handle: UInt32 = 0
         var pitch: UInt32 = 0
@@ -28,14 +28,15 @@ struct DumbMemory: ~Copyable {
             drmModeDestroyDumbBuffer(card.fd, handle)
             throw error
         }
-        // A child would keep the card, and its master, alive.
+        // In a child process, the mapping would keep the card and its master alive.
         madvise(base, Int(size), MADV_DONTFORK)
-        // One call instead of a page fault for every page, which would make the first frames late.
+        // One call instead of a page fault for every page: faults would make the first frames late.
         kiosk_populate(base, Int(size))
         return DumbMemory(card: card, handle: GEMHandle(rawValue: handle), pitch: Int(pitch), base: base, byteCount: Int(size))
     }
 
-    /// A dma-buf of it, to be mapped and written; nil where the driver gives none. The corresponding C function is `drmPrimeHandleToFD`.
+    /// Returns a dma-buf of the memory, to map and write; nil if the driver gives none. The corresponding C function is
+    /// `drmPrimeHandleToFD`.
     func share() -> SharedDescriptor? {
         var file: Int32 = -1
         guard drmPrimeHandleToFD(card.fd, handle.rawValue, UInt32(O_CLOEXEC | O_RDWR), &file) == 0 else { return nil }
@@ -48,21 +49,21 @@ struct DumbMemory: ~Copyable {
     }
 }
 
-/// A framebuffer: memory with a size and a format, which the kernel keeps alive as long as this.
+/// A framebuffer: memory with a size and a format. The kernel keeps the memory alive as long as the framebuffer.
 struct Framebuffer: ~Copyable {
     let id: FramebufferID
     private let card: DRMCard
 
-    /// What lies where in the memory.
+    /// The layout of the planes in memory.
     struct Parts {
         var handles = Array(repeating: GEMHandle.none, count: 4)
         var pitches: [UInt32] = [0, 0, 0, 0]
         var offsets: [UInt32] = [0, 0, 0, 0]
-        /// How all of it lies there; nil for the driver's own way.
+        /// The format modifier of all planes; nil for the driver's own layout.
         var modifier: UInt64?
     }
 
-    /// The corresponding C functions are `drmModeAddFB2` and `drmModeAddFB2WithModifiers`.
+    /// Makes a framebuffer. The corresponding C functions are `drmModeAddFB2` and `drmModeAddFB2WithModifiers`.
     static func make(_ card: DRMCard, width: Int, height: Int, format: UInt32, _ parts: Parts) throws(DeviceError) -> Framebuffer {
         var id: UInt32 = 0
         var status: Int32
@@ -77,7 +78,7 @@ struct Framebuffer: ~Copyable {
                 card.fd, UInt32(width), UInt32(height), format, handles, parts.pitches, parts.offsets, &id, 0)
         }
         if status != 0, format == kDRM_FORMAT_XRGB8888 {
-            // Drivers from before AddFB2.
+            // For drivers without AddFB2.
             status = drmModeAddFB(card.fd, UInt32(width), UInt32(height), 24, 32, parts.pitches[0], handles[0], &id)
         }
         guard status == 0 else { throw DeviceError("make a \(width)x\(height) framebuffer on \(card.path)", code: status) }
@@ -87,9 +88,9 @@ struct Framebuffer: ~Copyable {
     deinit { drmModeRmFB(card.fd, id.rawValue) }
 }
 
-/// Dumb memory with a framebuffer of it, for as long as anything refers to them.
+/// Dumb memory with its framebuffer, alive as long as it has references.
 final class DumbBuffer: @unchecked Sendable {
-    // Sendable because nothing of it changes once it is made.
+    // Sendable: nothing changes after the creation.
     private(set) var scanned: Framebuffer
     private(set) var memory: DumbMemory
 
@@ -98,7 +99,7 @@ final class DumbBuffer: @unchecked Sendable {
         self.scanned = scanned
     }
 
-    /// A framebuffer of `width` x `height` pixels on `memory`, in planes that are so far apart and begin there, in bytes.
+    /// Makes a framebuffer of `width` x `height` pixels on `memory`. `pitches` and `offsets` are those of its planes, in bytes.
     static func make(
         _ memory: consuming DumbMemory, width: Int, height: Int, format: UInt32, pitches: [Int], offsets: [Int] = [0]
     ) throws(DeviceError) -> DumbBuffer {
@@ -111,7 +112,7 @@ final class DumbBuffer: @unchecked Sendable {
         return DumbBuffer(memory, scanned)
     }
 
-    /// One for a picture of 32 bits a pixel, uncleared; and its pixels.
+    /// Makes a buffer for a picture of 32 bits a pixel, uncleared. Returns it with its pixels.
     static func make(
         _ card: DRMCard, width: Int, height: Int, format: UInt32 = kDRM_FORMAT_XRGB8888
     ) throws(DeviceError) -> (buffer: DumbBuffer, pixels: PixelMemory) {
@@ -128,7 +129,7 @@ struct PropertyBlob: ~Copyable {
     let id: BlobID
     private let card: DRMCard
 
-    /// A blob of `value`'s bytes.
+    /// Makes a blob of `value`'s bytes.
     static func make<Value: BitwiseCopyable>(_ card: DRMCard, _ value: Value) throws(DeviceError) -> PropertyBlob {
         var id: UInt32 = 0
         let status = withUnsafeBytes(of: value) { drmModeCreatePropertyBlob(card.fd, $0.baseAddress, $0.count, &id) }
@@ -139,9 +140,9 @@ struct PropertyBlob: ~Copyable {
     deinit { drmModeDestroyPropertyBlob(card.fd, id.rawValue) }
 }
 
-/// Owns a value that is not copied, for all who refer to it.
+/// Owns a noncopyable value for several references.
 final class Owned<Value: ~Copyable>: @unchecked Sendable {
-    // Sendable because the value does not change, and is used by one thread at a time.
+    // Sendable: the value does not change, and one thread at a time uses it.
     private(set) var value: Value
     init(_ value: consuming Value) { self.value = value }
 }

@@ -6,20 +6,20 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// A display on a DRM card. Every flip is committed without blocking and answered by an event on the card's descriptor; or, where the
-/// driver refuses that, committed by a call that blocks for up to a refresh period, and reported right after.
+/// A display on a DRM card. It commits every flip without blocking, and an event on the card's descriptor reports the flip. If the driver
+/// refuses that, it commits with a call that blocks for up to a refresh period, and reports the flip right after.
 final class KMSScreen: Screen {
     let mode: DisplayMode
     let buffers: [ScanoutBuffer]
     private let card: DRMCard
     private let crtc: CRTCID
-    /// Ends that events of the CRTC are kept.
+    /// The number that ends the reception of the CRTC's events.
     private let receiver: UInt64
     private let pipe: any Pipe
     private let framebuffers: [FramebufferID]
     private var tracker: FlipTracker
     private let method: FlipMethod
-    /// What a call that blocked has shown, to be reported by the next ``collect(at:)``.
+    /// The flip of a blocking call, for the next ``collect(at:)`` to report.
     private var shown: Flip?
     let panelRotation: Rotation
     let television: CECPlace?
@@ -27,8 +27,8 @@ final class KMSScreen: Screen {
     var overlayPlanes: (any OverlayHardware)? { planes }
     var videoPlanes: (any VideoHardware)? { planes }
 
-    /// Takes the display over with a full modeset to the background colour. `wake` makes whoever waits for the card call ``collect(at:)``;
-    /// from any thread.
+    /// Takes over the display with a full modeset to the background colour. `wake` makes the waiting thread call ``collect(at:)``; any
+    /// thread may call it.
     init(
         _ route: PipeRoute, _ record: ConnectorRecord, mode index: Int, _ method: FlipMethod, background: UInt32, retrainingLink: Bool,
         wake: @escaping @Sendable () -> Void
@@ -61,7 +61,7 @@ final class KMSScreen: Screen {
         var sequence: UInt64 = 0
         var time: UInt64 = 0
         let countsVblanks = !(drmCrtcGetSequence(card.fd, route.crtc.rawValue, &sequence, &time) != 0 && errno == EOPNOTSUPP)
-        // In virtual machines, which count no vblanks, the cursor is the host's, and is not on screenshots.
+        // Virtual machines count no vblanks. Their cursor is the host's, and is missing from screenshots.
         planes = pipe.planes(usesCursor: countsVblanks)
         tracker = FlipTracker(refreshPeriod: mode.refreshPeriod, reportsVblank: countsVblanks && method == .event)
     }
@@ -83,7 +83,7 @@ final class KMSScreen: Screen {
         } catch {
             if case .busy = error { return tracker.refused(error, at: now) }
             guard error.isRefusal else { return .lost(error) }
-            // What is new is refused: a way to show pictures that was not taken before, or else what changes above them.
+            // The driver refuses the new part: an arrangement of pictures not shown before, or else the overlay's change.
             if let video, overlay == nil || !pipe.shows(video.arrangement) { return .refusedVideo(error) }
             guard overlay != nil else { return tracker.refused(error, at: now) }
             do throws(DeviceError) {

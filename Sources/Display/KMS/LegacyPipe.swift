@@ -2,7 +2,7 @@ import CKioskDRM
 import Glibc
 import KioskPlatform
 
-/// A pipe driven by the calls from before atomic commits.
+/// A pipe driven by the older calls, from before atomic commits.
 final class LegacyPipe: Pipe {
     private let route: PipeRoute
 
@@ -17,25 +17,25 @@ final class LegacyPipe: Pipe {
         let settings = ConnectorSettings.neutral(table, connector: route.connectorName, commandLine: commandLine)
         saved?.add(settings, of: route.connector)
         card.saved.withLock { $0[route.crtc] = saved }
-        // What the driver refuses stays as it is.
+        // A refused setting stays as it is.
         for setting in settings {
             drmModeConnectorSetProperty(card.fd, route.connector.rawValue, setting.property.rawValue, setting.value)
         }
         if retrainingLink, let link = table.id("link-status") {
             drmModeConnectorSetProperty(card.fd, route.connector.rawValue, link.rawValue, UInt64(DRM_MODE_LINK_STATUS_GOOD))
         }
-        // Cursors and overlays that others left would stand before the picture.
+        // Cursors and overlays of other programs would hide the picture.
         drmModeSetCursor(card.fd, route.crtc.rawValue, 0, 0, 0)
         for plane in card.planes() where plane.crtc == route.crtc && plane.type != .primary {
             drmModeSetPlane(card.fd, plane.id.rawValue, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         }
         let status = show(framebuffer)
         guard status == 0 else { throw DeviceError("set \(ConnectorMode(route.timing).name) on \(card.path)", code: status) }
-        // As AtomicPipe says of colours: not put back at the end.
+        // Not restored at the end, for the reason in AtomicPipe.
         GammaRamp.reset(card, crtc: route.crtc)
     }
 
-    /// Blocking it is the same call as for a modeset: in the mode that is set that changes the framebuffer only.
+    /// Flips. A blocking flip is the same call as a modeset: in an unchanged mode it only changes the framebuffer.
     func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64?) throws(DeviceError) {
         let status =
             id.map { id in
@@ -51,7 +51,7 @@ final class LegacyPipe: Pipe {
         return drmModeSetCrtc(route.card.fd, route.crtc.rawValue, framebuffer.rawValue, 0, 0, &connector, 1, &timing)
     }
 
-    /// By DPMS. The next modeset switches it on, as the kernel does with each.
+    /// Switches the display off by DPMS. The next modeset switches it on, as every modeset does.
     func turnOff() throws(DeviceError) {
         guard let property = PropertyTable(route.card, of: route.connector).id("DPMS") else {
             throw DeviceError("switch \(route.connectorName) off, which has no DPMS", code: EOPNOTSUPP)
@@ -61,7 +61,7 @@ final class LegacyPipe: Pipe {
         if status != 0 { throw DeviceError("switch \(route.connectorName) off", code: status) }
     }
 
-    /// The older calls cannot set planes up with the flip.
+    /// The older calls cannot change planes together with the flip.
     func planes(usesCursor: Bool) -> KMSPlanes? { nil }
     func hide(_ planes: [PlaneProperties]) {}
 

@@ -1,25 +1,25 @@
 import CKioskDRM
 import Glibc
 
-/// The way of a picture through a card: primary plane, CRTC, connector, mode. Driven by atomic commits (``AtomicPipe``) or, where the
-/// driver has none, by the older calls (``LegacyPipe``). Presenter thread only.
+/// The path of a picture through a card: primary plane, CRTC, connector, mode. Atomic commits drive it (``AtomicPipe``), or the older calls
+/// if the driver has no atomic commits (``LegacyPipe``). Presenter thread only.
 protocol Pipe: AnyObject {
-    /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. With
-    /// `retrainingLink` the link to the display is set up anew even in the same mode.
+    /// Scans out `framebuffer` in the pipe's mode, whatever was there before. Blocks until it is done; reports no flip. `retrainingLink`
+    /// sets up the link to the display anew, even in the same mode.
     func modeset(_ framebuffer: FramebufferID, retrainingLink: Bool) throws(DeviceError)
-    /// Asks for `picture`, and with it for a change of what lies over it, from the next vblank on; an event with `id` will tell. Without one it
-    /// blocks until that is on the screen.
+    /// Shows `picture`, with the overlay's change, from the next vblank on. An event with `id` reports the flip. Without an `id` it blocks
+    /// until the picture is on the screen.
     func flip(to picture: PipePicture, overlay: OverlayChange?, id: UInt64?) throws(DeviceError)
-    /// Whether pictures are shown in this way now.
+    /// Whether pictures are shown in this arrangement now.
     func shows(_ arrangement: VideoArrangement) -> Bool
-    /// Switches planes off, whatever it takes. Blocks.
+    /// Switches planes off by any means. Blocks.
     func hide(_ planes: [PlaneProperties]) throws(DeviceError)
-    /// What shows pictures that are not converted, and drawn ones over them, in the mode that has been set; nil where that cannot be.
-    /// `usesCursor`: a cursor plane is one of the screen's.
+    /// Returns the planes for unconverted and drawn pictures, in the current mode; nil if that is impossible. `usesCursor`: one of them is
+    /// a cursor plane.
     func planes(usesCursor: Bool) -> KMSPlanes?
-    /// Ends the signal: the display goes to sleep. A modeset has it back. Blocks.
+    /// Ends the signal: the display goes to sleep. A modeset wakes it. Blocks.
     func turnOff() throws(DeviceError)
-    /// Puts back what was there before the first modeset.
+    /// Restores the state before the first modeset.
     func restore()
 }
 
@@ -27,14 +27,14 @@ extension Pipe {
     func shows(_ arrangement: VideoArrangement) -> Bool { false }
 }
 
-/// A picture to be shown.
+/// A picture to show.
 enum PipePicture {
     /// Converted: the primary plane shows it.
     case converted(FramebufferID)
-    /// As it was decoded.
+    /// Decoded pictures on planes, not converted.
     case planes(VideoShow)
 
-    /// What the primary plane shows.
+    /// The framebuffer on the primary plane.
     var primary: FramebufferID {
         switch self {
         case .converted(let framebuffer): framebuffer
@@ -43,7 +43,7 @@ enum PipePicture {
     }
 }
 
-/// What a pipe runs through.
+/// The objects that a pipe runs through.
 struct PipeRoute {
     var card: DRMCard
     var connector: ConnectorID
@@ -54,8 +54,8 @@ struct PipeRoute {
     var crtcBit: UInt32
     var timing: drmModeModeInfo
 
-    /// A CRTC for `record`: the one it is on, if no other connector is; else one that nobody uses; else any it can have. Never one of
-    /// `reserved`, which other outputs of ours have.
+    /// Finds a CRTC for `record`: its current one if no other connector is on it, else an unused one, else any possible one. Never takes
+    /// one of `reserved`, which belong to our other outputs.
     static func find(
         _ card: DRMCard, _ record: ConnectorRecord, mode: Int, besides reserved: Set<CRTCID> = []
     ) throws(DeviceError) -> PipeRoute {
@@ -76,21 +76,21 @@ struct PipeRoute {
 }
 
 extension ConnectorRecord {
-    /// The CRTCs that the connector can be on, as bits.
+    /// Returns the CRTCs that the connector can be on, as bits.
     func possibleCRTCs(of card: DRMCard) -> UInt32 {
         encoders.compactMap(card.encoder).reduce(0) { $0 | $1.possible_crtcs }
     }
 }
 
-/// What a CRTC showed before we drove it.
+/// The state of a CRTC before kiosk drove it.
 struct SavedPipe {
-    /// Framebuffer, offset and mode of the CRTC; what the older calls can put back.
+    /// Framebuffer, offset and mode of the CRTC, for the older calls.
     var crtc: drmModeCrtc?
-    /// Every settable property of the CRTC, its planes and the connector; what an atomic commit can put back. The mode is kept
-    /// by its contents in `crtc`, because the old blob dies with the old mode. The older calls put back those of the connector only.
+    /// Every settable property of the CRTC, its planes and the connector, for an atomic commit. The mode is in `crtc` by its contents,
+    /// because the old blob dies with the old mode. The older calls only restore the properties of the connector.
     var properties: [AtomicRequest.Change] = []
 
-    /// Keeps what ``ConnectorSettings`` are to change on a connector of `card`, unless that was kept before.
+    /// Keeps the former values of `settings` on a connector, unless they were kept before.
     mutating func add(_ settings: [ConnectorSettings.Assignment], of connector: ConnectorID) {
         for setting in settings where !keeps(setting.property, of: connector) { keep(setting.property, of: connector, setting.former) }
     }

@@ -1,19 +1,19 @@
 import CKioskFFmpeg
 
-// How a plane makes colours of YUV: its properties `COLOR_ENCODING` and `COLOR_RANGE`.
+// The plane properties for the conversion of YUV: `COLOR_ENCODING` and `COLOR_RANGE`.
 extension ColourDescription {
-    /// The kernel's names of the matrices that planes know.
+    /// The kernel's names of the matrices that planes support.
     private static let encodings = [
         SWS_CS_ITU601: "ITU-R BT.601 YCbCr", SWS_CS_ITU709: "ITU-R BT.709 YCbCr", SWS_CS_BT2020: "ITU-R BT.2020 YCbCr",
     ]
 
-    /// The kernel's name of the value of `COLOR_ENCODING`; nil where no plane knows it.
+    /// The kernel's name for the value of `COLOR_ENCODING`; nil if no plane supports it.
     var planeEncoding: String? { Self.encodings[matrix] }
-    /// The kernel's name of the value of `COLOR_RANGE`.
+    /// The kernel's name for the value of `COLOR_RANGE`.
     var planeRange: String { isFullRange ? "YCbCr full range" : "YCbCr limited range" }
 
-    /// Those that a plane with these properties can be set to. Without the properties nobody can say; limited range is taken for granted then,
-    /// with whatever encoding the hardware has. Pure.
+    /// Returns the descriptions that a plane with these properties supports. Without the properties the hardware's choice is unknown; kiosk
+    /// then assumes limited range and accepts every encoding. Pure.
     static func offered(by table: PropertyTable<PlaneID>) -> Set<ColourDescription> {
         func offered(_ property: String, _ all: [ColourDescription], _ name: (ColourDescription) -> String?) -> [ColourDescription] {
             all.filter { colour in name(colour).map { table[property]?.choices[$0] != nil } ?? false }

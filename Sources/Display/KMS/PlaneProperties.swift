@@ -7,37 +7,37 @@ import KioskVocabulary
 /// A framebuffer as a plane shows it.
 struct PlaneImage {
     var framebuffer: FramebufferID
-    /// What of it is seen, in its own pixels.
+    /// The visible part, in its own pixels.
     var source: PixelRectangle
-    /// Where on the screen, in scan-out pixels.
+    /// The place on the screen, in scan-out pixels.
     var place: PixelRectangle
     var orientation = Orientation.up
-    /// Of a YUV format.
+    /// The colours of a YUV format.
     var colour: ColourDescription?
 }
 
-/// The properties of a plane by which it is set up.
+/// The properties of a plane that set it up.
 struct PlaneProperties {
     let id: PlaneID
     private let table: PropertyTable<PlaneID>
-    /// Of every flip.
+    /// The property that every flip sets.
     private let framebuffer: PropertyID<PlaneID>?
 
-    /// What ``keep(_:of:in:)`` keeps.
+    /// The properties that ``keep(_:of:in:)`` keeps.
     private static let names = [
         "FB_ID", "CRTC_ID", "SRC_X", "SRC_Y", "SRC_W", "SRC_H", "CRTC_X", "CRTC_Y", "CRTC_W", "CRTC_H", "rotation", "alpha", "zpos",
         "pixel blend mode", "COLOR_ENCODING", "COLOR_RANGE",
     ]
 
-    /// Resolves every property once.
+    /// Creates the properties of a plane. Resolves every property once.
     init(_ card: DRMCard, _ plane: PlaneID) { self.init(PropertyTable(card, of: plane), of: plane) }
 
-    /// Those of a plane that offers `table`. Pure.
+    /// Creates the properties of a plane that offers `table`. Pure.
     init(_ table: PropertyTable<PlaneID>, of plane: PlaneID) {
         (id, self.table, framebuffer) = (plane, table, table.id("FB_ID"))
     }
 
-    /// Shows the upper left part of a framebuffer in its own size at `place` of a CRTC, opaque but for its own alpha.
+    /// Shows the upper left part of a framebuffer unscaled at `place` of a CRTC, opaque except for its own alpha.
     func show(
         _ image: FramebufferID, at place: PixelRectangle, on crtcID: CRTCID, zpos position: UInt64?, in request: inout AtomicRequest
     ) {
@@ -45,8 +45,8 @@ struct PlaneProperties {
         show(PlaneImage(framebuffer: image, source: source, place: place), on: crtcID, zpos: position, in: &request)
     }
 
-    /// Shows part of a framebuffer in a rectangle of a CRTC, opaque but for its own alpha. Everything that another picture on the plane may have
-    /// left otherwise is set.
+    /// Shows part of a framebuffer in a rectangle of a CRTC, opaque except for its own alpha. Sets everything that an earlier picture on
+    /// the plane may have changed.
     func show(_ image: PlaneImage, on crtcID: CRTCID, zpos position: UInt64?, in request: inout AtomicRequest) {
         let (source, place) = (image.source, image.place)
         request.set(id, framebuffer, UInt64(image.framebuffer.rawValue))
@@ -72,21 +72,21 @@ struct PlaneProperties {
 
     private func set(_ name: String, _ value: UInt64, in request: inout AtomicRequest) { request.set(id, table.id(name), value) }
 
-    /// Sets a property to one of its named values, where there is such a one.
+    /// Sets a property to one of its named values, if the plane offers it.
     private func choose(_ name: String, _ value: String, in request: inout AtomicRequest) {
         if let value = table[name]?.choices[value] { set(name, value, in: &request) }
     }
 
-    /// Puts the plane at a place among the planes, where it can be put.
+    /// Sets the plane's position among the planes, if it is settable.
     func stack(at position: UInt64, in request: inout AtomicRequest) {
         if table["zpos"]?.isImmutable == false { set("zpos", position, in: &request) }
     }
 
-    /// Shows another framebuffer as the one before it.
+    /// Shows another framebuffer in the same way as the one before.
     func exchange(_ image: FramebufferID, in request: inout AtomicRequest) { request.set(id, framebuffer, UInt64(image.rawValue)) }
 
-    /// The value of property `rotation` for a orientation. The kernel mirrors first and then rotates counter-clockwise; ``Orientation`` mirrors first and
-    /// then rotates clockwise. Pure.
+    /// Returns the value of property `rotation` for an orientation. The kernel mirrors first and then rotates counter-clockwise;
+    /// ``Orientation`` mirrors first and then rotates clockwise. Pure.
     static func rotation(_ orientation: Orientation) -> UInt64 {
         let quarters = (-orientation.rotation).rawValue / 90
         return UInt64(DRM_MODE_ROTATE_0) << UInt64(quarters) | (orientation.isMirrored ? UInt64(DRM_MODE_REFLECT_X) : 0)
@@ -98,7 +98,7 @@ struct PlaneProperties {
         set("CRTC_ID", 0, in: &request)
     }
 
-    /// Those of a plane of `route`'s card that is off now, and is to be off again later.
+    /// Returns the properties of a plane that is off now, and saves its state so that it is off again later.
     static func kept(_ plane: PlaneID, of route: PipeRoute) -> PlaneProperties {
         let card = route.card
         card.saved.withLock { saved in
@@ -110,7 +110,7 @@ struct PlaneProperties {
         return PlaneProperties(card, plane)
     }
 
-    /// Keeps what is set up of a plane now, to be put back later.
+    /// Saves the current setup of a plane, for a later restore.
     static func keep(_ plane: PlaneID, of card: DRMCard, in saved: inout SavedPipe) {
         let table = PropertyTable(card, of: plane)
         for name in names {

@@ -6,13 +6,13 @@ import KioskVocabulary
 struct PlaneRecord: Hashable {
     enum Kind { case primary, overlay, cursor }
 
-    /// Where a plane is among the planes of its CRTC: a greater number is in front.
+    /// The position of a plane among the planes of its CRTC: a greater number is in front.
     enum Stacking: Hashable {
-        /// Always there.
+        /// Not settable.
         case fixed(UInt64)
-        /// Where it is put.
+        /// Settable.
         case range(ClosedRange<UInt64>)
-        /// The kernel does not say: primary planes are behind overlays, and overlays in the order of their ids.
+        /// The kernel does not state it: primary planes are behind overlays, and overlays are in the order of their ids.
         case unknown
     }
 
@@ -20,24 +20,24 @@ struct PlaneRecord: Hashable {
     var type: Kind
     /// Bit n: can be on the n-th CRTC.
     var possibleCRTCs: UInt32
-    /// The CRTC it is on now; likewise its framebuffer.
+    /// The CRTC it is on now.
     var crtc = CRTCID.none
     /// Fourcc codes, in the driver's order.
     var formats: [UInt32]
-    /// The memory layouts that go with each format (property `IN_FORMATS`); a format that is not in it is taken in rows, one after the
-    /// other, only.
+    /// The format modifiers of each format (property `IN_FORMATS`). The plane takes a format that is missing here only with a linear
+    /// layout.
     var modifiers: [UInt32: Set<UInt64>] = [:]
-    /// False where it is known to show pictures at their own size only. The kernel does not say; a test commit does.
+    /// False if it is known to show pictures unscaled only. The kernel does not state it; a test commit tells.
     var canScale = true
-    /// How it can rotate and mirror a picture on the way to the screen.
+    /// The rotations and reflections that it supports.
     var orientations: Set<Orientation> = [.up]
     var stacking = Stacking.unknown
     /// Whether it can show a picture translucent as a whole (property `alpha`).
     var hasAlpha = false
-    /// How it can make colours of YUV.
+    /// The YUV colour descriptions that it supports.
     var colours = ColourDescription.offered(by: PropertyTable([:]))
 
-    /// Whether it takes a picture of this format that lies in memory in this way; nil is the way of the driver itself.
+    /// Whether it takes a picture of this format and modifier; nil is the driver's own layout.
     func takes(_ format: UInt32, _ modifier: UInt64?) -> Bool {
         formats.contains(format) && modifier.map { modifiers[format, default: [kDRM_FORMAT_MOD_LINEAR]].contains($0) } ?? true
     }
@@ -68,7 +68,7 @@ extension PlaneRecord {
         }
     }
 
-    /// Reads the kernel's table of formats and layouts, a `struct drm_format_modifier_blob`; empty for what is none. Pure.
+    /// Reads the kernel's table of formats and modifiers, a `struct drm_format_modifier_blob`; empty if the bytes are none. Pure.
     static func modifiers(inFormats blob: [UInt8]) -> [UInt32: Set<UInt64>] {
         blob.withUnsafeBytes { bytes in
             let headSize = MemoryLayout<drm_format_modifier_blob>.size
@@ -90,8 +90,8 @@ extension PlaneRecord {
         }
     }
 
-    /// What a property `rotation` offers. The kernel mirrors first and then rotates counter-clockwise; ``Orientation`` mirrors first and then
-    /// rotates clockwise. Pure.
+    /// Returns the orientations that a property `rotation` offers. The kernel mirrors first and then rotates counter-clockwise;
+    /// ``Orientation`` mirrors first and then rotates clockwise. Pure.
     static func orientations(_ property: Property?) -> Set<Orientation> {
         guard let property else { return [.up] }
         var orientations: Set<Orientation> = []

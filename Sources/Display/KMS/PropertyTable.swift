@@ -6,21 +6,21 @@ struct Property {
     /// 0 is none.
     var id: UInt32
     var value: UInt64
-    /// The values by their names, of a set of bits the number of each; empty unless it is an enumeration or a set.
+    /// The values by name; for a set of bits, the number of each bit. Empty unless it is an enumeration or a set.
     var choices: [String: UInt64] = [:]
-    /// The least and the greatest value; nil unless it is a number.
+    /// The minimum and maximum; nil unless it is a number.
     var range: ClosedRange<UInt64>?
-    /// Only the kernel changes it.
+    /// Whether only the kernel changes it.
     var isImmutable = false
 }
 
-/// The properties of one KMS object: their ids by name, resolved once, and their values at that time.
+/// The properties of one KMS object: ids by name, resolved once, and the values at that time.
 struct PropertyTable<Object: KMSObject> {
     private var entries: [String: Property] = [:]
 
     init(_ entries: [String: Property]) { self.entries = entries }
 
-    /// Those of `object`; none where it has gone. The corresponding C function is `drmModeObjectGetProperties`.
+    /// Reads the properties of `object`; none if it has gone. The corresponding C function is `drmModeObjectGetProperties`.
     init(_ card: DRMCard, of object: Object) {
         guard let properties = drmModeObjectGetProperties(card.fd, object.rawValue, Object.objectType) else { return }
         defer { drmModeFreeObjectProperties(properties) }
@@ -31,9 +31,9 @@ struct PropertyTable<Object: KMSObject> {
         }
     }
 
-    /// What the kernel says of a property: the same for as long as the card is there, and for all objects that offer it, so that it is asked
-    /// once: 72 calls instead of 674 before the first picture, on a card with four planes. The corresponding C
-    /// function is `drmModeGetProperty`.
+    /// Returns the kernel's description of a property. It stays the same while the card is there, and for all objects that offer the
+    /// property, so kiosk asks once. On a card with four planes that takes 72 calls instead of 674 before the first picture. The
+    /// corresponding C function is `drmModeGetProperty`.
     private static func describe(_ id: UInt32, of card: DRMCard) -> (name: String, property: Property)? {
         if let known = card.properties.withLock({ $0[id] }) { return known }
         guard let property = drmModeGetProperty(card.fd, id) else { return nil }
@@ -44,23 +44,23 @@ struct PropertyTable<Object: KMSObject> {
         return description
     }
 
-    /// The property's id; nil when the object does not offer it.
+    /// Returns the property's id; nil if the object does not offer it.
     func id(_ name: String) -> PropertyID<Object>? {
         guard let property = entries[name], property.id != 0 else { return nil }
         return PropertyID(rawValue: property.id, name: name)
     }
-    /// The property's value when the table was read; nil when the object does not offer it.
+    /// Returns the property's value when the table was read; nil if the object does not offer it.
     func value(_ name: String) -> UInt64? { entries[name]?.value }
-    /// All that is known of the property; nil when the object does not offer it.
+    /// Returns everything known about the property; nil if the object does not offer it.
     subscript(_ name: String) -> Property? { entries[name] }
-    /// The name of an enumeration's value; nil when the object does not offer it.
+    /// Returns the name of an enumeration's value; nil if the object does not offer it.
     func choice(_ name: String) -> String? {
         entries[name].flatMap { property in property.choices.first { $0.value == property.value }?.key }
     }
 }
 
 extension Property {
-    /// From the kernel's description; without a value.
+    /// Creates a property from the kernel's description, without a value.
     init(_ property: drmModePropertyRes) {
         self.init(id: property.prop_id, value: 0, isImmutable: property.flags & UInt32(DRM_MODE_PROP_IMMUTABLE) != 0)
         if property.flags & UInt32(DRM_MODE_PROP_ENUM | DRM_MODE_PROP_BITMASK) != 0, let enums = property.enums {

@@ -163,8 +163,8 @@ struct BufferPool {
     var hasPending: Bool { pending != nil }
 
     /// Begins a commit of a prepared buffer, or a repeated one of the buffer on the screen. `rotation` is the rotation of its picture,
-    /// `painting` the overlay that it contains (0: none). The planes keep their content unless a new overlay replaces it, or the picture
-    /// contains a later one; then they go off. Returns the change of the planes; nil for none.
+    /// `painting` the overlay that it contains (0: none). The planes take the offered overlay if it fits. Otherwise they keep their overlay
+    /// if it may lie over `painting`, or else go off. Returns the change of the planes; nil for none.
     mutating func begin(_ buffer: Int, under rotation: Rotation, painting: UInt64) -> OverlayChange? {
         precondition(pending == nil && (shown.buffer == buffer || use(of: buffer) == .prepared))
         var frame: OverlayFrame?

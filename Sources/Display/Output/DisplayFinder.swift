@@ -5,23 +5,24 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// Looks for the display that the settings ask for, and takes it over: DRM cards first, then the framebuffer device. Keeps the card of
-/// the display it found open, and its master, for as long as the card exists: another program, or the console, would otherwise
-/// draw on a display that is only unplugged for a moment. Presenter thread only.
+/// Finds the display of the settings and takes it over: DRM cards first, then the framebuffer device. Presenter thread only.
+///
+/// Keeps the found card open, and stays its master, for as long as the card exists. Otherwise another program, or the console, would draw
+/// on a display that is only unplugged for a moment.
 final class DisplayFinder {
     private let settings: DisplaySettings
     private var card: DRMCard? { didSet { if let card, card !== oldValue { seat.hold(card) } } }
     private let seat: Seat
     /// The output's number in the seat.
     private let output: Int
-    /// Ends the output's wait, when another one has read its flips.
+    /// Ends the output's wait after another one has read its flips.
     private let wake: @Sendable () -> Void
     private var found: Found?
-    /// The last thing said, so that it is said once.
+    /// The last logged notes, so that each is logged once.
     private var lastNote = ""
     private var lastUnmet = ""
-    /// What was refused on each display, by its name in ``DisplayState/Target``; until it is unplugged, as the next one may have another
-    /// cable.
+    /// The driver's refusals on each display, by its name in ``DisplayState/Target``. Unplugging clears them, as the next display may have
+    /// another cable.
     private var refusals: [String: Refusals] = [:]
 
     private enum Found {
@@ -39,8 +40,8 @@ final class DisplayFinder {
         (self.settings, self.seat, self.output, self.isSilent, self.wake) = (settings, seat, output, isSilent, wake)
     }
 
-    /// Whether the display that would be found now could be driven: it is plugged in, and no other program has its card. Holds nothing
-    /// afterwards; what must not be opened is logged.
+    /// Whether kiosk could drive a display now: one is plugged in, and no other program has its card. Holds nothing afterwards; logs
+    /// devices that kiosk may not open.
     static func hasFreeDisplay(_ settings: DisplaySettings) -> Bool {
         let finder = DisplayFinder(settings, isSilent: true)
         if case .nothing = finder.look(probing: true, active: nil) { return false }
@@ -48,7 +49,7 @@ final class DisplayFinder {
         return true
     }
 
-    /// Looks at the display that is active, or at everything when none is. With `probing` the displays themselves are asked.
+    /// Looks at the active display, or at everything if none is active. `probing` asks the displays themselves.
     func look(probing: Bool, active screen: (any Screen)?) -> DisplayState.Sighting {
         if screen is KMSScreen, let card, case .connector(let record, _, _) = found {
             guard let now = card.connector(record.id, probing: probing) else { return .nothing }
@@ -75,15 +76,15 @@ final class DisplayFinder {
         return .nothing
     }
 
-    /// Whether the display that was found may prove to be able to do other things: it had not identified itself (its EDID can come
-    /// late, the kernel then offers 1024x768), or it had not the mode that is wanted.
+    /// Whether the found display may later offer other modes. It had no EDID (one can come late; the kernel then offers 1024x768), or it
+    /// had no mode as requested.
     var isUnsure: Bool {
         guard case .connector(let record, let mode, _) = found else { return false }
         return !record.hasEDID || settings.mode.choose(from: record.connector.modes) != .init(index: mode, isAsRequested: true)
     }
 
-    /// What makes the kernel ask the display that was found, for a thread of its own; the next look has the answer. nil for a framebuffer
-    /// device, which knows no more than it says. Where the driver cannot tell whether there is a display, all connectors are asked.
+    /// Returns a function that makes the kernel probe the found display, for a thread of its own; the next look has the answer. It probes
+    /// all connectors if the driver cannot tell whether there is a display. nil for a framebuffer device, which cannot report anything new.
     func probe() -> (@Sendable () -> Void)? {
         guard let card, case .connector(let record, _, _) = found else { return nil }
         let isSure = record.connector.status != .unknown
@@ -107,7 +108,7 @@ final class DisplayFinder {
                 let holders = DeviceHolder.find(card.path)
                 let who = holders.isEmpty ? "another program" : holders.joined(separator: ", ")
                 note("\(card.path) is held by \(who): stop it, or wait until it lets go (\(error)); trying again", .error)
-                // The first to open a card that nobody holds is its master without asking, so the next try opens it anew.
+                // The first program to open a free card becomes its master automatically, so the next attempt opens the card anew.
                 self.card = nil
                 throw error
             }
@@ -157,25 +158,25 @@ final class DisplayFinder {
         throw DeviceError("light a display that has gone", code: ENODEV)
     }
 
-    /// A driver, or a cable, could not do the mode that was found.
+    /// Records that the driver, or a cable, could not do the found mode.
     func refuseModeset() {
         guard case .connector(let record, let mode, _) = found, let card else { return }
         refusals[display(record, on: card), default: Refusals()].refusedModeset(record.connector.modes[mode])
     }
 
-    /// The driver took the modeset that was found, and refused a flip after it. `isFirst`: it had taken none before.
+    /// Records that the driver took the found mode and then refused a flip. `isFirst`: it had taken no flip before.
     func refuseFlip(_ error: DeviceError, isFirst: Bool) {
         guard case .connector(let record, let mode, let method) = found, let card else { return }
         let shape = record.connector.modes[mode]
         let how = method == .event ? "flips" : "flips that block"
         let name = display(record, on: card)
-        // What rests is tried again every now and then, and is said to rest once.
+        // kiosk retries a resting display now and then, and logs once that it rests.
         let level: Logger.Level = refusals[name]?.hasRested == true ? .debug : .warning
         log.log(level: level, "\(record.connector.name) \(shape.name): the driver refuses \(how) after it took the mode (\(error))")
         refusals[name, default: Refusals()].refusedFlip(shape, method, isFirst: isFirst)
     }
 
-    /// Flips have been taken for a while.
+    /// Records that the driver has taken flips for a while.
     func proveFlips() {
         guard case .connector(let record, _, _) = found, let card else { return }
         refusals[display(record, on: card)]?.proved()
@@ -183,7 +184,7 @@ final class DisplayFinder {
 
     private func display(_ record: ConnectorRecord, on card: DRMCard) -> String { "\(card.path) \(record.connector.name)" }
 
-    /// Looks at every card; nil when there is none with connectors.
+    /// Looks at every card; nil if no card has connectors.
     private func lookAtCards(probing: Bool, _ problem: inout DeviceError?) -> DisplayState.Sighting? {
         let (cards, records) = survey(&problem) { $0.connectors(probing: probing) }
         guard !cards.isEmpty else {
@@ -193,7 +194,7 @@ final class DisplayFinder {
         return choose(among: cards, records)
     }
 
-    /// Opens every card that has connectors. The card that is held is asked itself: opened a second time it would not be ours to drive.
+    /// Opens every card that has connectors. Asks a held card through its own descriptor: a second one would not be master.
     private func survey(
         _ problem: inout DeviceError?, _ ask: (DRMCard) -> [ConnectorRecord]?
     ) -> (cards: [DRMCard], records: [[ConnectorRecord]]) {
@@ -214,15 +215,15 @@ final class DisplayFinder {
         return (cards, records)
     }
 
-    /// Looks at all connectors while one is active of which the driver does not know whether there is a display on it: by what the kernel
-    /// knows, as flips go on meanwhile. nil to stay with it.
+    /// Looks at all connectors if the driver cannot tell whether the active one has a display. Uses only the kernel's knowledge, as flips
+    /// go on meanwhile. Returns nil to stay.
     private func lookForSurerDisplay(than active: ConnectorRecord, on activeCard: DRMCard) -> DisplayState.Sighting? {
         var problem: DeviceError?
         let (cards, records) = survey(&problem) { $0 === activeCard ? $0.knownConnectors() : $0.connectors(probing: false) }
         return replace(active, on: activeCard, among: cards, records)
     }
 
-    /// Finds the connected display that is to be driven instead of `active`; nil to stay with that.
+    /// Finds the connected display to drive instead of `active`; nil to stay.
     func replace(
         _ active: ConnectorRecord, on activeCard: DRMCard, among cards: [DRMCard], _ records: [[ConnectorRecord]]
     ) -> DisplayState.Sighting? {
@@ -241,7 +242,7 @@ final class DisplayFinder {
         return sight(record, on: cards[place.card])
     }
 
-    /// The displays on which there is nothing left to try.
+    /// Returns the displays on which nothing is left to try.
     private func resting(_ cards: [DRMCard], _ records: [[ConnectorRecord]]) -> Set<DisplayConnector.Place> {
         var places: Set<DisplayConnector.Place> = []
         for (index, card) in cards.enumerated() {
@@ -264,7 +265,7 @@ final class DisplayFinder {
         return places
     }
 
-    /// The connectors that other outputs have.
+    /// Returns the connectors of other outputs.
     private func taken(_ cards: [DRMCard], _ records: [[ConnectorRecord]]) -> Set<DisplayConnector.Place> {
         var places: Set<DisplayConnector.Place> = []
         for reservation in seat.reservations(besides: output) {
@@ -276,14 +277,14 @@ final class DisplayFinder {
         return places
     }
 
-    /// Finds the display that is wanted on cards and their connectors.
+    /// Chooses the display among the connectors of `cards`.
     func choose(among cards: [DRMCard], _ records: [[ConnectorRecord]]) -> DisplayState.Sighting {
         let resting = resting(cards, records)
         let place = settings.connector.choose(
             from: records.map { $0.map(\.connector) }, named: cards.map(\.name), resting: resting,
             taken: taken(cards, records))
         guard let place else {
-            // The card stays ours, if it was, while its display is away.
+            // Keep the card while its display is away.
             if let held = card, !cards.contains(where: { $0 === held }) { card = nil }
             refusals = [:]
             let names = zip(cards, records).flatMap { card, records in
@@ -314,7 +315,7 @@ final class DisplayFinder {
         }
         let mode = record.connector.modes[choice.index]
         if !choice.isAsRequested, settings.mode.choose(from: offered)?.isAsRequested == true {
-            // Why, was said when it was refused.
+            // The refusal itself has been logged.
             let unmet = "\(record.connector.name): the mode \(settings.mode) is refused; using \(mode.name)"
             if unmet != lastUnmet, !isSilent { log.log(level: refused.hasRested ? .debug : .warning, "\(unmet)") }
             lastUnmet = unmet

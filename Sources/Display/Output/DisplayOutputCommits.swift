@@ -5,31 +5,31 @@ import KioskVocabulary
 import Logging
 import Synchronization
 
-// What is committed together: the picture, what lies over it, and how both are rotated.
+// Commits: the picture, the overlay on it, and the rotation of both.
 extension DisplayOutput {
     // MARK: Any thread
 
-    /// The clockwise rotation of what is on the screen: the one asked for, and that of a panel which is built in rotated.
+    /// The clockwise rotation of the picture on the screen: the requested one plus that of a panel that is built in rotated.
     package var rotation: Rotation { shared.withLock { $0.rotation.shown.rotation } }
 
-    /// The rotation of pictures and overlays that are prepared from now on.
+    /// The rotation of pictures and overlays prepared from now on.
     package var nextRotation: Rotation { shared.withLock { $0.rotation.wanted.rotation } }
 
-    /// What ``nextRotation`` would be after ``rotate(_:)``.
+    /// Returns the ``nextRotation`` after ``rotate(_:)``.
     package func rotation(after rotation: Rotation?) -> Rotation {
         shared.withLock { (rotation ?? $0.rotation.configured + .clockwise90) + $0.rotation.panel }
     }
 
-    /// Rotates pictures by `rotation`, on top of how the panel is built in. The next picture that is prepared is the first rotated one, and the
-    /// overlay rotates with it; where none is prepared soon, what is on the screen is asked for again.
+    /// Rotates pictures by `rotation`, on top of the panel's own rotation. The next prepared picture is the first rotated one, and the
+    /// overlay rotates with it. If no picture is prepared soon, the output requests the current one again.
     package func setRotation(_ rotation: Rotation) { if shared.withLock({ $0.rotation.ask(rotation, at: .now) }) { wake() } }
 
-    /// Rotates pictures by `rotation`; nil: a quarter further, clockwise.
+    /// Rotates pictures by `rotation`; nil means another quarter turn clockwise.
     package func rotate(_ rotation: Rotation?) {
         if shared.withLock({ $0.rotation.ask(rotation ?? $0.rotation.configured + .clockwise90, at: .now) }) { wake() }
     }
 
-    /// Shows another colour beside the picture, and without one. As for a rotation, the next picture that is prepared is the first with it.
+    /// Sets the colour beside the picture, and without one. The next prepared picture is the first to have it, as for a rotation.
     package func setBackground(_ background: Color) {
         shared.withLock { shared in
             if background == shared.background { return }
@@ -39,9 +39,9 @@ extension DisplayOutput {
         wake()
     }
 
-    /// Calls `observer` with the clockwise rotation of pictures on the panel, the configured one and that of a panel which is built in rotated:
-    /// at once, and on the presenter thread with the flip of the first picture that is rotated otherwise. To be called once, before anything
-    /// is presented.
+    /// Calls `observer` with the clockwise rotation of pictures on the panel: the configured one plus that of a panel that is built in
+    /// rotated. Calls it at once, and then on the presenter thread, with the flip of the first picture in another rotation. Call this once,
+    /// before presenting anything.
     package func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) {
         let rotation = shared.withLock { shared in
             shared.onRotation = observer
@@ -50,9 +50,9 @@ extension DisplayOutput {
         observer(rotation)
     }
 
-    /// Copies what is on the screen now, with what lies over it on planes; a picture that planes show is converted for it. From any thread,
-    /// but not during ``close()``. The buffer is kept from being composed into meanwhile, and reading scan-out memory can be slow: not for
-    /// every frame.
+    /// Copies the current picture on the screen, with the overlay on planes. Converts a picture that planes show. From any thread, but not
+    /// during ``close()``. Nobody paints into the buffer meanwhile, and reading scan-out memory can be slow: do not call this for every
+    /// frame.
     package func capture() throws(SnapshotError) -> Capture {
         guard let reading = beginReading() else { throw .noDisplay }
         let copy = reading.copy()
@@ -62,7 +62,7 @@ extension DisplayOutput {
         return Capture(copy, rotation: reading.rotation)
     }
 
-    /// Keeps what is on the screen from being composed into, until ``endReading(_:)``; nil where there is nothing.
+    /// Keeps the compositor out of the buffer on the screen until ``endReading(_:)``; nil if there is no screen.
     func beginReading() -> Reading? {
         shared.withLock { shared in
             guard let index = shared.pool.beginReading() else { return nil }
@@ -72,14 +72,14 @@ extension DisplayOutput {
         }
     }
 
-    /// With two buffers the compositor may wait for this one, and no flip comes before it has it.
+    /// With two buffers, the compositor may be waiting for this one, and no flip comes before it gets it.
     func endReading(_ reading: Reading) {
         guard shared.withLock({ $0.pool.endReading(reading.index, generation: reading.generation) }) else { return }
         hasFreedBuffer.store(true, ordering: .releasing)
         wake()
     }
 
-    /// What ``capture()`` needs of what is on the screen.
+    /// The buffer and the overlay that ``capture()`` copies.
     struct Reading {
         var buffer: ScanoutBuffer
         var video: VideoShow?
@@ -87,7 +87,7 @@ extension DisplayOutput {
         var overlay: PlacedOverlay?
         var rotation: Rotation
 
-        /// The picture in ordinary memory; nil where that of a plane cannot be read.
+        /// Returns the picture in ordinary memory; nil if kiosk cannot read the picture of a plane.
         func copy() -> ScanoutBuffer? {
             let picture = buffer.pixels
             if let video { return video.drawn(like: picture) }
@@ -97,7 +97,7 @@ extension DisplayOutput {
         }
     }
 
-    /// Writes what is on the screen now, with what lies over it, as scanned out, to a PNG file at `path`. As ``capture()``.
+    /// Writes the current screen with its overlay, as scanned out, to a PNG file at `path`. Same rules as ``capture()``.
     package func snapshot(to path: String) throws(SnapshotError) {
         let png = try capture().png(isUpright: false)
         guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT | O_TRUNC, mode: 0o666), png.withUnsafeBytes({ file.write($0) })
@@ -106,7 +106,7 @@ extension DisplayOutput {
 
     // MARK: The compositor
 
-    /// Takes over what lies over every scene: onto planes where there are some that the driver would show it on, else into the pictures.
+    /// Sets the overlay of every scene: on planes if the driver shows it there, else blended into the pictures.
     package func setOverlay(_ overlay: Overlay) -> OverlayPlacement {
         let (target, gone) = shared.withLock { ($0.target, ($0.pool.takeGone(), $0.takeGone())) }
         return withExtendedLifetime(gone) { placer.set(overlay, for: target) }
@@ -114,20 +114,20 @@ extension DisplayOutput {
 
     // MARK: The presenter
 
-    /// Asks for a prepared scene to be scanned out from the next vblank on.
+    /// Asks the driver to scan out a prepared scene from the next vblank on.
     package func commit(_ prepared: PreparedScene, id: UInt64) -> CommitResult {
         let isOver = shared.withLock { shared in
             guard shared.pool.isCurrent(prepared), shared.rotation.isOver(shared.contents[prepared.buffer].version) else { return false }
             shared.pool.discard(prepared)
             return true
         }
-        // Nobody else says that a buffer has come back.
+        // No other event reports that the buffer is spare again.
         if isOver { tellOfChange() }
         guard let screen = activation.screen, shared.withLock({ $0.pool.isCurrent(prepared) }) else { return .stale }
         return present(prepared.buffer, id: id, on: screen)
     }
 
-    /// Asks for the overlay alone to be shown from the next vblank on.
+    /// Asks the driver to show the overlay alone from the next vblank on.
     package func commitOverlay(id: UInt64) -> CommitResult {
         guard let screen = activation.screen else { return .stale }
         let (buffer, isEarly) = shared.withLock { shared in
@@ -136,7 +136,7 @@ extension DisplayOutput {
             return (index, shared.pool.next.map { !$0.fits(over: content.version.rotation, content.painting) } ?? false)
         }
         guard let buffer else { return .stale }
-        // It comes with the first picture that is rotated as it is, and contains what it lies over.
+        // It comes with the first picture in its rotation that contains the painting under it.
         if isEarly { return .busy }
         return present(buffer, id: id, on: screen)
     }
@@ -163,7 +163,7 @@ extension DisplayOutput {
             if !planes.isEmpty { screen.hide(planes) }
             tellOfChange()
         case .refusedVideo(let error):
-            // The compositor takes another way from now on, and what lies ready is prepared again.
+            // The compositor uses another path from now on, and prepares the ready pictures again.
             shared.withLock { shared in
                 shared.pool.refused()
                 if let arrangement = plan.video?.arrangement { shared.refused.append((arrangement, error)) }
@@ -189,7 +189,7 @@ extension DisplayOutput {
         }
     }
 
-    /// Switches overlay planes off, which others would not do who have the screen next. A flip that is under way is waited for.
+    /// Switches overlay planes off: the next program to have the screen might not. Waits for a flip in progress.
     func hidePlanes() {
         let planes = shared.withLock { $0.pool.planes + [$0.videoPlane].compactMap { $0 } }
         if !planes.isEmpty { activation.screen?.hide(planes) }
@@ -197,7 +197,7 @@ extension DisplayOutput {
 }
 
 extension PlacedOverlay {
-    /// A copy of a picture with it over that.
+    /// Draws the overlay over `picture`, which is a copy.
     func draw(over picture: PixelMemory) {
         for y in 0..<picture.height { draw(0, y, count: picture.width, over: picture.address(0, y), picture.format) }
     }

@@ -1,14 +1,14 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Whether the display is to be off: as the schedule has it, unless somebody has asked for something else, and until somebody touches something. A pure
+/// Decides whether the display should be off: by the schedule, unless an order overrides it, and until someone touches the screen. A pure
 /// value.
 package struct DisplayPower: Hashable, Sendable {
-    /// Whether the schedule has it off.
+    /// Whether the schedule says off.
     package var isNight = false
-    /// What was asked for last.
+    /// The last order.
     package private(set) var order = DisplayOrder.auto
-    /// How long after the last touch it is on; nil where a touch does not wake it.
+    /// How long the display stays on after the last touch; nil if a touch does not wake it.
     package var wakeTime: MediaTime?
     private var awakeUntil: HostTime?
 
@@ -16,16 +16,16 @@ package struct DisplayPower: Hashable, Sendable {
 
     private var wantsDark: Bool { order == .off || order == .auto && isNight }
 
-    /// Whether it is to be off.
+    /// Whether the display should be off.
     package func isDark(at now: HostTime) -> Bool { wantsDark && !(awakeUntil.map { now < $0 } ?? false) }
 
-    /// When it is to be off by itself, if nobody touches anything until then.
+    /// When the display should go off, without further touches.
     package var nextChange: HostTime? { wantsDark ? awakeUntil : nil }
 
-    /// Somebody asks for something, or the schedule does.
+    /// Handles an order of a user or of the schedule.
     package mutating func ask(_ order: DisplayOrder) { (self.order, awakeUntil) = (order, nil) }
 
-    /// Something is touched. True where nobody can have seen what: then it means nothing else.
+    /// Handles a touch. Returns true if the display was off: the user then saw nothing, and the touch only wakes it.
     package mutating func touched(at now: HostTime) -> Bool {
         guard wantsDark else { return false }
         let wasDark = isDark(at: now)

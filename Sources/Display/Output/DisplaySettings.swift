@@ -1,22 +1,23 @@
 import KioskMedia
 import KioskVocabulary
 
-/// What an operator asks of the display.
+/// The operator's settings for the display.
 package struct DisplaySettings: Hashable, Sendable {
-    /// Where pictures go.
+    /// The connector or device that shows the pictures.
     package var connector: DisplayConnector
-    /// How the display there is driven.
+    /// The mode of that display.
     package var mode: DisplayModeChoice
-    /// The clockwise rotation of the picture, on a display that was itself rotated. A panel that is built in rotated is rotated back in addition.
+    /// The clockwise rotation of the picture, for a display that is itself rotated. kiosk also compensates for a panel that is built in
+    /// rotated.
     package var rotation: Rotation
-    /// What is shown beside the picture, and without one.
+    /// The colour beside the picture, and without one.
     package var background: Color
-    /// What the display measures, where what it says itself is wrong; nil to believe it.
+    /// The size of the display, if its own statement is wrong; nil to believe the display.
     package var physicalSize: PhysicalSize?
-    /// Which ways of a picture to the screen may be taken.
+    /// The allowed paths of a picture to the screen.
     package var picturePath: PicturePathChoice
 
-    /// Settings from their parts.
+    /// Creates settings from their parts.
     package init(
         connector: DisplayConnector = .automatic, mode: DisplayModeChoice = .preferred, rotation: Rotation = .none,
         background: Color = .black, physicalSize: PhysicalSize? = nil, picturePath: PicturePathChoice = .automatic

@@ -6,28 +6,28 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// Shows pictures on the real display, one for each vblank, and counts the flips that came late: for `kiosk devices --test`.
+/// Shows pictures on the real display, one for each vblank, and counts late flips: for `kiosk devices --test`.
 ///
-/// For each way of a picture to the screen the display is opened anew. What has been on it before is put back at the end.
+/// Opens the display anew for each picture path, and restores the former content at the end.
 package struct DisplayTrial: Sendable {
-    /// What was tried: `copy, P010, rotated 90°`.
+    /// The pictures of the trial: `copy, P010, rotated 90°`.
     package private(set) var title: String
-    /// Which way was taken: `1280×720 NV12 → plane 31, copied once`.
+    /// The path taken: `1280×720 NV12 → plane 31, copied once`.
     package private(set) var line = "converted in software"
     /// `HDMI-A-1 1920x1080@60.00`.
     package private(set) var mode = ""
-    /// Pictures on the screen, and vblanks that showed the one before once more.
+    /// The number of pictures shown, and of vblanks that repeated the picture before.
     package private(set) var shown = 0, late = 0
-    /// Whether vblanks are counted: else nobody can say what was late.
+    /// Whether the driver counts vblanks. If it does not, `late` says nothing.
     package private(set) var countsVblanks = false
-    /// Time to prepare a picture, on average and at worst but for the first, in which memory is made and the driver asked.
+    /// The time to prepare a picture: mean and maximum. The first picture does not count: it allocates memory and asks the driver.
     package private(set) var preparing = MediaTime.zero, worst = MediaTime.zero
     package private(set) var problem: String?
 
-    /// No trial shows more pictures, or lasts longer.
+    /// The limits of a trial: pictures and time.
     package static let mostPictures = 120, timeLimit = MediaTime.seconds(4)
 
-    /// Why the display of `settings` must not be taken: a player, or a desktop, has it; nil where it may be.
+    /// Returns why kiosk must not take the display of `settings`: a player or a desktop has it. nil if kiosk may take it.
     package static func obstacle(_ settings: DisplaySettings) -> String? {
         var settings = settings
         settings.picturePath = .copy
@@ -37,9 +37,9 @@ package struct DisplayTrial: Sendable {
         } catch { return error.isInUse ? "\(error)" : nil }
     }
 
-    /// Every way with pictures that are made here: 1280×720 in NV12, YUV420 and P010, and rotated by 90° in NV12. Calls `report` after each.
+    /// Tries every path with generated pictures: 1280×720 in NV12, YUV420 and P010, and NV12 rotated by 90°. Calls `report` after each.
     ///
-    /// - Returns: false, without a report, where there is no display.
+    /// - Returns: false, without a report, if there is no display.
     package static func showTestPictures(_ settings: DisplaySettings, report: (DisplayTrial) -> Void) -> Bool {
         for path in [PicturePathChoice.copy, .scale, .convert] {
             for (format, rotation) in [(VideoFormat.nv12, Rotation.none), (.yuv420, .none), (.p010, .none), (.nv12, .clockwise90)] {
@@ -54,7 +54,7 @@ package struct DisplayTrial: Sendable {
         return true
     }
 
-    /// The pictures of a file as `device`, or the first device that takes them, decodes them.
+    /// Shows the pictures of a file, decoded by `device`, or by the first device that takes them.
     package static func showFile(_ source: String, device: String?, _ settings: DisplaySettings) -> DisplayTrial {
         var trial = DisplayTrial(title: source)
         do throws(MediaError) {
@@ -129,7 +129,8 @@ package struct DisplayTrial: Sendable {
     }
 }
 
-/// Colour bars, and on them a white line that moves evenly; at the top left a red square. Drawn for each vblank, outside the time that is counted.
+/// Colour bars, with a white line that moves evenly over them and a red square at the top left. Each picture is drawn outside the measured
+/// time.
 private final class TestPictures {
     private let format: VideoFormat
     private let drawn = MemoryBuffer(width: 1280, height: 720, format: .xrgb8888)
@@ -149,7 +150,7 @@ private final class TestPictures {
     func next() -> VideoFrame? {
         let pixels = drawn.pixels
         guard context != nil, let frame = VideoFrame.blank(format.av, width: pixels.width, height: pixels.height) else { return nil }
-        // As libswscale makes YUV of RGB.
+        // libswscale converts RGB to these by default.
         frame.av.pointee.colorspace = AVCOL_SPC_SMPTE170M
         frame.av.pointee.color_range = AVCOL_RANGE_MPEG
         func fill(_ x: Int, _ width: Int, _ height: Int, _ colour: UInt32) {

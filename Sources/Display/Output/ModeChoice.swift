@@ -3,17 +3,17 @@ import KioskPlayback
 import KioskVocabulary
 
 extension DisplayModeChoice {
-    /// The answer of ``choose(from:)``: an index, and whether the request was met or had to be replaced.
+    /// The answer of ``choose(from:)``: an index, and whether it meets the request.
     struct Choice: Hashable {
         var index: Int
         var isAsRequested: Bool
     }
 
-    /// Which of a connector's modes to drive; nil only for an empty list.
+    /// Returns the mode of a connector to drive; nil only for an empty list.
     ///
-    /// Interlaced and double-scanned modes are taken only where there is nothing else. Of several modes of the wanted size the
-    /// nearest refresh within 0.5 Hz counts as the wanted one (59.94 for 60); without a wanted refresh it is the preferred mode if
-    /// that has the size, else the highest refresh up to 60.5 Hz. A request that cannot be met becomes `preferred`.
+    /// Takes interlaced and double-scanned modes only if there are no others. Of several modes of the wanted size, the one with the nearest
+    /// refresh within 0.5 Hz matches (59.94 for 60). Without a wanted refresh, takes the preferred mode if it has that size, else the
+    /// highest refresh up to 60.5 Hz. A request that no mode meets becomes `preferred`.
     func choose(from modes: [ConnectorMode]) -> Choice? {
         let progressive = modes.indices.filter { modes[$0].isProgressive }
         let usable = progressive.isEmpty ? Array(modes.indices) : progressive
@@ -50,7 +50,7 @@ package struct ConnectorMode: Hashable, Sendable {
     /// Neither interlaced nor double-scanned.
     package var isProgressive = true
 
-    /// `1920x1080@60.00`, with an `i` where interlaced.
+    /// `1920x1080@60.00`, with an `i` if interlaced.
     package var name: String {
         let hundredths = Int((refresh * 100).rounded())
         return "\(width)x\(height)\(isProgressive ? "" : "i")@\(hundredths / 100).\((hundredths % 100).padded(to: 2))"
@@ -58,7 +58,7 @@ package struct ConnectorMode: Hashable, Sendable {
 }
 
 extension DisplayMode {
-    /// That of a display that is driven in a mode.
+    /// The mode of a display that is driven in `mode`.
     init(_ display: String, _ mode: ConnectorMode, _ size: PhysicalMeasures? = nil) {
         self.init(
             width: mode.width, height: mode.height, refreshPeriod: MediaTime(nanoseconds: Int64((1e9 / mode.refresh).rounded())),

@@ -3,56 +3,56 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What the compositor and the presenter of an output share, behind its lock.
+/// The state that an output's compositor and presenter share, behind its lock.
 struct OutputState {
-    /// What a scan-out buffer was painted with.
+    /// The content of a scan-out buffer.
     struct Content {
         var version: RotationState.Version
-        /// What of an overlay is in the picture (``OverlayPlacer/painting``); 0: nothing.
+        /// The overlay in the picture (``OverlayPlacer/painting``); 0: none.
         var painting: UInt64 = 0
-        /// What is shown in the buffer's place.
+        /// The picture that planes show instead of the buffer.
         var video: VideoShow?
     }
 
-    /// A window over the picture, as long as a player has it.
+    /// A window over the picture, for as long as its player keeps it.
     struct Window {
         weak var output: WindowOutput?
     }
 
     var windows: [Window] = []
-    /// The last that something was seen to change at.
+    /// The time of the last vblank that changed the picture.
     var lastVblank: HostTime?
     var pool = BufferPool()
     var buffers: [ScanoutBuffer] = []
-    /// Of the buffers, in their order.
+    /// The contents of `buffers`, in the same order.
     var contents: [Content] = []
     var mode: DisplayMode?
     var reportsVblank = true
     var rotation: RotationState
-    /// What is shown beside the picture, and without one.
+    /// The colour beside the picture, and without one.
     var background: Color
     var onRotation: (@Sendable (Rotation) -> Void)?
-    /// Whether the display is to be off.
+    /// Whether the display should be off.
     var isDark = false
-    /// The last display's; it stays while that is off.
+    /// The place of the last display, for HDMI-CEC; stays while that is off.
     var television: CECPlace?
-    /// The compositor's, kept here so that it goes with its screen; nil where there are no planes, or none any more: the driver has refused a
+    /// The compositor's overlay planes; kept here because they go with their screen. nil if there are none, or if the driver has refused a
     /// flip of them.
     var planes: OverlayPlanes?
-    /// The compositor's, kept here so that it goes with its screen; nil where all pictures are converted.
+    /// The compositor's video planes; kept here because they go with their screen. nil if kiosk converts all pictures.
     var video: VideoPlanes?
-    /// What the driver has refused to show, for the compositor.
+    /// The driver's refusals, for the compositor.
     var refused: [(arrangement: VideoArrangement, error: DeviceError)] = []
-    /// What went with a screen, for the compositor to free.
+    /// Leftovers of former screens, for the compositor to free.
     private var gone: [Gone] = []
 
-    /// Pictures and what showed them. To free a decoded picture can take long.
+    /// Pictures and the planes that showed them. Freeing a decoded picture can take long.
     struct Gone {
         var contents: [Content]
         var video: VideoPlanes?
     }
 
-    /// What has gone since the last call, and pictures in memory of decoders that are no longer shown.
+    /// Takes the leftovers since the last call, and the pictures in decoder memory that are no longer on the screen.
     mutating func takeGone() -> [Gone] {
         var taken = gone
         gone = []
@@ -63,7 +63,7 @@ struct OutputState {
         return taken
     }
 
-    /// The overlay plane of pictures that are on the screen or ready, if they have one.
+    /// The overlay plane of the picture on the screen or of one that is ready, if it has one.
     var videoPlane: PlaneProperties? {
         for index in contents.indices where pool.isOfUse(index) {
             if let plane = contents[index].video?.arrangement.plane { return plane }
@@ -73,7 +73,7 @@ struct OutputState {
 
     init(_ settings: DisplaySettings) { (rotation, background) = (RotationState(settings.rotation), settings.background) }
 
-    /// What an overlay is placed for.
+    /// The screen for which an overlay is placed.
     struct Target: Hashable {
         var generation: UInt64
         var rotation: Rotation
@@ -84,7 +84,7 @@ struct OutputState {
         var canvas: (width: Int, height: Int) { rotation.swapsAxes ? (height, width) : (width, height) }
     }
 
-    /// That of scenes that are prepared now; nil without a display.
+    /// The target of scenes that are prepared now; nil without a display.
     var target: Target? {
         guard let mode else { return nil }
         return Target(
@@ -92,10 +92,10 @@ struct OutputState {
             hasPlanes: planes != nil)
     }
 
-    /// Whether a picture that is on the screen, or may come there, has an overlay in it.
+    /// Whether a picture that is or may come on the screen contains an overlay.
     var anyContainsOverlay: Bool { contents.indices.contains { pool.isOfUse($0) && contents[$0].painting != 0 } }
 
-    /// The screen has become another one. Returns the rotation of pictures where that has changed.
+    /// Handles a change of screen. Returns the rotation of pictures if it has changed.
     mutating func renew(_ screen: (any Screen)?, _ settings: DisplaySettings) -> Rotation? {
         if video != nil { gone.append(Gone(contents: contents, video: video)) }
         let rotated = screen.flatMap { rotation.renew(panel: $0.panelRotation) }
@@ -111,11 +111,11 @@ struct OutputState {
         return rotated
     }
 
-    /// The pending flip has happened. Returns the rotation of pictures where that has changed.
+    /// Handles the end of the pending flip. Returns the rotation of pictures if it has changed.
     mutating func flipped(isAssumed: Bool) -> Rotation? {
         let hadPlanes = !pool.overlayOnScreen.shows.isEmpty
         pool.flipped(isAssumed: isAssumed)
-        // Another output may have them.
+        // Release them: another output may use them.
         if hadPlanes, pool.planes.isEmpty, pool.next?.shows.isEmpty ?? true { planes?.hardware.hold([]) }
         return pool.onScreen.flatMap { rotation.flipped(to: contents[$0].version) }
     }

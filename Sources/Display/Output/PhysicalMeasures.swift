@@ -1,15 +1,15 @@
 import CKioskDRM
 
-/// What a display measures, judged: many say nothing, or what is not so.
+/// The physical size of a display, checked: many displays state none or a wrong one.
 struct PhysicalMeasures: Hashable {
     /// Millimetres, as scanned out.
     var width: Double, height: Double
 
-    /// Some say the shape of the picture where the size belongs, in centimetres or millimetres.
+    /// Some displays state an aspect ratio as their size, in centimetres or millimetres.
     private static let shapes: [PhysicalMeasures] = [(160, 90), (160, 100), (16, 9), (16, 10)].map { .init(width: $0.0, height: $0.1) }
 
-    /// The first of `candidates` that a display of `pixels` can have: up to 5 m, 0.3 to 25 pixels a millimetre, and pixels that are square
-    /// but for a quarter. nil where none is. Pure.
+    /// Returns the first of `candidates` that is plausible for a display of `pixels`; nil if none is. Plausible are up to 5 m, 0.3 to 25
+    /// pixels a millimetre, and pixels that are square within a quarter. Pure.
     static func believable(_ candidates: [PhysicalMeasures], pixels: (width: Int, height: Int)) -> PhysicalMeasures? {
         candidates.first { size in
             guard size.width > 0, size.height > 0, max(size.width, size.height) <= 5000, !shapes.contains(size) else { return false }
@@ -20,7 +20,7 @@ struct PhysicalMeasures: Hashable {
 }
 
 extension PhysicalMeasures {
-    /// Those of a display's EDID: the size of its first detailed timing, which is exact to the millimetre; nil where it has none. Pure.
+    /// Reads the size from a display's EDID: that of the first detailed timing, exact to the millimetre. nil if there is none. Pure.
     init?(edid: [UInt8]) {
         guard edid.count >= 128, edid.starts(with: [0, 255, 255, 255, 255, 255, 255, 0]), edid[54] != 0 || edid[55] != 0 else { return nil }
         (width, height) = (Double(Int(edid[66]) | Int(edid[68] & 0xf0) << 4), Double(Int(edid[67]) | Int(edid[68] & 0x0f) << 8))

@@ -3,28 +3,28 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// How pictures are rotated now, and how those that are prepared from now on are. A pure value; ``DisplayOutput`` keeps it behind its lock.
+/// The rotation of the current pictures, and of those prepared from now on. A pure value; ``DisplayOutput`` keeps it behind its lock.
 ///
-/// A rotation voids nothing. While it plays, what was prepared before is shown as it is, and then the first rotated picture, at its own time. Once
-/// that is committed, what was rotated otherwise is not shown any more. Where nothing is prepared for ``preparationTimeout``, because it is paused or a
-/// still stands, the engine is told to paint again what is on the screen.
+/// A rotation voids nothing. During playback, kiosk shows the prepared pictures as they are, and then the first rotated picture, at its own
+/// time. After that commit it shows no picture of the former rotation. While paused or on a still, nothing new may be prepared for
+/// ``preparationTimeout``. Then the engine has to paint the current picture again.
 struct RotationState {
-    /// How pictures are painted from one change to the next.
+    /// The way to paint pictures from one change to the next.
     struct Version: Hashable {
         var rotation: Rotation
         /// Grows with every change.
         var serial: UInt64 = 0
     }
 
-    /// How long nothing rotated may be prepared before it is asked for. At 24 frames a second one is prepared every 42 ms.
+    /// How long to wait for a rotated picture before kiosk requests one. At 24 frames a second, the engine prepares one every 42 ms.
     static let preparationTimeout = MediaTime.milliseconds(100)
 
-    /// What was asked for, without that of the panel.
+    /// The requested rotation, without the panel's.
     private(set) var configured: Rotation
     private(set) var panel = Rotation.none
-    /// That of what is prepared from now on.
+    /// The version of pictures prepared from now on.
     private(set) var wanted: Version
-    /// That of what is on the screen.
+    /// The version of the picture on the screen.
     private(set) var shown: Version
     private var committed: UInt64 = 0
     private var askedAt: HostTime?
@@ -34,7 +34,7 @@ struct RotationState {
         (wanted, shown) = (Version(rotation: configured), Version(rotation: configured))
     }
 
-    /// Pictures are to be rotated by `rotation`, on top of how the panel is built in; false where they are already.
+    /// Requests a rotation by `rotation`, on top of the panel's. Returns false if pictures have it already.
     mutating func ask(_ rotation: Rotation, at now: HostTime) -> Bool {
         configured = rotation
         guard wanted.rotation != configured + panel else { return false }
@@ -43,13 +43,13 @@ struct RotationState {
         return true
     }
 
-    /// Pictures are to be painted differently, for another reason than a rotation.
+    /// Requests another change of painting than a rotation.
     mutating func askRepaint(at now: HostTime) {
         wanted.serial += 1
         askedAt = now
     }
 
-    /// The screen has become another one, which shows nothing yet; returns the rotation where it is another one now.
+    /// Handles a new screen, which shows nothing yet. Returns the rotation if it has changed.
     mutating func renew(panel: Rotation) -> Rotation? {
         self.panel = panel
         wanted = Version(rotation: configured + panel, serial: wanted.serial + 1)
@@ -58,25 +58,25 @@ struct RotationState {
         return shown.rotation == wanted.rotation ? nil : wanted.rotation
     }
 
-    /// A scene has been prepared under a version.
+    /// Records that a scene was prepared under `version`.
     mutating func prepared(_ version: Version) { if version.serial == wanted.serial { askedAt = nil } }
 
-    /// Whether something was prepared under a version that is over.
+    /// Whether kiosk no longer shows scenes of `version`.
     func isOver(_ version: Version) -> Bool { version.serial < committed }
 
-    /// A scene that was prepared under a version will be shown.
+    /// Records the commit of a scene that was prepared under `version`.
     mutating func commit(_ version: Version) { committed = max(committed, version.serial) }
 
-    /// It is shown; returns the rotation where it is another one than before.
+    /// Records the flip. Returns the rotation if it has changed.
     mutating func flipped(to version: Version) -> Rotation? {
         defer { shown = version }
         return shown.rotation == version.rotation ? nil : version.rotation
     }
 
-    /// When ``takeRepaint(at:)`` is to be asked; nil where nothing is to be rotated.
+    /// When to call ``takeRepaint(at:)``; nil if no repaint is wanted.
     var repaintTime: HostTime? { askedAt.map { $0 + Self.preparationTimeout } }
 
-    /// Whether what is on the screen is to be painted again; once for every change.
+    /// Returns whether to paint the current picture again; true once for every change.
     mutating func takeRepaint(at now: HostTime) -> Bool {
         guard let time = repaintTime, time <= now else { return false }
         askedAt = nil

@@ -6,36 +6,35 @@ import Logging
 
 let log = Logger(label: "display")
 
-/// A display that is being driven now: buffers, and the means to flip between them. ``DisplayActivation`` has at most one; when the
-/// display goes it is dropped, and a new one made when it returns. All calls come from the presenter thread; the buffers' pixels are
-/// written from the compositor thread meanwhile, and outlive the screen where they must.
+/// A display that kiosk drives: its buffers, and the flips between them. ``DisplayActivation`` has at most one. It drops the screen when
+/// the display goes, and makes a new one when the display returns. All calls come from the presenter thread. The compositor thread writes
+/// the buffers' pixels meanwhile; buffers may outlive the screen.
 protocol Screen: AnyObject {
     var mode: DisplayMode { get }
-    /// The first of them is on the screen, showing background, when the screen is made.
+    /// The buffers. The first is on the screen when the screen is made, and shows the background.
     var buffers: [ScanoutBuffer] { get }
     var reportsVblank: Bool { get }
     /// The clockwise rotation that a picture needs to stand upright on a panel that is built in rotated.
     var panelRotation: Rotation { get }
-    /// What an adapter for HDMI-CEC has to belong to; nil where it cannot be a television.
+    /// The place of the display, for HDMI-CEC adapters; nil if the display cannot be a television.
     var television: CECPlace? { get }
-    /// Readable when ``collect(at:)`` has something to do; nil for a screen that goes by its timer alone.
+    /// Readable when ``collect(at:)`` is due; nil for a screen that only uses its timer.
     var descriptor: Int32? { get }
-    /// When ``collect(at:)`` must be called even if the descriptor stays silent.
+    /// When to call ``collect(at:)`` even if the descriptor stays silent.
     var timer: HostTime? { get }
-    /// Planes for drawn pictures; nil where there are none. They may be used from the compositor thread, as long as the screen is there.
+    /// The planes for drawn pictures; nil if there are none. The compositor thread may use them while the screen exists.
     var overlayPlanes: (any OverlayHardware)? { get }
-    /// Planes for pictures as they are decoded; nil where there are none. They may be used from the compositor thread, as long as the screen is
-    /// there.
+    /// The planes for decoded pictures; nil if there are none. The compositor thread may use them while the screen exists.
     var videoPlanes: (any VideoHardware)? { get }
-    /// Asks for a buffer to be shown from the next vblank on, or for `video` in its place, and with it for a change of what lies over it.
+    /// Asks the driver to show a buffer, or `video` instead, from the next vblank on, together with a change of the overlay.
     func present(_ buffer: Int, video: VideoShow?, overlay: OverlayChange?, id: UInt64, at now: HostTime) -> ScreenAnswer
-    /// Switches overlay planes off, whatever it takes; blocks.
+    /// Switches overlay planes off by any means; blocks.
     func hide(_ planes: [PlaneProperties])
-    /// Switches the display off; the screen is dropped then, and a new one drives it again. Blocks.
+    /// Switches the display off. The caller then drops the screen, and a new one drives the display again. Blocks.
     func turnOff() throws(DeviceError)
-    /// What has happened since the last call; nil when nothing has.
+    /// Returns the events since the last call; nil if there are none.
     func collect(at now: HostTime) -> ScreenReport?
-    /// Puts back what was on the screen before.
+    /// Restores the former content of the screen.
     func restore()
 }
 
@@ -51,19 +50,19 @@ extension Screen {
 /// The answer to ``Screen/present(_:video:overlay:id:at:)``.
 enum ScreenAnswer {
     case queued
-    /// The driver refuses the change of the overlay; the picture alone is queued.
+    /// The driver refuses the overlay's change; it has queued the picture alone.
     case queuedWithoutOverlay(DeviceError)
-    /// The driver refuses to show a picture that is not converted; nothing is queued.
+    /// The driver refuses to show an unconverted picture; nothing is queued.
     case refusedVideo(DeviceError)
     case busy
     case lost(DeviceError)
 }
 
-/// What a screen has to tell.
+/// An event of a screen.
 enum ScreenReport {
     case flipped(Flip)
     case lost(DeviceError)
 }
 
-/// Buffers a screen has where it may choose: one on the screen, one waiting for its flip, one being prepared.
+/// The number of a screen's buffers if it has the choice: one on the screen, one waiting for its flip, one in preparation.
 let bufferCount = 3

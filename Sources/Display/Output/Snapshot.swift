@@ -4,16 +4,16 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Why a snapshot could not be made.
+/// An error of a snapshot.
 package enum SnapshotError: Error, CustomStringConvertible {
-    /// There is no display now.
+    /// There is no display.
     case noDisplay
     /// libavcodec has no PNG encoder, or it failed.
     case encoder(String)
-    /// The file could not be written.
+    /// Writing the file failed.
     case file(String)
 
-    /// With `errno`, which is read first.
+    /// Reads `errno` before anything can change it.
     init(writing path: String, code: Int32 = errno) { self = .file("\(path): \(SystemError(code))") }
 
     /// What went wrong, in words.
@@ -26,23 +26,23 @@ package enum SnapshotError: Error, CustomStringConvertible {
     }
 }
 
-/// What was on the screen at one moment, in ordinary memory.
+/// A copy of the screen at one moment, in ordinary memory.
 package struct Capture: Sendable {
-    /// As it was scanned out.
+    /// The pixels as scanned out.
     let buffer: ScanoutBuffer
     private let rotation: Rotation
 
-    /// `rotation` is how the pictures in the buffer are rotated clockwise.
+    /// Creates a capture. `rotation` is the clockwise rotation of the pictures in `buffer`.
     init(_ buffer: ScanoutBuffer, rotation: Rotation) { (self.buffer, self.rotation) = (buffer, rotation) }
 
-    /// The picture as a PNG: as a viewer of the rotated display sees it, or as it was scanned out. Takes some 50 ms at 1080p.
+    /// Returns the picture as a PNG: upright for the viewer of a rotated display, or as scanned out. Takes about 50 ms at 1080p.
     package func png(isUpright: Bool) throws(SnapshotError) -> [UInt8] {
         try ScreenPixels(isUpright ? buffer.upright(from: rotation) : buffer).png()
     }
 }
 
 extension ScanoutBuffer {
-    /// The same without a clockwise rotation by `rotation`.
+    /// Returns the pixels without a clockwise rotation by `rotation`.
     fileprivate func upright(from rotation: Rotation) -> ScanoutBuffer {
         if rotation == .none { return self }
         let back = -rotation
@@ -56,7 +56,7 @@ extension ScanoutBuffer {
 }
 
 extension ScreenPixels {
-    /// The pixels as a PNG, by libavcodec's encoder.
+    /// Returns the pixels as a PNG, made by libavcodec's encoder.
     fileprivate func png() throws(SnapshotError) -> [UInt8] {
         guard let picture = VideoFrame.blank(AV_PIX_FMT_RGB24, width: width, height: height, hasRoom: true),
             let scale = ScaleContext.make(

@@ -5,13 +5,14 @@ import KioskVocabulary
 
 /// A window over another player's picture: an output whose pictures become drawn pictures of the display.
 ///
-/// The compositor paints scenes, in the size of the window (``Overlay/region``), into ordinary memory; a commit hands the newest one on to be
-/// laid over the display's picture, and counts as a flip at the next vblank of the display. So the window moves and grows as a picture on
-/// planes does, and its player notices nothing of whose display it is. It may lie on a plane of its own; else it is blended into pictures.
+/// The compositor paints scenes, in the size of the window (``Overlay/region``), into ordinary memory. A commit passes the newest one on as
+/// an overlay of the display's picture. It counts as a flip at the next vblank of the display. So the window moves and scales as a picture
+/// on planes does, and its player need not know about the shared display. The window may have a plane of its own; else kiosk blends it into
+/// pictures.
 ///
-/// Here a picture is copied twice more than on a display of its own, which is little for a window and much for a whole screen.
+/// This copies a picture twice more than a display of its own would: cheap for a window, expensive for a whole screen.
 final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
-    // Sendable because the painter and its memory are touched by the compositor thread alone (SceneOutput's contract).
+    // Sendable: only the compositor thread touches the painter and its memory (SceneOutput's contract).
 
     fileprivate enum Use { case spare, ready, pending, shown }
 
@@ -26,15 +27,15 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
         var hasChanged = false
         var isWoken = false
         var rhythm = WindowRhythm()
-        /// How long pictures took to be painted, and how many did, until that is told.
+        /// The total time and number of measured paintings; nil once the mean is reported.
         var painting: (time: MediaTime, count: Int)? = (.zero, 0)
     }
 
-    /// So many pictures say how long one takes.
+    /// The number of pictures to measure.
     fileprivate static let measuredCount = 60
-    /// One shown, one on its way there, one ready and one being painted.
+    /// One shown, one pending, one ready, one in preparation.
     private static let slotCount = 4
-    /// What is committed so shortly before a vblank is seen with the next one.
+    /// A commit closer to a vblank appears at the next one.
     private static let leastLead = MediaTime.milliseconds(2)
 
     private let state: Monitor<State>
@@ -59,7 +60,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
         state.withLock { $0.mode = upright(display.mode) }
     }
 
-    /// The display's mode as a viewer sees it: the window is rotated with what it lies over.
+    /// Returns the display's mode as a viewer sees it: the window rotates with the picture under it.
     private func upright(_ mode: DisplayMode?) -> DisplayMode? {
         guard var mode, display.rotation.swapsAxes else { return mode }
         (mode.width, mode.height) = (mode.height, mode.width)
@@ -72,7 +73,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     var rotation: Rotation { .none }
     func setRotation(_ rotation: Rotation) {}
 
-    /// The display has come, gone or changed.
+    /// Handles a display that has come, gone or changed.
     func displayChanged() {
         let mode = upright(display.mode)
         state.signal { state in
@@ -163,7 +164,7 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
 
     func commitOverlay(id: UInt64) -> CommitResult { .stale }
 
-    /// The vblank with which what is handed on now is seen.
+    /// Returns the vblank at which a picture committed now appears.
     private func nextVblank(_ period: MediaTime) -> HostTime {
         let earliest = HostTime.now + Self.leastLead
         guard let last = display.lastVblank, period > .zero else { return earliest + period }
@@ -198,19 +199,19 @@ final class WindowOutput: WindowSceneOutput, @unchecked Sendable {
     }
 }
 
-/// When a window's next picture comes, by how long the last ones stood. A pure value.
+/// Predicts a window's next picture from the durations of the last ones. A pure value.
 ///
-/// A picture is handed on just after the vblank before the one that it is for. The display's own frame for that vblank is to wait for it then, and would not by
-/// itself: so the window says beforehand when that will be.
+/// The window passes a picture on just after the vblank before its own. The display's frame for that vblank should wait for it, and does
+/// not by itself. So the window announces the time beforehand.
 struct WindowRhythm: Sendable {
-    /// Pictures that stand for longer are awaited by nobody.
+    /// Longest duration in vblanks for which a display's frame waits for the next picture.
     static let longest = 8.0
 
     private var last: HostTime?
-    /// How many vblanks the last two stood for: 3 and 2 where 24 frames a second are on 60 Hz.
+    /// The durations of the last two pictures in vblanks: 3 and 2 for 24 frames a second on 60 Hz.
     private var holds: (Double, Double)?
 
-    /// A picture comes at the vblank `due`. Between which times the next one is handed on; nil where nobody knows.
+    /// Records a picture due at vblank `due`. Returns the range of times for the next picture; nil if unknown.
     mutating func next(after due: HostTime, period: MediaTime) -> Range<HostTime>? {
         defer { last = due }
         guard let last, period > .zero, case let hold = ((due - last).seconds / period.seconds).rounded(), 1...Self.longest ~= hold else {
@@ -224,14 +225,14 @@ struct WindowRhythm: Sendable {
 }
 
 extension WindowOutput.State {
-    /// All that has been prepared is void.
+    /// Voids all prepared pictures.
     fileprivate mutating func begin() {
         generation += 1
         uses = uses.map { _ in .spare }
         (pending, hasChanged) = (nil, true)
     }
 
-    /// A picture has been painted; what one takes, once, when enough have been.
+    /// Records the painting of a picture. Returns the mean time once, after enough of them.
     fileprivate mutating func painted(in time: MediaTime) -> MediaTime? {
         guard let former = painting else { return nil }
         let sum = (time: former.time + time, count: former.count + 1)
@@ -241,7 +242,7 @@ extension WindowOutput.State {
 }
 
 extension DisplayOutput: SharedSceneOutput {
-    /// A window over its picture.
+    /// Returns a window over this display's picture.
     package func makeWindow(
         background: Color?, show: @escaping @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void,
         measured: @escaping @Sendable (MediaTime) -> Void
@@ -254,12 +255,12 @@ extension DisplayOutput: SharedSceneOutput {
         return window
     }
 
-    /// The last vblank that something was seen to change at; nil before the first.
+    /// The last vblank that changed the picture; nil before the first.
     var lastVblank: HostTime? { shared.withLock { $0.lastVblank } }
 
-    /// The display has come, gone, or is driven or rotated otherwise.
+    /// Tells the windows that the display has come or gone, or is driven or rotated differently.
     func tellWindows() { for window in shared.withLock({ $0.windows.compactMap(\.output) }) { window.displayChanged() } }
 
-    /// What is on the screen, as a PNG file.
+    /// Returns the screen as a PNG file.
     package func png() throws -> [UInt8] { try capture().png(isUpright: true) }
 }

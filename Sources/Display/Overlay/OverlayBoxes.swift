@@ -1,13 +1,13 @@
 import KioskPlayback
 
-/// Which rectangles of the screen a few planes take to show some pictures: one for each plane, with every picture whole in one of them. The
-/// rectangles do not overlap, so it does not matter which of the planes is in front. Pure.
+/// Divides an overlay among a few planes: one rectangle for each plane, with every picture whole in one of them. The rectangles do not
+/// overlap, so the order of the planes does not matter. Pure.
 ///
-/// A plane for all of it would be as large as the screen when there is something at its top and at its bottom: 8 MB at 1080p, and that
-/// twice or three times.
+/// A single plane would be as large as the screen if there is something at its top and at its bottom. That is 8 MB at 1080p, two or three
+/// times.
 struct OverlayBoxes {
-    /// At most `count` rectangles around `places`. Those of `former` with a picture in them stay: a picture that moves a little then moves in
-    /// its plane, and the plane does not.
+    /// Returns at most `count` rectangles around `places`. Keeps those of `former` that contain a picture: a picture that moves a little
+    /// then moves within its plane, and the plane stays.
     static func around(_ places: [PixelRectangle], count: Int, keeping former: [PixelRectangle] = []) -> [PixelRectangle] {
         var boxes = former.filter { box in places.contains { box.contains($0) } }
         boxes += places.filter { place in !boxes.contains { $0.contains(place) } }
@@ -29,7 +29,7 @@ struct OverlayBoxes {
         return boxes.sorted { ($0.y, $0.x) < ($1.y, $1.x) }
     }
 
-    /// The same rectangles, those that overlap put together.
+    /// Returns the same rectangles, with overlapping ones merged.
     static func merged(_ places: [PixelRectangle]) -> [PixelRectangle] {
         var boxes: [PixelRectangle] = []
         for place in places {

@@ -1,21 +1,21 @@
 import Glibc
 import KioskPlayback
 
-/// Memory that an overlay plane scans out: premultiplied ARGB. It is written only, in rows and in order: what changes is put together in a
-/// row of ordinary memory first. It knows what was drawn into it last, so only rectangles in which something else is to be are written.
+/// Memory that an overlay plane scans out: premultiplied ARGB. It is write-only, in rows and in order: changes are composed in a row of
+/// ordinary memory first. The buffer remembers its last drawing, and writes only rectangles that change.
 ///
-/// Drawn into on the compositor thread, while no plane shows it.
+/// The compositor thread draws into it while no plane shows it.
 final class OverlayBuffer: @unchecked Sendable {
-    // Sendable because the compositor thread alone touches what changes, and only while the buffer is nobody else's (BufferPool).
+    // Sendable: only the compositor thread touches the variables, and only while it owns the buffer (BufferPool).
 
     let pixels: PixelMemory
     let framebuffer: FramebufferID
-    /// What of the screen is in it, in scan-out pixels, at its upper left corner; nil before the first drawing.
+    /// The rectangle of the screen that is drawn at the buffer's upper left corner, in scan-out pixels; nil before the first drawing.
     private(set) var box: PixelRectangle?
     private var marks: [Mark] = []
     private let owner: AnyObject
 
-    /// What was drawn where.
+    /// A drawn picture and its place.
     private struct Mark: Equatable {
         var stamp: UInt64
         var place: PixelRectangle
@@ -25,19 +25,19 @@ final class OverlayBuffer: @unchecked Sendable {
         }
     }
 
-    /// On memory that `owner` keeps.
+    /// Creates a buffer on memory that `owner` keeps.
     init(pixels: PixelMemory, framebuffer: FramebufferID, owner: AnyObject) {
         (self.pixels, self.framebuffer, self.owner) = (pixels, framebuffer, owner)
     }
 
-    /// Bytes.
+    /// The size in bytes.
     var byteCount: Int { pixels.stride * pixels.height }
 
-    /// Whether what is in it is what of `overlay` is in `box`.
+    /// Whether the buffer contains the part of `overlay` in `box`.
     func shows(_ overlay: PlacedOverlay, in box: PixelRectangle) -> Bool { self.box == box && marks == Mark.all(of: overlay, in: box) }
 
-    /// Makes it show what of `overlay` is in `box`, which is no larger than the buffer. `line` has room for a row of it. Returns how many
-    /// pixels were written.
+    /// Draws the part of `overlay` in `box`, which is no larger than the buffer. `line` has room for a row of it. Returns the number of
+    /// pixels written.
     @discardableResult
     func draw(_ overlay: PlacedOverlay, in box: PixelRectangle, line: UnsafeMutableRawPointer) -> Int {
         let wanted = Mark.all(of: overlay, in: box)
@@ -53,11 +53,11 @@ final class OverlayBuffer: @unchecked Sendable {
         return stale.reduce(0) { $0 + $1.area }
     }
 
-    /// Where two drawings differ.
+    /// Returns the rectangles in which two drawings differ.
     private static func difference(_ old: [Mark], _ new: [Mark]) -> [PixelRectangle] {
         let (before, after) = (Set(old.map(\.stamp)), Set(new.map(\.stamp)))
         let (kept, stays) = (old.filter { after.contains($0.stamp) }, new.filter { before.contains($0.stamp) })
-        // What is the same lies in another order.
+        // The common pictures are in another order.
         if kept != stays { return OverlayBoxes.merged((old + new).map(\.place)) }
         let gone = old.filter { !after.contains($0.stamp) }
         let come = new.filter { !before.contains($0.stamp) }

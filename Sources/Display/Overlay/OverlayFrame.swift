@@ -1,53 +1,53 @@
 import KioskPlayback
 import KioskVocabulary
 
-/// What the overlay planes show at one time.
+/// The content of the overlay planes at one time.
 struct OverlayFrame {
     /// One plane.
     struct Show {
         let plane: PlaneProperties
         let zpos: UInt64?
         let buffer: OverlayBuffer
-        /// Where on the screen, in scan-out pixels; as large as what is shown of the buffer.
+        /// The place on the screen, in scan-out pixels; as large as the visible part of the buffer.
         let place: PixelRectangle
 
-        /// Adds what shows it to a request.
+        /// Adds this plane to a request.
         func request(on crtc: CRTCID, in request: inout AtomicRequest) {
             plane.show(buffer.framebuffer, at: place, on: crtc, zpos: zpos, in: &request)
         }
     }
 
     var shows: [Show] = []
-    /// Where the plane of the picture is among the planes; nil where it cannot be put.
+    /// The position of the picture's plane among the planes; nil if it is not settable.
     var below: UInt64?
-    /// The rotation of the picture that it lies over; nil where it may lie over any.
+    /// The rotation of the picture below; nil if any will do.
     var rotation: Rotation?
-    /// What the picture that it lies over contains (``OverlayPlacer/painting``), 0 for nothing; nil where it may lie over any.
+    /// The painting in the picture below (``OverlayPlacer/painting``), 0 for none; nil if any will do.
     var painting: UInt64?
-    /// What is drawn in the buffers, for snapshots.
+    /// The drawing in the buffers, for snapshots.
     var drawn: PlacedOverlay?
 
-    /// Whether it may lie over a picture that is rotated so, and contains this.
+    /// Whether it may lie over a picture with this rotation and painting.
     func fits(over rotation: Rotation, _ painting: UInt64) -> Bool {
         (self.rotation == nil || self.rotation == rotation) && isOver(painting)
     }
 
-    /// Whether it may lie over a picture that contains this, as it is rotated.
+    /// Whether it may lie over a picture with this painting, in any rotation.
     func isOver(_ painting: UInt64) -> Bool { self.painting == nil || self.painting == painting }
 
     /// All planes off.
     static let nothing = OverlayFrame()
 }
 
-/// What a commit changes about the overlay planes.
+/// The change of the overlay planes in a commit.
 struct OverlayChange {
-    /// To be switched off.
+    /// The planes to switch off.
     var hidden: [PlaneProperties]
-    /// To be shown, those that stay as they are among them.
+    /// The planes to show, including unchanged ones.
     var shows: [OverlayFrame.Show]
     var below: UInt64?
 
-    /// Whether no plane is named.
+    /// Whether the change contains no plane.
     var isEmpty: Bool { hidden.isEmpty && shows.isEmpty }
 
     init(from former: OverlayFrame, to frame: OverlayFrame) {

@@ -3,28 +3,28 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// Keeps the overlay that an output was given, and brings it to where the screen can show it: onto planes (``OverlayPlanes``), else into the
-/// pictures themselves (``ScenePainter``); where the planes can show only its front layers, those onto planes and the others into the pictures.
-/// What the screen becomes meanwhile, another one or rotated, it does that anew for.
+/// Keeps an output's overlay and places it: on planes (``OverlayPlanes``) if possible, else in the pictures themselves (``ScenePainter``).
+/// If planes can only show the front layers, the other layers go into the pictures. It places the overlay anew for another or a rotated
+/// screen.
 ///
-/// What is in the pictures has a number, ``painting``. Planes show what lies over it only with pictures of that number
-/// (``BufferPool/begin(_:under:painting:)``), so nothing is ever seen twice, or not at all. As many layers as are in the pictures stay there until
-/// the overlay is empty: each that went onto a plane would have all pictures prepared again.
+/// The part in the pictures has a number, ``painting``. Planes show the rest only over pictures with that number
+/// (``BufferPool/begin(_:under:painting:)``), so no layer ever appears twice or not at all. Layers in the pictures stay there until the
+/// overlay is empty: each move to a plane would prepare all pictures again.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class OverlayPlacer {
-    /// What is to be painted into pictures; nil where nothing is.
+    /// The overlay to paint into pictures; nil for none.
     private(set) var blended: PlacedOverlay?
-    /// The number of that, another one whenever it is something else; 0 where it is nothing.
+    /// The number of ``blended``, new with every change; 0 for none.
     private(set) var painting: UInt64 = 0
     private var lastPainting: UInt64 = 0
 
-    /// Where the pictures of scenes are.
+    /// The region of the screen for the pictures of scenes.
     private(set) var region = Region.full
 
     private let shared: Monitor<OutputState>
     private var overlay = Overlay()
-    /// The screen that it was drawn for.
+    /// The screen size that the overlay was drawn for.
     private var canvas: (width: Int, height: Int)?
     private var placed: PlacedOverlay?
     private var target: OutputState.Target?
@@ -32,7 +32,7 @@ final class OverlayPlacer {
 
     init(_ shared: Monitor<OutputState>) { self.shared = shared }
 
-    /// Takes over an overlay. `target` is nil without a display.
+    /// Sets the overlay. `target` is nil without a display.
     func set(_ overlay: Overlay, for target: OutputState.Target?) -> OverlayPlacement {
         self.overlay = overlay
         region = overlay.region
@@ -44,7 +44,7 @@ final class OverlayPlacer {
         return place(for: target)
     }
 
-    /// Places it anew where the screen is another one than before.
+    /// Places the overlay anew if the screen has changed.
     func adapt(to target: OutputState.Target) {
         if target == self.target { return }
         if canvas == nil { canvas = target.canvas }
@@ -54,16 +54,16 @@ final class OverlayPlacer {
     private func place(for target: OutputState.Target) -> OverlayPlacement {
         let before = target == self.target ? placed : nil
         self.target = target
-        // What was drawn for a screen of another shape would stand beside it.
+        // A drawing for a screen of another shape would be misplaced.
         let isFitting = canvas.map { $0 == target.canvas } ?? true
         let placed = PlacedOverlay(
             isFitting ? overlay : Overlay(), rotation: target.rotation, width: target.width, height: target.height, before: before)
         self.placed = placed
         let (planes, isInPictures) = shared.withLock { ($0.target == target ? $0.planes : nil, $0.anyContainsOverlay) }
         let all = placed.pictures.count
-        // So many of the rearmost have to be in the pictures; as few more as planes allow.
+        // The number of rearmost layers that have to be in the pictures; planes may require more.
         var rearmost = isInPictures ? blended?.pictures.count ?? all : 0
-        // A flip frees a buffer, the one after it at the latest.
+        // This flip or the next one frees a buffer.
         let deadline = HostTime.now + .milliseconds(100)
         if let planes, !isInPictures || rearmost < all {
             repeat {
@@ -82,7 +82,7 @@ final class OverlayPlacer {
         return .blended
     }
 
-    /// The number of what is to be in the pictures: the same as before where that is the same.
+    /// Returns the number for the part in the pictures: the present one if the part is the same.
     private func number(of painted: PlacedOverlay, isSameScreen: Bool) -> UInt64 {
         if painted.pictures.isEmpty { return 0 }
         let isSame = isSameScreen && blended?.pictures.map(\.stamp) == painted.pictures.map(\.stamp)
@@ -94,7 +94,7 @@ final class OverlayPlacer {
         (painting, lastPainting) = (number, max(number, lastPainting))
     }
 
-    /// Planes show nothing any more, from the first picture on that contains what has this number.
+    /// Switches the planes off, from the first picture with painting `painting` on.
     private func clearPlanes(over painting: UInt64) {
         shared.withLock { shared in
             shared.pool.takeBack()
@@ -102,7 +102,7 @@ final class OverlayPlacer {
         }
     }
 
-    /// Whether planes will show it over pictures that contain what has this number.
+    /// Shows `placed` on planes, over pictures with painting `painting`. Returns whether planes will show it.
     private func show(
         _ placed: PlacedOverlay, on planes: OverlayPlanes, over painting: UInt64, _ target: OutputState.Target, until deadline: HostTime
     ) -> Bool {
@@ -115,7 +115,7 @@ final class OverlayPlacer {
                 shared.pool.takeBack()
                 return (shared.pool.overlays, shared.pool.awaitsOverlay)
             }
-            // For one small layer of several a cursor is not worth it.
+            // A cursor is not worth it for one small layer of several.
             switch planes.show(placed, over: shown, takesCursor: painting == 0) {
             case .frame(var frame):
                 frame.painting = painting

@@ -1,46 +1,46 @@
 import CKioskDRM
 import KioskPlayback
 
-/// What overlay planes need of a card: ``KMSPlanes``. Compositor thread, but where it says otherwise.
+/// The card's side of overlay planes: ``KMSPlanes``. Compositor thread, unless stated otherwise.
 protocol OverlayHardware: AnyObject, Sendable {
-    /// The picture that the planes lie over.
+    /// The picture under the planes.
     var picture: PlanePlanner.Layer { get }
-    /// Which planes there are now: that of the picture, and those that are not another output's.
+    /// Returns the currently available planes: that of the picture, and those that no other output has.
     func planner() -> PlanePlanner
-    /// Another one whenever what the planes lie over is shown otherwise, and those that there are may be others.
+    /// Changes whenever the picture below is shown in another way, and so the available planes may change.
     var serial: UInt64 { get }
     /// The properties of a plane.
     func properties(of plane: PlaneID) -> PlaneProperties
-    /// Memory for drawn pictures of at most this size; a cursor's has just that of cursors.
+    /// Allocates memory for drawn pictures up to this size; for a cursor, exactly the cursor size.
     func makeBuffer(width: Int, height: Int) throws(DeviceError) -> OverlayBuffer
     /// Asks the driver whether it would show a frame without a modeset.
     func test(_ frame: OverlayFrame) throws(DeviceError)
-    /// These planes are in use, and no others of this card by this output. Any thread.
+    /// Records the planes in use by this output; it uses no others of this card. Any thread.
     func hold(_ planes: [PlaneID])
 }
 
-/// Puts an overlay onto planes of its own: which planes, which rectangles of the screen each takes, what is drawn into which buffer.
+/// Puts an overlay onto planes of its own: chooses the planes and a rectangle of the screen for each, and draws into buffers.
 ///
-/// The memory of it all has a limit, ``memoryLimit(width:height:)``: two buffers for each plane, so that none is drawn into while it is
-/// scanned out, and a third where there is room, with which an overlay that changes at every vblank is shown a vblank sooner. An overlay
-/// that would need more is blended. One that fills the screen (``Overlay/fillsScreen``) may have three buffers of its size. Other
-/// players' pictures (``Overlay/isOfPlayers``) do not count.
+/// ``memoryLimit(width:height:)`` limits the total memory. Each plane has two buffers, so that none is drawn into during scan-out. If there
+/// is room, it has a third, which shows an overlay that changes at every vblank a vblank sooner. An overlay that needs more memory is
+/// blended. One that fills the screen (``Overlay/fillsScreen``) may have three buffers of its size. Other players' pictures
+/// (``Overlay/isOfPlayers``) do not count.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class OverlayPlanes: @unchecked Sendable {
-    // Sendable because the compositor thread alone calls it; the presenter's drops it with its screen.
+    // Sendable: only the compositor thread calls it; the presenter drops it with its screen.
 
     enum Outcome {
         case frame(OverlayFrame)
-        /// All buffers are on the screen, or will be: after the next flip one is not.
+        /// All buffers are on the screen, or will be. The next flip frees one.
         case noSpareBuffer
-        /// No planes can show it; why.
+        /// No planes can show it, with the reason.
         case refused(String)
     }
 
-    /// More planes are not worth it: controls lie at the top, in the middle and at the bottom.
+    /// More planes are not worth it: controls are at the top, in the middle and at the bottom.
     static let mostPlanes = 3
-    /// After so many arrangements that the driver refused no other is tried.
+    /// The number of arrangements refused by the driver before this stops trying.
     static let mostRefusals = 3
 
     let hardware: any OverlayHardware
@@ -49,7 +49,7 @@ final class OverlayPlanes: @unchecked Sendable {
     private var serial: UInt64 = 0
     private var buffers: [OverlayBuffer] = []
     private var boxes: [PixelRectangle] = []
-    /// A row of a buffer.
+    /// Room for a row of a buffer.
     private let line: UnsafeMutableRawPointer
 
     init(_ hardware: any OverlayHardware) {
@@ -60,13 +60,13 @@ final class OverlayPlanes: @unchecked Sendable {
 
     deinit { line.deallocate() }
 
-    /// Bytes that an overlay may take on a screen, its surfaces among them: 12 MiB at 1920 x 1080 and below, and on larger ones as much for
-    /// each pixel.
+    /// Returns the bytes that an overlay and its surfaces may take: 12 MiB up to 1920 x 1080, and on larger screens in proportion to the
+    /// pixels.
     static func memoryLimit(width: Int, height: Int) -> Int { max(12 << 20, width * height * (12 << 20) / (1920 * 1080)) }
 
-    /// Draws `overlay` for planes. `shown` is what they show and will show, the newest first (``BufferPool/overlays``).
+    /// Draws `overlay` for planes. `shown` is their present and future content, the newest first (``BufferPool/overlays``).
     ///
-    /// - Parameter takesCursor: whether the cursor's plane may be one of them.
+    /// - Parameter takesCursor: whether it may use the cursor plane.
     func show(_ overlay: PlacedOverlay, over shown: [OverlayFrame], takesCursor: Bool = true) -> Outcome {
         if shown[0].shows.isEmpty || arrangements == nil || serial != hardware.serial { begin() }
         guard var arrangements, refusals < Self.mostRefusals else { return .refused("the driver has refused planes before") }
@@ -123,7 +123,7 @@ final class OverlayPlanes: @unchecked Sendable {
         return .refused(reason)
     }
 
-    /// What is shown has ended, or not begun: the planes that there are may be others than before.
+    /// Begins a new overlay: the available planes may have changed.
     private func begin() {
         boxes = []
         let planner = hardware.planner()
@@ -131,16 +131,16 @@ final class OverlayPlanes: @unchecked Sendable {
         serial = hardware.serial
     }
 
-    /// A way to show something.
+    /// A combination of planes to try.
     private struct Choice {
         var count: Int
         /// The rectangles to keep.
         var former: [PixelRectangle]
-        /// One of the planes is a cursor, of this size.
+        /// The cursor size, if one of the planes is a cursor.
         var cursor: PlanePlanner.Size?
     }
 
-    /// What to try: the most planes first, as they take the least memory; a cursor beside others only where those are not enough.
+    /// Returns the combinations to try. Most planes come first, as they take the least memory; a cursor beside others comes last.
     private func choices(_ planner: PlanePlanner, takesCursor: Bool) -> [Choice] {
         let usable = planner.planes.filter { $0.formats.contains(kDRM_FORMAT_ARGB8888) }
         let count = min(usable.count { $0.type == .overlay }, Self.mostPlanes)
@@ -154,18 +154,18 @@ final class OverlayPlanes: @unchecked Sendable {
         }
     }
 
-    /// What one plane is to show.
+    /// The content of one plane.
     private struct Region {
-        /// What there is to be seen, and the rectangle that it is in.
+        /// The visible part, and its rectangle.
         var part: PlacedOverlay
         var box: PixelRectangle
-        /// The plane's: larger than that where it is a cursor's, and may then reach beneath others.
+        /// The plane's rectangle. A cursor's is larger than `box`, and may reach beneath others.
         var place: PixelRectangle
         var isCursor = false
     }
 
-    /// The rectangles as planes can have them: of whole pairs of pixels, as some hardware fetches two at a time; the last one, where that is
-    /// to be a cursor's, as large as a cursor. nil where none is small enough for that.
+    /// Returns the rectangles as planes can have them. They consist of whole pairs of pixels, as some hardware fetches two at a time. For a
+    /// cursor, the last one has the cursor's size; nil if no rectangle is small enough for that.
     private func regions(_ choice: Choice, _ overlay: PlacedOverlay) -> [Region]? {
         var boxes = OverlayBoxes.around(overlay.pictures.map(\.place), count: choice.count, keeping: choice.former)
         var last: Region?
@@ -186,11 +186,11 @@ final class OverlayPlanes: @unchecked Sendable {
         return even.map { Region(part: overlay.part(in: $0), box: $0, place: $0) } + (last.map { [$0] } ?? [])
     }
 
-    /// A buffer for each rectangle: the one that shows it already, else one that nothing shows. nil where there is none.
+    /// Returns a buffer for each rectangle: the one that shows it already, else an unused one. nil if there is none.
     private func spare(
         for regions: [Region], over frames: [OverlayFrame], free limit: Int
     ) throws(DeviceError) -> [OverlayBuffer]? {
-        // Those that stay, first: they are not to be had for the others.
+        // Take the unchanged ones first, so that the others cannot get them.
         var chosen = regions.map { region in
             frames[0].shows.first { $0.place == region.place && $0.buffer.shows(region.part, in: region.place) }?.buffer
         }
@@ -207,7 +207,7 @@ final class OverlayPlanes: @unchecked Sendable {
             chosen[place] = fitting.first { $0.box == box } ?? fitting.min { $0.byteCount < $1.byteCount }
             if chosen[place] != nil { continue }
             let bytes = box.area * 4
-            // What was made for other rectangles.
+            // Free the buffers of other rectangles.
             for (index, buffer) in buffers.enumerated().reversed()
             where buffers.reduce(bytes, { $0 + $1.byteCount }) > limit && isFree(buffer) {
                 buffers.remove(at: index)
@@ -222,7 +222,7 @@ final class OverlayPlanes: @unchecked Sendable {
 }
 
 extension PlanePlanner.Layer {
-    /// Drawn pictures at their own size.
+    /// Returns the layer of drawn pictures, unscaled.
     static func drawn(_ box: PixelRectangle) -> PlanePlanner.Layer {
         PlanePlanner.Layer(
             format: kDRM_FORMAT_ARGB8888, modifier: nil, sourceWidth: box.width, sourceHeight: box.height, destination: box)

@@ -2,40 +2,40 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-/// An overlay as one screen scans it out: every picture rotated, and its place. In ordinary memory, drawn row by row over rows in ordinary
-/// memory, for a plane of its own (``OverlayBuffer``) or for the picture itself (``ScanoutWriter``). A surface that does not have to be rotated
-/// is not copied.
+/// An overlay as one screen scans it out: every picture rotated, with its place. It is in ordinary memory and draws itself row by row over
+/// rows of ordinary memory. The target is a plane of its own (``OverlayBuffer``) or the picture itself (``ScanoutWriter``). Surfaces
+/// without rotation are not copied.
 struct PlacedOverlay: Sendable {
     /// One picture.
     struct Picture: Sendable {
         let surface: Surface
-        /// Row by row without gaps, 0xAARRGGBB, premultiplied: the surface's own, or those rotated.
+        /// The pixels row by row without gaps, 0xAARRGGBB, premultiplied: the surface's own, or rotated ones.
         let pixels: [UInt32]
-        /// In 256ths.
+        /// The opacity in 256ths.
         let weight: UInt32
-        /// No two pictures that differ in anything have the same.
+        /// Unique: pictures that differ in anything have different stamps.
         let stamp: UInt64
-        /// Where it goes, in scan-out pixels; and what of that is on the screen, never empty.
+        /// The rectangle in scan-out pixels, and its part on the screen, never empty.
         let whole: PixelRectangle, place: PixelRectangle
 
-        /// Whether it covers what lies under it.
+        /// Whether it hides everything under it.
         var isOpaque: Bool { weight == 256 && surface.isOpaque }
     }
 
-    /// The rearmost first.
+    /// The pictures, the rearmost first.
     private(set) var pictures: [Picture] = []
     let rotation: Rotation
     let width: Int, height: Int
-    /// Whether it may have planes as large as the screen (``Overlay/fillsScreen``).
+    /// Whether its planes may be as large as the screen (``Overlay/fillsScreen``).
     private(set) var fillsScreen = false
-    /// Whether pictures that hide what is beneath them are other players' (``Overlay/isOfPlayers``).
+    /// Whether its opaque pictures are other players' (``Overlay/isOfPlayers``).
     private(set) var isOfPlayers = false
     private var lastStamp: UInt64 = 0
 
-    /// Nothing, on a screen of `width` x `height` pixels in scan-out whose picture is rotated by `rotation`.
+    /// Creates an empty overlay for a screen of `width` x `height` scan-out pixels, whose picture is rotated by `rotation`.
     init(rotation: Rotation, width: Int, height: Int) { (self.rotation, self.width, self.height) = (rotation, width, height) }
 
-    /// What is to be seen of `overlay`. What is the same as `before`, on the same screen, is taken over from it.
+    /// Places the visible part of `overlay`. Reuses unchanged pictures of `before`, on the same screen.
     init(_ overlay: Overlay, rotation: Rotation, width: Int, height: Int, before: PlacedOverlay?) {
         self.init(rotation: rotation, width: width, height: height)
         lastStamp = before?.lastStamp ?? 0
@@ -43,7 +43,7 @@ struct PlacedOverlay: Sendable {
         let canvas = rotation.swapsAxes ? (height, width) : (width, height)
         for picture in overlay.pictures {
             let (weight, surface) = (UInt32(PixelBlend.weight(picture.alpha)), picture.surface)
-            // Far outside is far enough to be reckoned with.
+            // Clamp distant places, so that arithmetic cannot overflow.
             func near(_ place: Int) -> Int { min(max(place, -(1 << 30)), 1 << 30) }
             let upright = PixelRectangle(x: near(picture.x), y: near(picture.y), width: surface.width, height: surface.height)
             let whole = PictureGeometry.rotate(upright, on: canvas, by: rotation)
@@ -56,7 +56,7 @@ struct PlacedOverlay: Sendable {
                 continue
             }
             lastStamp += 1
-            // What has moved is not rotated again.
+            // A picture that only moved is not rotated again.
             pictures.append(
                 Picture(
                     surface: surface, pixels: former.first?.pixels ?? surface.rotated(by: rotation), weight: weight, stamp: lastStamp,
@@ -64,31 +64,31 @@ struct PlacedOverlay: Sendable {
         }
     }
 
-    /// Only the pictures that are whole in a rectangle.
+    /// Returns only the pictures that are whole in a rectangle.
     func part(in box: PixelRectangle) -> PlacedOverlay {
         var part = self
         part.pictures = pictures.filter { box.contains($0.place) }
         return part
     }
 
-    /// Its `count` rearmost pictures, and the others.
+    /// Returns the `count` rearmost pictures, and the others.
     func parted(behind count: Int) -> (rear: PlacedOverlay, front: PlacedOverlay) {
         var (rear, front) = (self, self)
         (rear.pictures, front.pictures) = (Array(pictures.prefix(count)), Array(pictures.dropFirst(count)))
         return (rear, front)
     }
 
-    /// Bytes that other players' pictures take: their own, and of three buffers of planes.
+    /// The bytes of other players' pictures: their own, and those of three plane buffers.
     var playersByteCount: Int { isOfPlayers ? pictures.reduce(0) { $0 + ($1.isOpaque ? $1.place.area * 16 : 0) } : 0 }
 
-    /// Bytes of ordinary memory that it keeps alive, the surfaces' own among them.
+    /// The bytes of ordinary memory that it keeps alive, including the surfaces' own.
     var byteCount: Int {
         pictures.reduce(0) { sum, picture in
             sum + picture.pixels.count * (rotation == .none ? 4 : 8)
         }
     }
 
-    /// Whether anything of it is in `count` pixels of row `y` from `x` on.
+    /// Whether any picture touches `count` pixels of row `y` from `x` on.
     func touches(_ x: Int, _ y: Int, count: Int) -> Bool {
         pictures.contains { picture in
             let place = picture.place
@@ -96,7 +96,7 @@ struct PlacedOverlay: Sendable {
         }
     }
 
-    /// Draws what of it is in `count` pixels of row `y` from `x` on over `row`.
+    /// Draws its part in `count` pixels of row `y` from `x` on, over `row`.
     func draw(_ x: Int, _ y: Int, count: Int, over row: UnsafeMutableRawPointer, _ format: ScanoutFormat) {
         for picture in pictures {
             let place = picture.place
@@ -117,7 +117,7 @@ struct PlacedOverlay: Sendable {
 }
 
 extension Surface {
-    /// Its pixels rotated clockwise.
+    /// Returns the pixels, rotated clockwise.
     fileprivate func rotated(by rotation: Rotation) -> [UInt32] {
         if rotation == .none { return pixels }
         return [UInt32](unsafeUninitializedCapacity: pixels.count) { rotated, count in
@@ -133,21 +133,21 @@ extension Surface {
 }
 
 extension PixelRectangle {
-    /// What two rectangles have in common; nil where that is nothing.
+    /// Returns the intersection of two rectangles; nil if it is empty.
     func intersection(_ other: PixelRectangle) -> PixelRectangle? {
         let (left, top) = (max(x, other.x), max(y, other.y))
         let (right, bottom) = (min(x + width, other.x + other.width), min(y + height, other.y + other.height))
         return left < right && top < bottom ? PixelRectangle(x: left, y: top, width: right - left, height: bottom - top) : nil
     }
 
-    /// The smallest rectangle with both in it.
+    /// Returns the smallest rectangle that contains both.
     func union(_ other: PixelRectangle) -> PixelRectangle {
         let (left, top) = (min(x, other.x), min(y, other.y))
         let (right, bottom) = (max(x + width, other.x + other.width), max(y + height, other.y + other.height))
         return PixelRectangle(x: left, y: top, width: right - left, height: bottom - top)
     }
 
-    /// Whether all of another one is in it.
+    /// Whether this rectangle contains all of another one.
     func contains(_ other: PixelRectangle) -> Bool { union(other) == self }
 
     var area: Int { width * height }

@@ -5,30 +5,32 @@ import KioskMedia
 import KioskPlatform
 import KioskPlayback
 
-/// The planes of one output of a card: its primary plane, those of pictures that do not cover the screen, and those of what is drawn over them.
+/// The planes of one output of a card: the primary plane, the video planes for pictures that do not cover the screen, and the overlay
+/// planes.
 final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
-    // Sendable because all but `hold(_:)` and `leave()`, which need nothing that changes, is called on the compositor thread alone.
+    // Sendable: only the compositor thread calls this, except `hold(_:)` and `leave()`, which read nothing that changes.
 
-    /// A converted picture, as it lies on the primary plane; and the framebuffer of one, to be shown there where the driver is only asked.
+    /// The converted picture as a layer on the primary plane, and a framebuffer of one for tests of the driver.
     let picture: PlanePlanner.Layer
     private let framebuffer: FramebufferID?
     private let route: PipeRoute
     private let primary: PlaneProperties
     private let usesCursor: Bool
-    /// Ends that the output has a share of the card's planes.
+    /// The number that ends the output's share of the card's planes.
     private let membership: UInt64?
-    /// All that could show something on the CRTC.
+    /// All planes that can show something on the CRTC.
     private lazy var planes: [PlaneRecord] = route.card.planes().filter { plane in
         plane.id == primary.id
             || (plane.type == .overlay || plane.type == .cursor && usesCursor) && plane.possibleCRTCs & route.crtcBit != 0
     }
     private var known: [PlaneID: PlaneProperties] = [:]
-    /// How pictures are shown by now, nil for converted ones; the overlay planes of others that are seen still; and how often that has changed.
+    /// The current arrangement of pictures (nil: converted), the overlay planes of earlier pictures still on the screen, and the number of
+    /// changes.
     private var video: (arrangement: VideoArrangement?, former: [PlaneID], changes: UInt64) = (nil, [], 0)
     private let addModeset: ((inout AtomicRequest) -> Void)?
 
-    /// On the screen whose converted pictures the plane `primary` shows, now as `framebuffer`. `usesCursor`: a cursor plane is one of the screen's.
-    /// Where the mode is not set yet `addModeset` adds to a request what sets it: the driver is asked about both together.
+    /// Creates the planes of a screen whose converted pictures are on plane `primary`, now as `framebuffer`. `usesCursor`: one of them is a
+    /// cursor plane. If the mode is not set yet, `addModeset` adds the modeset to a request, so that the driver tests both together.
     init(
         _ route: PipeRoute, primary: PlaneProperties, showing framebuffer: FramebufferID?, _ picture: PlanePlanner.Layer,
         usesCursor: Bool = false, addModeset: ((inout AtomicRequest) -> Void)? = nil
@@ -38,7 +40,7 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
         membership = addModeset == nil ? route.card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) } : nil
     }
 
-    /// The screen has gone. Any thread.
+    /// Ends the output's share after the screen has gone. Any thread.
     func leave() { if let membership { route.card.planeShares.withLock { $0.leave(route.crtc, membership) } } }
 
     var driver: String { route.card.driver }
@@ -47,7 +49,7 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
 
     // MARK: Which
 
-    /// The primary plane, and those of `candidates` that are this output's and not among `taken`.
+    /// Returns the primary plane, and those of `candidates` that are in this output's share and not among `taken`.
     private func free(_ candidates: [PlaneRecord], besides taken: [PlaneID]) -> [PlaneRecord] {
         let share = Set(route.card.planeShares.withLock { $0.share(of: route.crtc, of: candidates) }.map(\.id)).subtracting(taken)
         return candidates.filter { $0.id == primary.id || share.contains($0.id) }.map { plane in
@@ -63,7 +65,7 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
 
     func planner(besides taken: [PlaneID]) -> PlanePlanner {
         let planner = planner(free(planes.filter { $0.type != .cursor }, besides: taken))
-        // Beneath all that drawn pictures have, wherever that is.
+        // Below all planes of drawn pictures, at any zpos.
         return taken.isEmpty ? planner : planner.beneath(planes.filter { taken.contains($0.id) })
     }
 
@@ -85,7 +87,7 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
         return properties
     }
 
-    /// Whether pictures are on planes as they were decoded.
+    /// Whether planes show decoded pictures without conversion.
     private var showsVideo: Bool { video.arrangement != nil || !video.former.isEmpty }
     var serial: UInt64 { showsVideo ? video.changes : 0 }
 
@@ -137,18 +139,18 @@ final class KMSPlanes: VideoHardware, OverlayHardware, @unchecked Sendable {
         if !showsVideo, let framebuffer {
             primary.show(framebuffer, at: picture.destination, on: route.crtc, zpos: frame.below, in: &request)
         } else if let below = frame.below {
-            // What the picture's planes show, they show.
+            // The picture's planes keep their content.
             primary.stack(at: below, in: &request)
         }
         for show in frame.shows { show.request(on: route.crtc, in: &request) }
-        // Without ALLOW_MODESET, as it will be committed.
+        // Without ALLOW_MODESET, like the later commit.
         try request.testBesideFlips("show drawn pictures on planes of \(route.card.path)")
     }
 }
 
 extension Framebuffer {
-    /// Imports the memory of a frame's surface. The corresponding C function is `drmPrimeFDToHandle`. The handles are closed at once: the framebuffer
-    /// keeps the memory, and the kernel gives the same handle, uncounted, for memory that is imported a second time.
+    /// Imports the memory of a frame's surface. The corresponding C function is `drmPrimeFDToHandle`. Closes the handles at once. The
+    /// framebuffer keeps the memory, and for a second import of the same memory the kernel returns the same handle, uncounted.
     fileprivate static func importing(_ frame: borrowing VideoFrame, into card: DRMCard) throws(DeviceError) -> Framebuffer {
         guard let surface = frame.surface?.pointee, surface.nb_layers == 1, (1...4).contains(surface.nb_objects) else {
             throw DeviceError("import a decoder's memory into \(card.path)", code: EINVAL)

@@ -6,12 +6,12 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// Asks a display which way pictures would take to it, without showing anything: for `kiosk check` and `kiosk devices`.
+/// Asks a display's driver for the path of pictures, without showing anything: for `kiosk check` and `kiosk devices`.
 ///
-/// The driver is asked by the commits that ``VideoPlanes`` has it test, each together with the modeset that would come before. Only the card's
-/// master may ask; the card has no other as long as an inquiry exists, so it is not to be kept.
+/// It uses the test commits of ``VideoPlanes``, each together with the modeset that would come before. Only the card's master may test
+/// commits. No other program can be master while an inquiry exists, so do not keep one.
 package final class PathInquiry {
-    /// Why nobody can be asked.
+    /// The reason why kiosk cannot ask the driver.
     package struct Refusal: Error, CustomStringConvertible {
         package var description: String
         /// Another program has the card.
@@ -23,10 +23,10 @@ package final class PathInquiry {
     private let planes: VideoPlanes
     private let rotation: Rotation
     private let route: PipeRoute
-    /// That the overlay planes are ours to ask about.
+    /// The number of this inquiry's share of the overlay planes.
     private let membership: UInt64
 
-    /// Of the display that `settings` choose.
+    /// Opens an inquiry about the display that `settings` choose.
     package static func open(_ settings: DisplaySettings) throws(Refusal) -> PathInquiry {
         guard settings.connector.takesCards else {
             throw Refusal(description: "\(settings.connector) has no planes: all pictures are \(PicturePath.convert.work)")
@@ -43,7 +43,7 @@ package final class PathInquiry {
         return try PathInquiry(cards[place.card], records[place.card][place.connector], settings)
     }
 
-    /// Of one display.
+    /// Creates an inquiry about one display.
     init(_ card: DRMCard, _ record: ConnectorRecord, _ settings: DisplaySettings) throws(Refusal) {
         guard let mode = settings.mode.choose(from: record.connector.modes)?.index else {
             throw Refusal(description: "\(record.connector.name) has no modes")
@@ -55,7 +55,7 @@ package final class PathInquiry {
             let route = try PipeRoute.find(card, record, mode: mode)
             self.route = route
             planes = VideoPlanes(try AtomicPipe(route).planesBeforeModeset(), settings.picturePath, isSilent: true)
-            // Where the settings leave nothing to ask, nobody need be disturbed.
+            // If the settings leave nothing to ask, disturb nobody.
             if planes.asksDriver { try card.becomeMaster() }
             membership = card.planeShares.withLock { $0.join(route.crtc, bit: route.crtcBit) }
         } catch {
@@ -68,8 +68,8 @@ package final class PathInquiry {
 
     deinit { route.card.planeShares.withLock { $0.leave(route.crtc, membership) } }
 
-    /// `h264 1920×1080 YU12 → the primary plane, scaled by the display, copied once`; nil for what cannot be drawn. It is the way of pictures that
-    /// software decodes: a hardware decoder's memory is not there to be asked about.
+    /// Returns the path of a video, for pictures decoded in software: kiosk has no memory of a hardware decoder to ask about. `h264
+    /// 1920×1080 YU12 → the primary plane, scaled by the display, copied once`. nil if kiosk cannot draw it.
     package func line(_ video: AssetDescription.Video, gravity: VideoGravity) -> String? {
         let format = av_get_pix_fmt(video.pixelFormat)
         guard var frame = VideoFrame.blank(format, width: video.width, height: video.height) else { return nil }
@@ -81,7 +81,7 @@ package final class PathInquiry {
         return planes.describe(frame, gravity: gravity, rotation: rotation)
     }
 
-    /// What is said of sizes and formats that videos mostly have, those of one answer together: `1280×720 NV12 YU12 → plane 31, copied once`.
+    /// Returns the paths of common sizes and formats, with equal answers in one line: `1280×720 NV12 YU12 → plane 31, copied once`.
     package func commonLines() -> [String] {
         var lines: [(head: String, way: String)] = []
         for (width, height) in [(1280, 720), (1920, 1080), (3840, 2160)] {
@@ -106,6 +106,6 @@ package final class PathInquiry {
 }
 
 extension String {
-    /// What follows the arrow.
+    /// The part after the arrow.
     fileprivate var way: String? { firstIndex(of: "→").map { String(self[index($0, offsetBy: 2)...]) } }
 }

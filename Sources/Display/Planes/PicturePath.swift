@@ -1,10 +1,10 @@
 import KioskVocabulary
 
-/// The ways of a decoded picture to the screen, that with the least work first. docs/picture-paths.md says what each costs.
+/// The paths of a decoded picture to the screen, the cheapest first. docs/picture-paths.md has their costs.
 enum PicturePath: String, CaseIterable {
     /// A hardware decoder's memory on a plane, as it is.
     case dmabuf
-    /// Drawn by a software decoder into a plane's memory (``PlanePool``); the plane scales and rotates it.
+    /// A software decoder draws into a plane's memory (``PlanePool``); the plane scales and rotates.
     case direct
     /// Copied once into a plane's memory; the plane scales and rotates it.
     case copy
@@ -13,19 +13,20 @@ enum PicturePath: String, CaseIterable {
     /// Scaled, rotated and converted in software, for the primary plane.
     case convert
 
-    /// Those that may be taken, without the last, which always may. vkms has the processor compose its planes, at a greater cost than conversion.
+    /// Returns the allowed paths, except `convert`, which always is. On vkms the processor composes the planes, which costs more than
+    /// conversion.
     static func allowed(_ choice: PicturePathChoice, driver: String) -> [PicturePath] {
         let ways = allCases.dropLast()
         if choice == .automatic { return driver == "vkms" ? [] : Array(ways) }
         return Array(ways.drop { $0.rawValue != choice.rawValue })
     }
 
-    /// Why ``allowed(_:driver:)`` has none, for messages.
+    /// Returns why ``allowed(_:driver:)`` is empty, for messages.
     static func reasonForNone(_ choice: PicturePathChoice, driver: String) -> String {
         choice == .convert ? "picture-path is convert" : "\(driver) has the processor compose its planes"
     }
 
-    /// What the processor does.
+    /// The processor's work.
     var work: String {
         switch self {
         case .dmabuf: "no pass in software"

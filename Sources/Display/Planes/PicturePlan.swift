@@ -4,29 +4,29 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-/// What the way of a picture to the screen depends on. Two pictures of one shape take the same.
+/// The properties of a picture that decide its path to the screen. Pictures of the same shape take the same path.
 struct PictureShape: Hashable {
     /// The memory of a hardware decoder.
     struct Surface: Hashable {
         /// Fourcc code.
         var format: UInt32
-        /// How it lies in memory; nil where nobody says.
+        /// The format modifier; nil if unknown.
         var modifier: UInt64?
     }
 
     var format: PictureFormat
     var width: Int, height: Int
-    /// nil for colours that no plane makes.
+    /// nil if no plane supports the colours.
     var colour: ColourDescription?
-    /// What is seen of it, and where.
+    /// The visible part, and its place on the screen.
     var geometry: PictureGeometry
     /// 0xRRGGBB of the bars.
     var background: UInt32
     var surface: Surface?
-    /// Pixels of the plane's memory that it has been decoded into; nil where it lies elsewhere.
+    /// The size in pixels of the plane memory that it was decoded into; nil if it is elsewhere.
     var room: PlanePlanner.Size?
 
-    /// That of a frame; nil where there is nothing to show, or only the converter can tell.
+    /// Creates the shape of a frame; nil if there is nothing to show, or if only the converter can tell.
     init?(
         _ frame: borrowing VideoFrame, crop: PixelRectangle?, own: Rotation, gravity: VideoGravity, region: Region = .full,
         rotation: Rotation,
@@ -59,34 +59,34 @@ struct PictureShape: Hashable {
     }
 }
 
-/// What planes would have to show for each way of a picture to the screen: a pure value, of which ``PlanePlanner`` and then the driver say
-/// whether it can be.
+/// The layers for each path of a picture to the screen. A pure value; ``PlanePlanner`` and then the driver decide whether a candidate
+/// works.
 ///
-/// A picture that covers the screen can be the primary plane's alone. Beside any other one something must be seen, and many drivers show nothing
-/// unless the primary plane covers the screen: so that shows the background, and an overlay plane the picture above it.
+/// A picture that covers the screen can have the primary plane alone. Any other picture needs a background, and many drivers show nothing
+/// unless the primary plane covers the screen. So the primary plane shows the background, and an overlay plane above it the picture.
 struct PicturePlan {
-    /// A way that can be tried.
+    /// A path to try.
     struct Candidate: Equatable {
         var path: PicturePath
-        /// What the picture becomes; nil for a surface, which stays what it is.
+        /// The format on the plane; nil for a surface, which stays as it is.
         var format: VideoFormat?
-        /// Pixels of what lies in the plane's memory.
+        /// Pixels of the picture in the plane's memory.
         var width: Int, height: Int
-        /// What of it is seen.
+        /// The visible part of that.
         var source: PixelRectangle
-        /// What of the decoded picture is seen.
+        /// The visible part of the decoded picture.
         var crop: PixelRectangle
         var layer: PlanePlanner.Layer
         /// Whether the primary plane shows the background behind it.
         var hasBackground: Bool
     }
 
-    /// The ways to try, the best first.
+    /// The paths to try, the best first.
     private(set) var candidates: [Candidate] = []
-    /// What cannot even be tried, and why.
+    /// The paths that cannot work, with the reason.
     private(set) var refusals: [(path: PicturePath, reason: String)] = []
 
-    /// For a screen of `width` x `height` pixels.
+    /// Creates the plan for a screen of `width` x `height` pixels.
     init(_ shape: PictureShape, _ paths: [PicturePath], width: Int, height: Int) {
         for path in paths where path != .direct || shape.room != nil {
             guard let colour = shape.colour else {

@@ -3,33 +3,31 @@ import KioskMedia
 import KioskPlayback
 import KioskVocabulary
 
-// libliftoff is not used: its search over planes and its test commits are one function, so it can be tried on a device only and not by a
-// table of cases, and it works on layers that all have framebuffers already. Here the choice must come first, as it decides whether a
-// picture is imported, uploaded or converted; and with at most four layers the search is short.
+// kiosk does not use libliftoff. Its search over planes and its test commits are one function, so a table of cases cannot test it without a
+// device. It also works on layers that already have framebuffers. kiosk must choose earlier, because the choice decides whether it imports,
+// uploads or converts a picture. With at most four layers the search is short.
 
-/// Which plane shows which layer. A pure value: planes and layers in; the assignments that can be tried, the best first, or why there is
-/// none.
+/// Assigns planes to layers. A pure value: planes and layers in; the possible assignments out, the best first, or the reason for none.
 ///
-/// The rearmost layer takes the primary plane and must cover the screen, as many drivers show nothing without that. The layers in front of
-/// it take overlays in their order, or cursor planes, which show pictures of one size only, at that size.
+/// The rearmost layer takes the primary plane and must cover the screen, as many drivers show nothing without that. The layers in front
+/// take overlay planes in their order, or cursor planes, which only show pictures of one size, unscaled.
 ///
-/// What a driver can do beyond that (scaling, bandwidth, which planes go together) nobody but the driver knows: ``PlaneArrangements`` asks
-/// it.
+/// Only the driver knows its further limits (scaling, bandwidth, planes that exclude each other). ``PlaneArrangements`` asks it.
 struct PlanePlanner {
     /// A layer as a plane would show it.
     struct Layer: Hashable {
         /// Fourcc code of its picture.
         var format: UInt32
-        /// How that lies in memory; nil where it is the driver's own memory, of which nothing is told.
+        /// The format modifier; nil for the driver's own memory, without a modifier.
         var modifier: UInt64?
-        /// What is seen of the picture, in its own pixels.
+        /// The size of the visible part, in the picture's own pixels.
         var sourceWidth: Int, sourceHeight: Int
-        /// Where, in scan-out pixels.
+        /// The place in scan-out pixels.
         var destination: PixelRectangle
         var orientation = Orientation.up
-        /// Whether it is to be translucent as a whole.
+        /// Whether the layer as a whole is translucent.
         var isFaded = false
-        /// What its colours are, of a YUV format.
+        /// The colour description of a YUV format.
         var colour: ColourDescription?
 
         /// Whether the plane has to scale.
@@ -38,7 +36,7 @@ struct PlanePlanner {
             return (width, height) != (destination.width, destination.height)
         }
 
-        /// A picture that has been converted for the whole screen.
+        /// Returns the layer of a picture converted for the whole screen.
         static func converted(width: Int, height: Int) -> Layer {
             Layer(
                 format: kDRM_FORMAT_XRGB8888, modifier: nil, sourceWidth: width, sourceHeight: height,
@@ -50,30 +48,30 @@ struct PlanePlanner {
     struct Size: Hashable {
         var width: Int, height: Int
 
-        /// No cursor is larger, in either direction.
+        /// The maximum of a cursor's width and height.
         static let mostCursor = 4096
     }
 
     /// The plane of a layer.
     struct Assignment: Hashable {
         var plane: PlaneID
-        /// Where to put it among the planes; nil where it cannot be put.
+        /// The position among the planes; nil if the plane's position is not settable.
         var zpos: UInt64?
     }
 
-    /// What a plane lacks for a layer.
+    /// A property that a plane lacks for a layer.
     enum Misfit: String {
         case format, modifier, rotation, scaling, alpha, colours, size
     }
 
-    /// Why there is no assignment.
+    /// The reason for no assignment.
     enum Refusal: Error, Hashable, CustomStringConvertible {
         case noLayers
-        /// The rearmost layer does not cover the screen, or something behind it would be seen.
+        /// The rearmost layer does not cover the screen, or is translucent.
         case uncovered
-        /// No plane of the kind that is needed is free, or can show a layer; the layer's number from the back, and what each plane lacks.
+        /// No plane of the right kind is free and can show the layer. `layer` counts from the back; `lacks` has each plane's misfit.
         case noPlane(layer: Int, lacks: [PlaneID: Misfit])
-        /// There is a plane for every layer, but they do not lie over each other in that order.
+        /// Every layer has a plane, but these planes do not stack in that order.
         case order
 
         var description: String {
@@ -90,17 +88,17 @@ struct PlanePlanner {
         }
     }
 
-    /// Those that can be on the CRTC and are on no other, in the order in which they are tried.
+    /// The planes that can be on the CRTC and are on no other, in the order of trial.
     let planes: [PlaneRecord]
     let width: Int, height: Int
-    /// What cursor planes show; nil where they are left alone.
+    /// The picture size of cursor planes; nil to leave these planes alone.
     let cursor: Size?
 
-    /// The most assignments that are worth a try.
+    /// The maximum number of assignments to try.
     static let maximumTries = 8
 
-    /// For a screen of `width` x `height` pixels on `crtc`, whose bit in `possible_crtcs` masks is `bit`. What is on the CRTC already is
-    /// tried first.
+    /// Creates a planner for a screen of `width` x `height` pixels on `crtc`, whose bit in `possible_crtcs` masks is `bit`. Planes that are
+    /// on the CRTC already come first.
     init(_ planes: [PlaneRecord], crtc: CRTCID, bit: UInt32, width: Int, height: Int, cursor: Size? = nil) {
         let free = planes.filter { $0.isFree(for: crtc, bit: bit) && ($0.type != .cursor || cursor != nil) }
         self.planes = free.filter { $0.crtc == crtc } + free.filter { $0.crtc != crtc }
@@ -109,12 +107,12 @@ struct PlanePlanner {
         self.cursor = cursor
     }
 
-    /// The same, with only places among the planes that are beneath those of `others`, wherever these are put.
+    /// Returns the same planner, limited to positions below those of `others`, at any zpos of these.
     func beneath(_ others: [PlaneRecord]) -> PlanePlanner {
         within(nil, others.compactMap { Self.position(of: $0, above: nil) }.min() ?? 0)
     }
 
-    /// The same, with only places among the planes that are above `position`.
+    /// Returns the same planner, limited to positions above `position`.
     func above(_ position: UInt64) -> PlanePlanner { within(position, .max) }
 
     private func within(_ below: UInt64?, _ limit: UInt64) -> PlanePlanner {
@@ -133,7 +131,7 @@ struct PlanePlanner {
         (self.planes, width, height, cursor) = (planes, other.width, other.height, other.cursor)
     }
 
-    /// The assignments for `layers`, the rearmost first: one plane for each layer.
+    /// Returns the assignments for `layers`, the rearmost first: one plane for each layer.
     func assignments(for layers: [Layer]) throws(Refusal) -> [[Assignment]] {
         guard let rearmost = layers.first else { throw .noLayers }
         guard rearmost.destination == PixelRectangle(x: 0, y: 0, width: width, height: height), !rearmost.isFaded else { throw .uncovered }
@@ -150,7 +148,7 @@ struct PlanePlanner {
         return found
     }
 
-    /// The planes that the `index`-th layer from the back may have.
+    /// Returns the planes that the `index`-th layer from the back may have.
     private func planes(at index: Int) -> [PlaneRecord] { planes.filter { ($0.type == .primary) == (index == 0) } }
 
     private func search(_ layers: [Layer], _ chosen: [Assignment], below: UInt64?, _ found: inout [[Assignment]]) {
@@ -168,7 +166,7 @@ struct PlanePlanner {
         }
     }
 
-    /// The lowest place that a plane can have in front of another; nil for none.
+    /// Returns the lowest position of a plane above `below`; nil if it has none.
     static func position(of plane: PlaneRecord, above below: UInt64?) -> UInt64? {
         let least = below.map { $0 + 1 } ?? 0
         switch plane.stacking {
@@ -192,25 +190,25 @@ struct PlanePlanner {
     }
 }
 
-/// What a driver has answered: an arrangement of layers is tested once, and the answer remembered. Never is a driver asked for every frame.
+/// The driver's answers. kiosk tests an arrangement of layers once and remembers the answer; it never asks for every frame.
 struct PlaneArrangements {
-    /// How an arrangement is shown.
+    /// The way to show an arrangement.
     enum Answer: Equatable {
         /// Each layer on its plane.
         case planes([PlanePlanner.Assignment])
-        /// Put together by conversion, for the primary plane; and why.
+        /// Converted into one picture for the primary plane, with the reason.
         case converted(String)
     }
 
     let planner: PlanePlanner
     private var answers: [[PlanePlanner.Layer]: Answer] = [:]
-    /// A layer that moves is a new arrangement for every step.
+    /// A moving layer makes a new arrangement with every step.
     private static let mostAnswers = 64
 
     init(_ planner: PlanePlanner) { self.planner = planner }
 
-    /// How `layers`, the rearmost first, are shown. `test` asks the driver (``AtomicRequest/test(_:_:)``); it is called for an arrangement
-    /// that has not been tested, with one assignment after the other until it does not throw.
+    /// Returns how to show `layers`, the rearmost first. For an untested arrangement it calls `test`, which asks the driver
+    /// (``AtomicRequest/test(_:_:)``), with one assignment after another until it does not throw.
     mutating func answer(
         for layers: [PlanePlanner.Layer], test: ([PlanePlanner.Assignment]) throws(DeviceError) -> Void
     ) -> Answer {

@@ -3,10 +3,10 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 
-/// The memory that an output offers to decoders (``PlanePool``), for the last two sizes of picture, and whether it is fit for that.
+/// The memory that an output offers to decoders (``PlanePool``), for the last two picture sizes, and whether it is fast enough to read.
 ///
-/// A decoder reads what it has drawn, to predict later pictures from it. Many drivers map their memory write-combined, and reading that takes some
-/// fifty times as long. Nobody says how memory is mapped, so it is measured.
+/// A decoder reads its pictures again, to predict later ones from them. Many drivers map their memory write-combined, and reading that
+/// takes about fifty times as long. No driver reports its mapping, so kiosk measures.
 ///
 /// Belongs to the compositor thread.
 struct PlanePools {
@@ -15,19 +15,19 @@ struct PlanePools {
         var pool: PlanePool
     }
 
-    /// What was used last comes first.
+    /// The most recently used first.
     private var entries: [Entry] = []
-    /// Whether memory of this display is read fast enough; nil where that has not been measured.
+    /// Whether reads from this display's memory are fast enough; nil until measured.
     private var isCached: Bool?
 
-    /// The buffer that a picture is in; nil where it is not in one of this output's.
+    /// Returns the buffer that holds a picture; nil if it is not in this output's memory.
     func buffer(of frame: borrowing VideoFrame) -> VideoBuffer? {
         guard frame.takesPlaneMemory else { return nil }
         for entry in entries { if let memory = entry.pool.memory(of: frame) { return memory.owner as? VideoBuffer } }
         return nil
     }
 
-    /// Whether there is a pool for pictures like this one already.
+    /// Whether there already is a pool for such pictures.
     func offers(_ frame: borrowing VideoFrame, _ format: VideoFormat) -> Bool {
         entries.contains { $0.size == Self.size(frame, format) }
     }
@@ -36,7 +36,8 @@ struct PlanePools {
         VideoBuffers.Size(format: format, width: frame.width, height: frame.height, forScaling: false)
     }
 
-    /// A buffer to ask the driver about, of a pool for pictures like this one. Throws where there is no memory, or it is slow to read.
+    /// Returns the first buffer of a pool for such pictures, to ask the driver about. Throws if there is no memory, or if reading it is
+    /// slow.
     mutating func first(
         _ frame: borrowing VideoFrame, _ format: VideoFormat, on hardware: any VideoHardware
     ) throws(DeviceError) -> VideoBuffer {
@@ -47,7 +48,7 @@ struct PlanePools {
         return first
     }
 
-    /// Offers memory for pictures like this one, beginning with `first`.
+    /// Offers memory for such pictures, beginning with `first`.
     mutating func offer(_ frame: borrowing VideoFrame, _ format: VideoFormat, _ first: VideoBuffer, on hardware: any VideoHardware) {
         let room = PlanePool.room(width: frame.width, height: frame.height)
         let pool = PlanePool(format.av, width: frame.width, height: frame.height, first: PlaneMemory(first)) {
@@ -58,20 +59,20 @@ struct PlanePools {
         entries.insert(Entry(size: Self.size(frame, format), pool: pool), at: 0)
     }
 
-    /// A size is used now.
+    /// Marks the size of a picture as the most recently used.
     mutating func use(_ buffer: VideoBuffer, of frame: borrowing VideoFrame) {
         guard let index = entries.firstIndex(where: { $0.size == Self.size(frame, buffer.layout.format) }), index > 0 else { return }
         entries.swapAt(0, index)
     }
 
-    /// Pictures of this size and format are to be decoded elsewhere again.
+    /// Withdraws the memory for pictures of this size, so that they are decoded elsewhere again.
     mutating func withdraw(_ frame: borrowing VideoFrame) {
         let (width, height) = (frame.width, frame.height)
         for entry in entries where (entry.size.width, entry.size.height) == (width, height) { entry.pool.close() }
         entries.removeAll { ($0.size.width, $0.size.height) == (width, height) }
     }
 
-    /// Takes everything back.
+    /// Withdraws all memory.
     mutating func close() {
         for entry in entries { entry.pool.close() }
         entries = []
@@ -79,7 +80,7 @@ struct PlanePools {
 }
 
 extension PlaneMemory {
-    /// That of a buffer.
+    /// Creates the memory of a buffer.
     convenience init(_ buffer: VideoBuffer) {
         let layout = buffer.layout
         self.init(
@@ -91,13 +92,13 @@ extension PlaneMemory {
     }
 }
 
-/// How fast memory is read.
+/// Measures the speed of reading memory.
 enum ReadBack {
-    /// Bytes that are read, and how much longer than ordinary memory they may take. Cached memory that is not in the cache takes up to three times as
-    /// long, uncached memory thirty times and more.
+    /// The bytes to read, and the allowed factor over ordinary memory. Cached memory outside the cache takes up to three times as long,
+    /// uncached memory thirty times and more.
     private static let bytes = 64 << 10, limit = 8
 
-    /// Whether the processor reads it about as fast as ordinary memory. Takes less than a millisecond, and up to ten where it does not.
+    /// Whether the processor reads the memory about as fast as ordinary memory. Takes less than a millisecond, and up to ten if it is slow.
     static func isFast(_ base: UnsafeRawPointer, byteCount: Int) -> Bool {
         let bytes = min(bytes, byteCount)
         let ordinary = UnsafeMutableRawPointer.allocate(byteCount: 2 * bytes, alignment: 4096)
@@ -105,7 +106,7 @@ enum ReadBack {
         memset(ordinary, 1, 2 * bytes)
         func time(_ source: UnsafeRawPointer) -> Int64 {
             var best = Int64.max
-            // The first brings it into the cache, where there is one; another may have been interrupted.
+            // The first read fills the cache, if there is one; any read may be interrupted.
             for _ in 0..<4 where best > 0 {
                 let begin = HostTime.now
                 memcpy(ordinary + bytes, source, bytes)

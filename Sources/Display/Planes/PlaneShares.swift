@@ -1,14 +1,14 @@
 import KioskPlayback
 
-/// How the outputs of one card share the planes that more than one of them could have. A pure value, kept by the card.
+/// Shares a card's planes among its outputs. A pure value, kept by the card.
 ///
-/// Planes are dealt out: each goes to the output that has the fewest so far among those it can serve, those with the least choice first.
-/// Every output reckons with the same deal, so no two take the same plane. What one holds while it shows something it keeps, though the deal
-/// may change with outputs that come and go.
+/// It deals the planes that several outputs could use, those with the fewest candidates first. Each plane goes to the candidate that has
+/// the fewest so far. All outputs compute the same deal, so no two take the same plane. An output keeps a plane that shows something, even
+/// if the deal changes with outputs that come and go.
 struct PlaneShares {
     private struct Holder: Hashable {
         var crtc: CRTCID
-        /// Of pictures as they were decoded; else of what is drawn.
+        /// Whether the planes show decoded pictures; else they show drawn ones.
         var isOfPictures: Bool
     }
 
@@ -17,7 +17,7 @@ struct PlaneShares {
     private var held: [Holder: [PlaneID]] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// A CRTC is driven now, in place of whoever drove it before. Returns what ends it again.
+    /// Adds a CRTC, and replaces its former owner. Returns the number for ``leave(_:_:)``.
     mutating func join(_ crtc: CRTCID, bit: UInt32) -> UInt64 {
         lastNumber += 1
         outputs[crtc] = (bit, lastNumber)
@@ -25,19 +25,19 @@ struct PlaneShares {
         return lastNumber
     }
 
-    /// Ends what ``join(_:bit:)`` began, unless another one has taken the CRTC over.
+    /// Ends the membership that ``join(_:bit:)`` began, unless another one has replaced it.
     mutating func leave(_ crtc: CRTCID, _ number: UInt64) {
         guard outputs[crtc]?.number == number else { return }
         outputs[crtc] = nil
         held = held.filter { $0.key.crtc != crtc }
     }
 
-    /// An output shows pictures as they were decoded, or else what is drawn, on these planes, and on no others.
+    /// Records the planes on which an output now shows decoded pictures, or drawn ones.
     mutating func hold(_ planes: [PlaneID], for crtc: CRTCID, asPictures isOfPictures: Bool = false) {
         held[Holder(crtc: crtc, isOfPictures: isOfPictures)] = planes
     }
 
-    /// Those of `planes` that an output may use now, in their order.
+    /// Returns those of `planes` that an output may use now, in their order.
     func share(of crtc: CRTCID, of planes: [PlaneRecord]) -> [PlaneRecord] {
         let sharers = outputs.sorted { $0.key.rawValue < $1.key.rawValue }
         func candidates(_ plane: PlaneRecord) -> [CRTCID] { sharers.filter { plane.possibleCRTCs & $0.value.bit != 0 }.map(\.key) }

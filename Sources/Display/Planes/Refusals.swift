@@ -1,26 +1,26 @@
 import Glibc
 import KioskPlatform
 
-/// How a picture is brought to the screen of a DRM card.
+/// The way to flip on a DRM card.
 enum FlipMethod: CaseIterable {
-    /// A commit that does not block; an event says when it is on the screen.
+    /// A nonblocking commit; an event reports the flip.
     case event
-    /// A commit that blocks until it is on the screen, for drivers that refuse the other kind.
+    /// A commit that blocks until the flip, for drivers that refuse the other kind.
     case blocking
 }
 
-/// What was refused on one display, and what is left to try. Pure; ``DisplayFinder`` keeps one for each display.
+/// The driver's refusals on one display, and the choices left to try. Pure; ``DisplayFinder`` keeps one for each display.
 ///
-/// A driver, or a cable, can refuse a mode in two ways. It refuses the modeset: after ``maximum`` times another mode is tried. Or it takes
-/// the modeset and refuses the flips after it: then the other ``FlipMethod`` is tried in the same mode, then another mode. Each try
-/// activates the display anew, which people see; so after ``maximumModes`` modes, or when there are no more, the display rests. Once in
-/// ``pause`` the first choice is tried again, for a driver that has recovered.
+/// A driver or a cable can refuse a mode in two ways. It refuses the modeset: after ``maximum`` refusals kiosk tries another mode. Or it
+/// takes the modeset and refuses the flips: kiosk then tries the other ``FlipMethod`` in the same mode, then another mode. Each try
+/// activates the display anew, visibly. So the display rests after ``maximumModes`` modes, or when no mode is left. Every ``pause`` kiosk
+/// retries the first choice, for a driver that has recovered.
 struct Refusals {
-    /// After so many refusals something else is tried.
+    /// The number of refusals before kiosk tries something else.
     static let maximum = 3
-    /// After so many modes in which every flip was refused the display rests.
+    /// The number of modes without any accepted flip before the display rests.
     static let maximumModes = 4
-    /// How long it rests.
+    /// The length of the rest.
     static let pause = MediaTime.seconds(60)
 
     enum Verdict: Equatable {
@@ -28,7 +28,7 @@ struct Refusals {
         case drive
         /// Nothing is left to try, for the first time.
         case rests
-        /// It has been so before.
+        /// Nothing is left to try, as before.
         case restsStill
     }
 
@@ -40,26 +40,26 @@ struct Refusals {
     /// Whether it has rested before, and nothing has worked since.
     private(set) var hasRested = false
 
-    /// A modeset was refused.
+    /// Records a refused modeset.
     mutating func refusedModeset(_ mode: ConnectorMode) { modesets[mode, default: 0] += 1 }
 
-    /// A flip was refused by a driver that had taken the modeset. `isFirst`: it was the first one, which counts twice: it says more than
-    /// one after others, but can be due to another program that changed the mode in between.
+    /// Records a flip that the driver refused after it took the modeset. `isFirst`: it was the first flip. That counts twice, as it means
+    /// more than a refusal after accepted flips. Another program that changed the mode in between can also cause it.
     mutating func refusedFlip(_ mode: ConnectorMode, _ method: FlipMethod, isFirst: Bool) {
         flips[mode, default: [:]][method, default: 0] += isFirst ? 2 : 1
         if refusesFlips(mode), firstChoice == nil { firstChoice = mode }
     }
 
-    /// Flips have been taken for so long that what was refused before is over.
+    /// Forgets earlier refusals, after the driver has taken flips for long enough.
     mutating func proved() { (flips, firstChoice, restsSince, hasRested) = ([:], nil, nil, false) }
 
-    /// Whether a mode is to be left out.
+    /// Whether to leave out a mode.
     func leavesOut(_ mode: ConnectorMode) -> Bool { modesets[mode, default: 0] >= Self.maximum || refusesFlips(mode) }
 
-    /// How to flip in `mode`.
+    /// Returns how to flip in `mode`.
     func method(in mode: ConnectorMode) -> FlipMethod { FlipMethod.allCases.first { isLeft($0, in: mode) } ?? .event }
 
-    /// Whether to drive a display that offers `modes`.
+    /// Decides whether to drive a display that offers `modes`.
     mutating func verdict(on modes: [ConnectorMode], at now: HostTime) -> Verdict {
         let refused = Set(modes.filter(refusesFlips))
         guard !refused.isEmpty, refused.count >= Self.maximumModes || modes.allSatisfy(leavesOut) else { return .drive }

@@ -2,15 +2,15 @@ import CKioskFFmpeg
 import Glibc
 import KioskMedia
 
-/// The framebuffers of a hardware decoder's surfaces, each made once and used again whenever the decoder has drawn into the surface anew.
+/// The framebuffers of a hardware decoder's surfaces. Imports each surface once, and reuses it for every picture that the decoder draws
+/// there.
 ///
-/// A surface is known by the inode of its memory: decoders export the same one under another descriptor for every picture. A decoder that is
-/// opened anew, as at every seam, brings other surfaces: what no picture has used for ``keptPictures`` is dropped, and everything when
-/// the decoder's pool is another one.
+/// The inode of its memory identifies a surface: decoders export it under another descriptor for every picture. A new decoder, as at every
+/// seam, has other surfaces. So entries without a use for ``keptPictures`` are dropped, and all entries when the decoder's pool changes.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 struct SurfaceImports {
-    /// Which memory, and where in it the picture is.
+    /// The memory, and the picture's position in it.
     private struct Key: Hashable {
         var device: UInt64, inode: UInt64
         var offset: Int, pitch: Int
@@ -21,17 +21,17 @@ struct SurfaceImports {
         var lastUse: UInt64
     }
 
-    /// More than a decoder has surfaces, so that all are used again within as many pictures.
+    /// More than the number of a decoder's surfaces, so that each recurs within this many pictures.
     static let keptPictures: UInt64 = 64
 
     private var entries: [Key: Entry] = [:]
     private var pool: UnsafeMutableRawPointer?
     private var pictures: UInt64 = 0
 
-    /// How many there are.
+    /// The number of entries.
     var count: Int { entries.count }
 
-    /// The framebuffer of a frame's surface; `make` imports it.
+    /// Returns the framebuffer of a frame's surface; `make` imports it.
     mutating func framebuffer(
         of frame: borrowing VideoFrame, make: (borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer
     ) throws(DeviceError) -> HeldFramebuffer {
@@ -44,7 +44,7 @@ struct SurfaceImports {
             entries[key]!.lastUse = pictures
             return entry.surface
         }
-        // Here, where one is made, and not for every picture.
+        // Only when a new one is made, not for every picture.
         let oldest = pictures > Self.keptPictures ? pictures - Self.keptPictures : 0
         if entries.contains(where: { $0.value.lastUse < oldest }) { entries = entries.filter { $0.value.lastUse >= oldest } }
         let fresh = try make(frame)
@@ -52,7 +52,7 @@ struct SurfaceImports {
         return fresh
     }
 
-    /// Drops all.
+    /// Drops all entries.
     mutating func removeAll() { entries.removeAll() }
 
     private static func key(of frame: borrowing VideoFrame) -> Key? {

@@ -4,9 +4,10 @@ import Glibc
 import KioskMedia
 import KioskPlatform
 
-/// Memory in which a plane shows YUV. Written on the compositor's thread, in rows and in order, while no plane shows it; read for snapshots only.
+/// Memory from which a plane shows YUV. The compositor's thread writes it, in rows and in order, while no plane shows it. Only snapshots
+/// read it.
 class VideoBuffer: @unchecked Sendable {
-    // Sendable because the compositor alone writes to it, and only while its slot is nobody else's (BufferPool).
+    // Sendable: only the compositor writes to it, and only while it owns the slot (BufferPool).
 
     let layout: VideoLayout
     let base: UnsafeMutableRawPointer
@@ -21,10 +22,10 @@ class VideoBuffer: @unchecked Sendable {
         (self.layout, self.base, self.framebuffer, self.owner, shared) = (layout, base, framebuffer, owner, share)
     }
 
-    /// A descriptor by which another process maps it; nil where the driver gives none. Any thread.
+    /// Returns a descriptor by which another process can map it; nil if the driver gives none. Any thread.
     func share() -> SharedDescriptor? { shared() }
 
-    /// Its planes.
+    /// The addresses and strides of its planes.
     var planes: PicturePlanes {
         func data(_ plane: Int) -> UnsafeMutablePointer<UInt8>? {
             plane < layout.format.planeCount ? (base + layout.offsets[plane]).assumingMemoryBound(to: UInt8.self) : nil
@@ -34,7 +35,7 @@ class VideoBuffer: @unchecked Sendable {
             strides: (Int32(layout.pitches[0]), Int32(layout.pitches[1]), Int32(layout.pitches[2]), 0))
     }
 
-    /// Copies a picture of its own format, at most as large as itself: a plane in one piece where the rows are as far apart.
+    /// Copies a picture of the same format, of at most this buffer's size. Copies a plane in one piece if the strides are equal.
     func copy(_ picture: PicturePlanes, width: Int, height: Int) {
         func copy(_ plane: Int, _ source: PicturePlanes.Plane, _ stride: Int32) {
             guard plane < layout.format.planeCount, let source else { return }
@@ -51,7 +52,8 @@ class VideoBuffer: @unchecked Sendable {
         copy(2, picture.data.2, picture.strides.2)
     }
 
-    /// A copy of the picture in ordinary memory, with colours as a plane makes them; nil without memory. Reading scan-out memory can be slow.
+    /// Returns a copy of the picture in ordinary memory, with colours as a plane makes them; nil without memory. Reading scan-out memory
+    /// can be slow.
     func frame(_ colour: ColourDescription) -> VideoFrame? {
         guard let frame = VideoFrame.blank(layout.format.av, width: layout.width, height: layout.height) else { return nil }
         let av = frame.av
@@ -74,12 +76,13 @@ class VideoBuffer: @unchecked Sendable {
 }
 
 extension VideoBuffer {
-    /// Memory for pictures of this size: one dumb buffer with 8 bits a pixel, as wide as a row of luma has bytes and with rows enough for all planes.
+    /// Allocates memory for pictures of this size: one dumb buffer with 8 bits a pixel, as wide as a luma row in bytes, with enough rows
+    /// for all planes.
     static func make(
         _ card: DRMCard, _ format: VideoFormat, width: Int, height: Int, forScaling: Bool
     ) throws(DeviceError) -> VideoBuffer {
         let bytes = VideoLayout.rowBytes(format, width: width, forScaling: forScaling)
-        // The pitch is the driver's, and at least that; with it the number of rows stays the same.
+        // The driver chooses the pitch, at least `bytes`. The number of rows does not depend on it.
         let rows = VideoLayout(format, width: width, height: height, pitch: bytes).rows
         let memory = try DumbMemory.make(card, width: bytes, height: rows, bitsPerPixel: 8)
         let layout = VideoLayout(format, width: width, height: height, pitch: memory.pitch)

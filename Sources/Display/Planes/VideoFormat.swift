@@ -1,17 +1,17 @@
 import CKioskDRM
 import CKioskFFmpeg
 
-/// A YUV format that planes take and libavutil describes.
+/// A YUV format that planes support and libavutil describes.
 struct VideoFormat: Hashable, CustomStringConvertible {
-    /// The kernel's code.
+    /// The fourcc code.
     let code: UInt32
-    /// The same arrangement of bytes.
+    /// The pixel format with the same layout.
     let av: AVPixelFormat
 
-    /// What it is called in a message: `NV12`.
+    /// The name in messages: `NV12`.
     var description: String { Self.name(code) }
 
-    /// A fourcc code in letters.
+    /// Returns a fourcc code in letters.
     static func name(_ code: UInt32) -> String {
         String(decoding: (0..<4).map { UInt8(truncatingIfNeeded: code >> (8 * UInt32($0))) }, as: UTF8.self)
     }
@@ -30,13 +30,14 @@ struct VideoFormat: Hashable, CustomStringConvertible {
         VideoFormat("YU16", AV_PIX_FMT_YUV422P), VideoFormat("YU24", AV_PIX_FMT_YUV444P),
     ]
 
-    /// The format of this layout; nil where no plane has it.
+    /// Creates the format of this layout; nil if no plane supports it.
     init?(_ av: AVPixelFormat) {
         guard let format = Self.all.first(where: { $0.av == av }) else { return nil }
         self = format
     }
 
-    /// The formats that a picture can be copied to with nothing lost, its own first: in the others the same samples lie otherwise.
+    /// Returns the formats to which a picture can be copied without loss, its own first. The others have the same samples in another
+    /// layout.
     static func copies(of format: PictureFormat) -> [VideoFormat] {
         guard !format.isRGB, !format.isFlattened else { return [] }
         let own = VideoFormat(format.av).map { [$0] } ?? []
@@ -47,8 +48,8 @@ struct VideoFormat: Hashable, CustomStringConvertible {
         }
     }
 
-    /// The formats that a picture can be scaled to: 8 bits, as many chroma samples as it has. Semi-planar ones come second: more hardware has
-    /// them, and libswscale writes them more slowly; NV16 it does not write at all.
+    /// Returns the formats to which a picture can be scaled: 8 bits, with the picture's chroma sampling. Semi-planar ones come second: more
+    /// hardware has them, but libswscale writes them more slowly, and cannot write NV16 at all.
     static func scaled(from format: PictureFormat) -> [VideoFormat] {
         switch format.intermediate {
         case AV_PIX_FMT_YUV420P: [yuv420, nv12]
@@ -60,36 +61,36 @@ struct VideoFormat: Hashable, CustomStringConvertible {
 
     /// Bytes of a sample.
     var sampleBytes: Int { av == AV_PIX_FMT_P010LE ? 2 : 1 }
-    /// How many planes.
+    /// The number of planes.
     var planeCount: Int { Int(av_pix_fmt_count_planes(av)) }
 
-    /// Rows of a plane of a picture of this size, and bytes in a row.
+    /// Returns the rows of a plane, and the bytes in a row, for a picture of this size.
     func extent(of plane: Int, width: Int, height: Int) -> (rows: Int, bytes: Int) {
         guard plane > 0, let description = av_pix_fmt_desc_get(av) else { return (height, width * sampleBytes) }
         let (across, down) = (Int(description.pointee.log2_chroma_w), Int(description.pointee.log2_chroma_h))
-        // Of two planes the second holds both chroma samples.
+        // If there are two planes, the second holds both chroma samples.
         let samples = planeCount == 2 ? 2 : 1
         return ((height + (1 << down) - 1) >> down, ((width + (1 << across) - 1) >> across) * samples * sampleBytes)
     }
 
-    /// Bytes from row to row of a plane, where those of luma are so far apart.
+    /// Returns the pitch of a plane in bytes, for a luma pitch of `luma`.
     fileprivate func pitch(of plane: Int, luma: Int) -> Int {
         guard plane > 0, let description = av_pix_fmt_desc_get(av) else { return luma }
         return (luma * (planeCount == 2 ? 2 : 1)) >> Int(description.pointee.log2_chroma_w)
     }
 }
 
-/// Where the planes of a picture are in one piece of memory: luma, then chroma, without gaps. A pure value.
+/// The layout of a picture's planes in one piece of memory: luma, then chroma, without gaps. A pure value.
 ///
-/// It is made for the pitch that the driver gave its rows; the driver is asked for memory of ``rows`` rows of that pitch. Width and height are
-/// even, as some drivers refuse others: of a picture with odd ones there is one more row or column, of which nothing is seen.
+/// It uses the driver's pitch; the memory then has ``rows`` rows of that pitch. Width and height are rounded up to even, as some drivers
+/// refuse odd ones. The added row or column is not visible.
 struct VideoLayout {
     let format: VideoFormat
     /// Pixels of the framebuffer.
     let width: Int, height: Int
-    /// Bytes from one row to the next, and of the first row from the beginning, of each plane.
+    /// The pitch of each plane, and the offset of its first row, in bytes.
     let pitches: InlineArray<3, Int>, offsets: InlineArray<3, Int>
-    /// All of it, in rows of luma.
+    /// The total size, in rows of luma.
     let rows: Int
 
     init(_ format: VideoFormat, width: Int, height: Int, pitch: Int) {
@@ -106,8 +107,8 @@ struct VideoLayout {
         rows = (end + pitch - 1) / pitch
     }
 
-    /// Bytes that a row of luma should have room for. Where libswscale writes there itself its vector code may write 16 pixels past the end; else
-    /// rows are as far apart as decoders mostly have them, so that a plane is copied in one piece.
+    /// Returns the bytes to allocate for a row of luma. If libswscale writes there, its vector code may write 16 pixels past the end. Else
+    /// rows have the usual pitch of decoders, so that a plane is copied in one piece.
     static func rowBytes(_ format: VideoFormat, width: Int, forScaling: Bool) -> Int {
         forScaling
             ? (((width + 1) & ~1) * format.sampleBytes + 32 + 127) & ~127 : (((width + 1) & ~1) * format.sampleBytes + 63) & ~63

@@ -5,54 +5,54 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 
-/// What planes for video need of a card: ``KMSPlanes``. Compositor thread, but where it says otherwise.
+/// The card's side of video planes: ``KMSPlanes``. Compositor thread, unless stated otherwise.
 protocol VideoHardware: AnyObject, Sendable {
     /// The driver's name.
     var driver: String { get }
     /// Pixels of the screen.
     var width: Int { get }
     var height: Int { get }
-    /// Which planes there are now for the picture and what lies behind it, besides those that drawn pictures have.
+    /// Returns the planes for the picture and its background, without the planes of drawn pictures.
     func planner(besides taken: [PlaneID]) -> PlanePlanner
     /// The properties of a plane.
     func properties(of plane: PlaneID) -> PlaneProperties
-    /// Memory for pictures of this size. With `forScaling` libswscale may write there. Any thread.
+    /// Allocates memory for pictures of this size. With `forScaling` libswscale may write there. Any thread.
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer
-    /// A whole screen of one colour.
+    /// Makes a framebuffer of one colour, in the size of the screen.
     func makeBackground(_ colour: UInt32) throws(DeviceError) -> HeldFramebuffer
-    /// Makes a hardware decoder's memory a framebuffer, which keeps it alive.
+    /// Makes a framebuffer of a hardware decoder's memory. The framebuffer keeps that memory alive.
     func importSurface(_ frame: borrowing VideoFrame) throws(DeviceError) -> HeldFramebuffer
     /// Asks the driver whether it would show a picture without a modeset.
     func test(_ show: VideoShow) throws(DeviceError)
-    /// Pictures are shown so from now on; nil: converted. The planes `former` show other ones still.
+    /// Records how pictures are shown from now on; nil means converted. The planes `former` still show earlier pictures.
     func shows(_ arrangement: VideoArrangement?, besides former: [PlaneID])
 }
 
-/// Puts pictures onto planes as they are decoded, instead of converting them: which way (``PicturePath``), onto which planes, in which memory.
+/// Puts decoded pictures onto planes without conversion. Decides the path (``PicturePath``), the planes and the memory.
 ///
-/// The way is found once for each shape of picture (``PictureShape``): ``PicturePlan`` says what could be, ``PlanePlanner`` which planes are for
-/// it, and the driver, by a commit that it only tests, whether it would show it. The answer is remembered and logged. A way that fails later,
-/// when memory is not to be had or the driver refuses the real commit, is left out from then on, and the next one taken.
+/// It finds the path once for each shape of picture (``PictureShape``). ``PicturePlan`` lists the candidates, ``PlanePlanner`` finds planes
+/// for them, and the driver answers to a test commit. It remembers and logs the answer. If a path fails later, for lack of memory or
+/// because the driver refuses the real commit, it drops that path and takes the next one.
 ///
-/// Each of the output's slots (``BufferPool``) has YUV memory of its own beside its converted buffer, so a slot that may be painted into is one
-/// whose YUV memory nothing shows. Memory of the last two sizes is kept: a playlist that goes to and fro between them allocates nothing.
+/// Each of the output's slots (``BufferPool``) has YUV memory beside its converted buffer. Nothing shows the YUV memory of a slot that may
+/// be painted into. The memory of the last two sizes is kept: a playlist that alternates between them allocates nothing.
 ///
-/// With anything else in the scene than one opaque picture there is no way but conversion, and so while an overlay is blended into pictures.
+/// Any scene other than one opaque picture has to be converted. The same holds while an overlay is blended into pictures.
 ///
 /// Not thread-safe; belongs to the compositor thread.
 final class VideoPlanes: @unchecked Sendable {
-    // Sendable because the compositor thread alone calls it; the presenter's drops it with its screen, for the compositor to free.
+    // Sendable: only the compositor thread calls it. The presenter drops it with its screen, for the compositor to free.
 
     let hardware: any VideoHardware
     private let paths: [PicturePath]
 
-    /// What an answer is for: the picture, and the planes that drawn pictures had then.
+    /// The key of a finding: the picture's shape, and the planes of drawn pictures at that time.
     private struct Request: Hashable {
         var shape: PictureShape
         var taken: [PlaneID]
     }
 
-    /// What was found for a request, nil for conversion, and what there is to say of it: `plane 31, copied once`.
+    /// The answer to a request, nil for conversion, and its description: `plane 31, copied once`.
     private struct Finding {
         var arrangement: VideoArrangement?
         var text: String
@@ -61,12 +61,12 @@ final class VideoPlanes: @unchecked Sendable {
     private var findings: [Request: Finding] = [:]
     private var last: (request: Request, codec: String, arrangement: VideoArrangement?)?
     private static let mostFindings = 64
-    /// What has failed since.
+    /// The paths that have failed since.
     private var failed: [Request: Set<PicturePath>] = [:]
     private var said: Set<String> = []
-    /// What was said of the newest picture: `h264 1920×1080 NV12 → plane 31, scaled by the display, no pass in software`.
+    /// The description of the newest picture: `h264 1920×1080 NV12 → plane 31, scaled by the display, no pass in software`.
     private(set) var line = ""
-    /// What the hardware was told last.
+    /// The last arrangement reported to the hardware.
     private var told: (arrangement: VideoArrangement?, former: PlaneID?)
 
     private var buffers = VideoBuffers()
@@ -75,15 +75,15 @@ final class VideoPlanes: @unchecked Sendable {
     private var writer = VideoWriter()
     private var background: (colour: UInt32, buffer: HeldFramebuffer)?
 
-    /// Why there are no ways but conversion; nil where there are.
+    /// Why only conversion is possible; nil if there are other paths.
     private let obstacle: String?
 
     private let isSilent: Bool
 
-    /// Whether the driver is asked.
+    /// Whether it asks the driver.
     var asksDriver: Bool { !paths.isEmpty }
 
-    /// On the planes of a screen. `isSilent`: nothing goes into the log.
+    /// Creates the video planes of a screen. `isSilent`: logs nothing.
     init(_ hardware: any VideoHardware, _ choice: PicturePathChoice, isSilent: Bool = false) {
         self.hardware = hardware
         self.isSilent = isSilent
@@ -93,9 +93,9 @@ final class VideoPlanes: @unchecked Sendable {
 
     deinit { pools.close() }
 
-    /// Puts the picture of `scene` into the memory of slot `slot`, rotated by `rotation`, in `region` of the screen, on `background` where the scene
-    /// names none. `taken` are the planes that drawn pictures have, and `former` is the overlay plane of pictures that are on the screen or ready, if
-    /// they have one. nil where it is to be converted.
+    /// Puts the picture of `scene` into the memory of slot `slot`, rotated by `rotation`, in `region` of the screen. The scene's own
+    /// background takes precedence over `background`. `taken` are the planes of drawn pictures. `former` is the overlay plane of pictures
+    /// that are on the screen or ready, if any. Returns nil if the picture has to be converted.
     func prepare(
         _ scene: borrowing Scene, rotation: Rotation, region: Region = .full, background: UInt32, slot: Int, besides taken: [PlaneID],
         former: PlaneID?
@@ -114,23 +114,23 @@ final class VideoPlanes: @unchecked Sendable {
         return show
     }
 
-    /// The next picture is converted. Returns nil.
+    /// Records that the next picture is converted. Returns nil.
     func convert(former: PlaneID?) -> VideoShow? {
         tell(nil, former)
         return nil
     }
 
-    /// Drawn pictures are not to have the planes of the newest picture, nor that of one that is still seen.
+    /// Keeps drawn pictures off the planes of the newest picture, and of an earlier one still on the screen.
     private func tell(_ arrangement: VideoArrangement?, _ former: PlaneID?) {
         let former = former == arrangement?.plane?.id ? nil : former
         guard told.arrangement !== arrangement || told.former != former else { return }
-        // The decoder's memory goes with its pictures.
+        // Release the decoder's memory with its pictures.
         if arrangement?.path != .dmabuf { surfaces.removeAll() }
         told = (arrangement, former)
         hardware.shows(arrangement, besides: former.map { [$0] } ?? [])
     }
 
-    /// The driver has refused to show an arrangement that it agreed to.
+    /// Handles the driver's refusal of an arrangement that it accepted in a test.
     func refused(_ arrangement: VideoArrangement, _ error: DeviceError) {
         for (request, finding) in findings where finding.arrangement === arrangement { fail(request, arrangement, "\(error)") }
     }
@@ -177,7 +177,7 @@ final class VideoPlanes: @unchecked Sendable {
         return finding.arrangement
     }
 
-    /// What would be said of a picture on a screen that shows nothing else: ``line``. Nothing is shown.
+    /// Returns the ``line`` of a picture on an otherwise empty screen. Shows nothing.
     func describe(_ frame: borrowing VideoFrame, gravity: VideoGravity, rotation: Rotation) -> String? {
         let shape = PictureShape(
             frame, crop: nil, own: .none, gravity: gravity, rotation: rotation, background: 0, screenWidth: hardware.width,
@@ -208,8 +208,8 @@ final class VideoPlanes: @unchecked Sendable {
 
     private struct Refusal: Error { var reason: String }
 
-    /// Has decoders draw the next pictures like this one into memory of planes, where the driver would show that; else says why not. nil, too, where
-    /// nobody would.
+    /// Offers plane memory to decoders for later pictures like this one, if the driver would show it; else returns the reason. Also returns
+    /// nil if no decoder would use it.
     private func offer(_ request: Request, _ planner: PlanePlanner, _ frame: borrowing VideoFrame, _ slot: Int) -> Refusal? {
         guard frame.takesPlaneMemory, request.shape.room == nil, frame.surface == nil, let format = VideoFormat(request.shape.format.av),
             !pools.offers(frame, format)
@@ -248,7 +248,7 @@ final class VideoPlanes: @unchecked Sendable {
         in given: VideoShow.Memory? = nil
     ) -> Result<VideoArrangement, Refusal> {
         let layers = layers(candidate)
-        // Before there is memory for it.
+        // Plan before allocating memory.
         do throws(PlanePlanner.Refusal) { _ = try planner.assignments(for: layers) } catch { return .failure(Refusal(reason: "\(error)")) }
         let memory: VideoShow.Memory, backgroundBuffer: HeldFramebuffer?
         do throws(DeviceError) {
@@ -265,7 +265,7 @@ final class VideoPlanes: @unchecked Sendable {
                 try hardware.test(VideoShow(arrangement: tried, memory: memory, backgroundBuffer: backgroundBuffer))
             } catch {
                 log.debug("\(request.shape.name): \(error)")
-                // What was asked for in all its properties is for those who look for it.
+                // The debug log has all requested properties; the reason stays short.
                 throw DeviceError(error.call.action, code: error.call.error.code)
             }
             agreed = tried
@@ -280,7 +280,7 @@ final class VideoPlanes: @unchecked Sendable {
     private func text(
         _ request: Request, _ arrangement: VideoArrangement?, _ refusals: [(path: PicturePath, reason: String)]
     ) -> String {
-        // One reason a way is enough: the first is that of the best.
+        // One reason for each path is enough: the first one, of the best candidate.
         var reasons: [String] = []
         for path in PicturePath.allCases {
             if let reason = refusals.first(where: { $0.path == path })?.reason { reasons.append("\(path.rawValue): \(reason)") }
@@ -298,7 +298,7 @@ final class VideoPlanes: @unchecked Sendable {
 
     // MARK: Its memory
 
-    /// Where the picture will be, not filled yet. What is only asked for is not kept: it would take the place of what is used.
+    /// Returns the memory for the picture, not yet filled. Does not keep memory for tests: it would displace memory in use.
     private func memory(
         _ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame, _ slot: Int, isKept: Bool
     ) throws(DeviceError) -> VideoShow.Memory {
@@ -322,7 +322,7 @@ final class VideoPlanes: @unchecked Sendable {
         return .buffer(buffer)
     }
 
-    /// That of the memory of a candidate which is no surface.
+    /// Returns the size of the memory of a candidate without a surface.
     private func size(_ candidate: PicturePlan.Candidate, _ frame: borrowing VideoFrame) -> VideoBuffers.Size {
         let format = candidate.format!
         let forScaling = candidate.path == .scale || format.av != PictureFormat(frame.pixelFormat)?.av

@@ -3,12 +3,13 @@ import CKioskFFmpeg
 import KioskMedia
 import KioskPlayback
 
-/// How planes show the pictures of one shape, as the driver has agreed to. One for each answer, so that what shows the same is the same object.
+/// The way planes show the pictures of one shape, as the driver has accepted it. One object for each answer: identity means the same
+/// arrangement.
 final class VideoArrangement: Sendable {
     let candidate: PicturePlan.Candidate
-    /// The plane of the picture, where that is not the primary one.
+    /// The plane of the picture; nil if it is the primary one.
     let plane: PlaneProperties?
-    /// Where among the planes it is, and where the primary one is; nil where they cannot be put.
+    /// The positions of this plane and of the primary one; nil if not settable.
     let zpos: UInt64?, primaryZpos: UInt64?
     /// 0xRRGGBB of the bars.
     let background: UInt32
@@ -28,9 +29,9 @@ final class VideoArrangement: Sendable {
     }
 }
 
-/// One picture on planes, instead of in a converted buffer. What it holds is let go of on the compositor's thread.
+/// One picture on planes, instead of in a converted buffer. The compositor's thread releases it.
 struct VideoShow: Sendable {
-    /// What keeps the picture's memory.
+    /// The owner of the picture's memory.
     enum Memory: Sendable {
         case buffer(VideoBuffer)
         case picture(HeldPicture)
@@ -38,7 +39,7 @@ struct VideoShow: Sendable {
 
     let arrangement: VideoArrangement
     let memory: Memory
-    /// What the primary plane shows behind it; nil where that shows the picture.
+    /// The background on the primary plane; nil if that plane shows the picture.
     let backgroundBuffer: HeldFramebuffer?
 
     var framebuffer: FramebufferID {
@@ -48,11 +49,11 @@ struct VideoShow: Sendable {
         }
     }
 
-    /// Whether a decoder waits for its memory.
+    /// Whether the memory belongs to a decoder, which waits for it.
     var isDecodersMemory: Bool { if case .buffer = memory { false } else { true } }
 
-    /// Adds to a request what shows it: of what is shown already only what changes. `former` was shown before, on top of `behind` on the primary plane.
-    /// With `names` something is named in any case.
+    /// Adds the picture to a request, with only the changes from the current state. `former` was shown before, on top of `behind` on the
+    /// primary plane. `names` sets a framebuffer in any case.
     func request(
         over primary: PlaneProperties, screen: PixelRectangle, on crtc: CRTCID, after former: VideoArrangement?, behind: FramebufferID?,
         showing: FramebufferID?, names: Bool, in request: inout AtomicRequest
@@ -76,10 +77,11 @@ struct VideoShow: Sendable {
         if names || framebuffer != showing { plane.exchange(framebuffer, in: &request) }
     }
 
-    /// What the primary plane shows.
+    /// The framebuffer on the primary plane.
     var primaryFramebuffer: FramebufferID { backgroundBuffer?.id ?? framebuffer }
 
-    /// The picture as it is scanned out, in ordinary memory, of the shape of `pixels`; for snapshots. nil where the memory cannot be read.
+    /// Returns the picture as scanned out, in ordinary memory, with the size and format of `pixels`; for snapshots. nil if the memory is
+    /// not readable.
     func drawn(like pixels: PixelMemory) -> ScanoutBuffer? {
         let copy = MemoryBuffer(width: pixels.width, height: pixels.height, format: pixels.format)
         let (candidate, layer) = (arrangement.candidate, arrangement.candidate.layer)
@@ -99,16 +101,16 @@ struct VideoShow: Sendable {
     }
 }
 
-/// A framebuffer that something keeps: the background on the primary plane behind a picture, or a hardware decoder's memory.
+/// A framebuffer with its owner: the background on the primary plane behind a picture, or a hardware decoder's memory.
 struct HeldFramebuffer: Sendable {
     let id: FramebufferID
     var owner: (any Sendable)?
 }
 
-/// A decoder's picture that is, or will be, on the screen from the memory it was drawn into: the hardware's own, or a plane's. Nobody draws into
-/// that as long as this lives.
+/// A decoder's picture in its original memory, on the screen or on its way there. The memory is the hardware's own or a plane's. No decoder
+/// draws into it while this object lives.
 final class HeldPicture: @unchecked Sendable {
-    // Sendable because the frame is only read once it is here, and freed by its last holder, the compositor.
+    // Sendable: the frame is read-only from here on, and its last holder, the compositor, frees it.
     private(set) var frame: VideoFrame
     let framebuffer: HeldFramebuffer
 

@@ -3,8 +3,8 @@ import Glibc
 import KioskMedia
 import KioskPlayback
 
-/// Brings decoded pictures into the memory of a plane: copied where they are of its format, else by one pass of libswscale, which scales, or puts
-/// the same samples into another order. Its context is kept until the layout changes.
+/// Writes decoded pictures into the memory of a plane. Copies them if the format is the same. Otherwise one pass of libswscale scales them
+/// or rearranges their samples; its context is kept until the layout changes.
 ///
 /// Belongs to the compositor thread.
 struct VideoWriter {
@@ -17,7 +17,7 @@ struct VideoWriter {
 
     private var pass: (key: Key, context: Owned<ScaleContext>)?
 
-    /// Writes what `candidate` is to be made of `frame`.
+    /// Writes `frame` as `candidate` into `buffer`.
     mutating func write(
         _ frame: borrowing VideoFrame, as candidate: PicturePlan.Candidate, into buffer: VideoBuffer
     ) throws(DeviceError) {

@@ -3,19 +3,19 @@ import KioskPlatform
 import KioskPlayback
 import Logging
 
-/// What the outputs of the process share: the virtual terminal, the announcements of hot-plug, the graphics cards with the right to drive
-/// them (master), and who has which CRTC and connector. One seat, any number of outputs.
+/// The resources that the outputs of the process share: the virtual terminal, hot-plug announcements, the graphics cards with their master,
+/// and the reservations of CRTCs and connectors. One seat, any number of outputs.
 ///
-/// The seat has no thread. Every output waits, on its presenter's thread, for the seat's descriptors (``descriptors``) beside its own;
-/// whoever is awake first sees to them (``attendTerminal(release:acquire:)``), and what the outputs are to do is posted to each, for its
-/// own thread. Flips wait for none of this. A switch of virtual terminals ends when every output has done its part (``SeatSwitch``).
+/// The seat has no thread. Every output waits, on its presenter's thread, for the seat's descriptors (``descriptors``) beside its own. The
+/// first thread to wake handles them (``attendTerminal(release:acquire:)``) and posts messages to all outputs, for their own threads. Flips
+/// wait for none of this. A switch of virtual terminals ends after every output has done its part (``SeatSwitch``).
 package final class Seat: @unchecked Sendable {
-    // Sendable because everything that changes is touched with the lock of `shared` held.
+    // Sendable: the lock of `shared` protects everything that changes.
 
-    /// What an output is to do.
+    /// An order to an output.
     enum Message { case leave, comeBack, look }
 
-    /// What an output has to itself: a connector of a card and the CRTC that serves it, or a framebuffer device.
+    /// The exclusive resources of an output: a connector of a card with its CRTC, or a framebuffer device.
     struct Reservation: Hashable {
         /// `/dev/dri/card0`, `/dev/fb0`.
         var device: String
@@ -35,9 +35,9 @@ package final class Seat: @unchecked Sendable {
         var switching = SeatSwitch()
         var members: [Int: Member] = [:]
         var lastMember = 0
-        /// The cards that outputs have, by their paths.
+        /// The outputs' cards, by path.
         var cards: [String: HeldCard] = [:]
-        /// When a virtual terminal that is another program's is looked at again.
+        /// When to look again at a virtual terminal that another program has.
         var nextClaim: HostTime?
         var terminalWait = TerminalWait()
         var isInFront = true
@@ -48,13 +48,13 @@ package final class Seat: @unchecked Sendable {
     private var terminal: VirtualTerminal?
     private var monitor: HotplugMonitor?
 
-    /// A seat without a virtual terminal and hot-plug, for an output in memory.
+    /// Creates a seat without a virtual terminal and without hot-plug, for an output in memory.
     init() {}
 
-    /// Takes the virtual terminal: the one on standard input, else the one on the screen; and listens for displays.
+    /// Takes the virtual terminal: the one on standard input, else the one on the screen. Then listens for displays.
     package static func open() -> Seat {
         let seat = Seat()
-        // Before any card is opened: the guard process must not inherit one.
+        // Before kiosk opens any card: the guard process must not inherit one.
         if let (path, owner) = try? VirtualTerminal.look(), let owner {
             log.error(
                 """
@@ -73,7 +73,7 @@ package final class Seat: @unchecked Sendable {
         return seat
     }
 
-    /// Whether our virtual terminal is on the screen; nil without one.
+    /// Whether kiosk's virtual terminal is on the screen; nil without one.
     private var isActive: Bool? { shared.withLock { _ in terminal?.isActive } }
 
     private func takeTerminal() {
@@ -91,8 +91,8 @@ package final class Seat: @unchecked Sendable {
 
     // MARK: Outputs
 
-    /// A new output's number. `wake` ends its wait for the seat's descriptors when something is posted to it, or one of its flips has been
-    /// read by another one; from any thread.
+    /// Adds an output and returns its number. `wake` ends its wait for the seat's descriptors, after a message to it, or after another
+    /// output has read one of its flips. Any thread may call `wake`.
     func add(wake: @escaping @Sendable () -> Void) -> Int {
         shared.withLock { shared in
             shared.lastMember += 1
@@ -101,7 +101,7 @@ package final class Seat: @unchecked Sendable {
         }
     }
 
-    /// An output has closed. With the last one the virtual terminal goes back to the console.
+    /// Removes a closed output. After the last one, the virtual terminal goes back to the console.
     func remove(_ output: Int) {
         let isEmpty = shared.withLock { shared in
             shared.members[output] = nil
@@ -117,7 +117,7 @@ package final class Seat: @unchecked Sendable {
         }
     }
 
-    /// The next thing that an output is to do.
+    /// Returns the next message for an output.
     func nextMessage(for output: Int) -> Message? {
         shared.withLock { shared in
             guard shared.members[output]?.messages.isEmpty == false else { return nil }
@@ -139,8 +139,8 @@ package final class Seat: @unchecked Sendable {
 
     // MARK: The virtual terminal
 
-    /// Calls `observer` with whether our virtual terminal is in front: at once, and on a presenter's thread at each switch to another one
-    /// and back. To be called once, before anything is shown.
+    /// Calls `observer` with whether kiosk's virtual terminal is in front: at once, and on a presenter's thread at each switch away and
+    /// back. Call it once, before the first picture.
     func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void) {
         let isInFront = shared.withLock { shared in
             shared.observer = observer
@@ -149,15 +149,15 @@ package final class Seat: @unchecked Sendable {
         observer(isInFront)
     }
 
-    /// What to wait for; nil where there is none.
+    /// The descriptors to wait for; nil for missing ones.
     var descriptors: (release: Int32?, acquire: Int32?, hotplug: Int32?) {
         shared.withLock { _ in (terminal?.releaseDescriptor, terminal?.acquireDescriptor, monitor?.descriptor) }
     }
 
-    /// When ``claim(at:)`` is to be called; nil when the virtual terminal is ours, or there is none.
+    /// When to call ``claim(at:)``; nil if the virtual terminal is kiosk's, or if there is none.
     var nextClaim: HostTime? { shared.withLock { $0.nextClaim } }
 
-    /// Takes the virtual terminal once it is no longer another program's. No card is open until then.
+    /// Takes the virtual terminal once no other program has it. No card is open until then.
     func claim(at now: HostTime) {
         let isDue = shared.withLock { shared in
             guard let next = shared.nextClaim, next <= now else { return false }
@@ -168,31 +168,31 @@ package final class Seat: @unchecked Sendable {
         if let (path, owner) = try? VirtualTerminal.look(), !shared.withLock({ $0.terminalWait.saw(path, owner: owner) }) { return }
         shared.withLock { $0.nextClaim = nil }
         takeTerminal()
-        // Else the kernel says when it has come to the screen.
+        // Otherwise the kernel reports when it comes to the screen.
         if isActive != false { switchTerminal(wantsOut: false, cameBack: true) }
     }
 
-    /// Sees to the virtual terminal, of which the ones of ``descriptors`` that are named are ready.
+    /// Handles the virtual terminal's ready ``descriptors``.
     func attendTerminal(release: Bool, acquire: Bool) {
-        // Both are asked before either is followed.
+        // Ask both before following either.
         let (wantsOut, cameBack) = shared.withLock { _ in
             (release && terminal?.releaseWanted() == true, acquire && terminal?.hasComeBack() == true)
         }
         switchTerminal(wantsOut: wantsOut, cameBack: cameBack)
     }
 
-    /// Sees to announcements; `isBroken` when their descriptor is in error: an overflow of the queue is as good as an announcement.
+    /// Handles announcements. `isBroken`: the descriptor is in error, as after an overflow of its queue, which counts as an announcement.
     func attendHotplug(isBroken: Bool) { if shared.withLock({ _ in monitor?.drain() == true }) || isBroken { post(.look) } }
 
-    /// What the kernel has told of our virtual terminal.
+    /// Handles the kernel's reports about the virtual terminal.
     func switchTerminal(wantsOut: Bool, cameBack: Bool) {
         follow(shared.withLock { $0.switching.told(wantsOut: wantsOut, cameBack: cameBack, outputs: Set($0.members.keys)) })
     }
 
-    /// An output has let go of its screen.
+    /// Records that an output has released its screen.
     func hasLeft(_ output: Int) { follow(shared.withLock { $0.switching.left(output) }) }
 
-    /// An output has looked for its display.
+    /// Records that an output has looked for its display.
     func hasReturned(_ output: Int) { follow(shared.withLock { $0.switching.returned(output) }) }
 
     private func follow(_ actions: [SeatSwitch.Action]) {
@@ -208,13 +208,13 @@ package final class Seat: @unchecked Sendable {
             case .leave: post(.leave)
             case .comeBack: post(.comeBack)
             case .release:
-                // What the cards showed before us is then no longer ours to put back.
+                // After that, kiosk must no longer restore the former content of the cards.
                 for card in heldCards {
                     card.saved.withLock { $0 = [:] }
                     card.dropMaster()
                 }
                 shared.withLock { _ in terminal?.release() }
-            // Where that is possible already: connectors are probed for their master only.
+            // Where this already works: the kernel probes connectors only for the master.
             case .reacquire: for card in heldCards { try? card.becomeMaster() }
             }
         }
@@ -224,13 +224,13 @@ package final class Seat: @unchecked Sendable {
 
     private var heldCards: [DRMCard] { shared.withLock { $0.cards.values.compactMap(\.card) } }
 
-    /// The card at a path, if an output has it. Opened a second time it would not be ours to drive.
+    /// Returns the card at a path if an output has it. A second descriptor would not be master.
     func heldCard(_ path: String) -> DRMCard? { shared.withLock { $0.cards[path]?.card } }
 
-    /// An output has a card now; for as long as it keeps the reference.
+    /// Records an output's card, for as long as the output keeps the reference.
     func hold(_ card: DRMCard) { shared.withLock { $0.cards[card.path] = HeldCard(card: card) } }
 
-    /// Gives an output what it asks for, instead of what it had; false when another one has it, or its CRTC.
+    /// Replaces an output's reservation. Returns false if another output has the connector or the CRTC.
     func reserve(_ reservation: Reservation, for output: Int) -> Bool {
         shared.withLock { shared in
             for (other, member) in shared.members where other != output && member.reservation?.device == reservation.device {
@@ -241,10 +241,10 @@ package final class Seat: @unchecked Sendable {
         }
     }
 
-    /// Takes back what an output has.
+    /// Removes an output's reservation.
     func release(_ output: Int) { shared.withLock { $0.members[output]?.reservation = nil } }
 
-    /// What other outputs have.
+    /// Returns the reservations of other outputs.
     func reservations(besides output: Int) -> [Reservation] {
         shared.withLock { shared in shared.members.filter { $0.key != output }.compactMap(\.value.reservation) }
     }

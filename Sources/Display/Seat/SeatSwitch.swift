@@ -1,23 +1,23 @@
-/// Whether the seat's virtual terminal is in front, and the switch that is under way: what every output has to have done before the next
+/// Tracks whether the seat's virtual terminal is in front, and a switch in progress: every output has to finish its part before the next
 /// step.
 ///
 ///     inFront ──wantsOut──> leaving ──(all have left)──> away ──cameBack──> returning ──(all are back)──> inFront
 ///                              ^───────────────────────────────wantsOut─────────┘
 ///
-/// The kernel takes the screen from us only when we have answered, and gives it to us without asking. A pure value; ``Seat`` does what it
-/// says.
+/// The kernel takes the screen from kiosk only after an answer, and gives it back without asking. A pure value; ``Seat`` carries out its
+/// actions.
 struct SeatSwitch {
-    /// What is to be done, in this order.
+    /// The actions, in this order.
     enum Action: Equatable {
         /// Tell the observers whether the terminal is in front.
         case announce(Bool)
-        /// Every output is to let go of its screen.
+        /// Every output has to release its screen.
         case leave
-        /// Let go of the cards' masters, then answer the kernel.
+        /// Drop the master of all cards, then answer the kernel.
         case release
         /// Become master of the cards again.
         case reacquire
-        /// Every output is to look for its display.
+        /// Every output has to look for its display.
         case comeBack
     }
 
@@ -30,7 +30,7 @@ struct SeatSwitch {
 
     private var phase: Phase
 
-    /// In front or away, with no switch under way.
+    /// Creates a state in front or away, with no switch in progress.
     init(isInFront: Bool = true) { phase = isInFront ? .inFront : .away }
 
     /// Whether outputs may drive displays.
@@ -41,8 +41,7 @@ struct SeatSwitch {
         }
     }
 
-    /// What the kernel has told since the last look. Where it has told both, the screen was given to us first, and we are to leave it
-    /// again.
+    /// Handles the kernel's reports since the last look. After both reports, the kernel gave us the screen first and now wants it back.
     mutating func told(wantsOut: Bool, cameBack: Bool, outputs: Set<Int>) -> [Action] {
         if wantsOut { return self.wantsOut(outputs) }
         return cameBack ? self.cameBack(outputs) : []
@@ -51,11 +50,11 @@ struct SeatSwitch {
     private mutating func wantsOut(_ outputs: Set<Int>) -> [Action] {
         switch phase {
         case .leaving: return []
-        // It asks again, or asks while nothing of ours is on the screen.
+        // The kernel repeats its request, or asks while nothing of ours is on the screen.
         case .away: return [.announce(false), .release]
         case .inFront, .returning:
             phase = .leaving(waitingFor: outputs)
-            // First, so that what is typed there does not come here.
+            // First, so that keys typed on the other terminal do not reach kiosk.
             return [.announce(false), .leave] + settled()
         }
     }
@@ -70,7 +69,7 @@ struct SeatSwitch {
         }
     }
 
-    /// An output has let go of its screen.
+    /// Records that an output has released its screen.
     mutating func left(_ output: Int) -> [Action] {
         guard case .leaving(var outputs) = phase else { return [] }
         outputs.remove(output)
@@ -78,7 +77,7 @@ struct SeatSwitch {
         return settled()
     }
 
-    /// An output has looked for its display.
+    /// Records that an output has looked for its display.
     mutating func returned(_ output: Int) -> [Action] {
         guard case .returning(var outputs) = phase else { return [] }
         outputs.remove(output)
@@ -86,7 +85,7 @@ struct SeatSwitch {
         return settled()
     }
 
-    /// An output has gone; nobody waits for it any more.
+    /// Removes an output that has gone, so that no switch waits for it.
     mutating func removed(_ output: Int) -> [Action] { left(output) + returned(output) }
 
     private mutating func settled() -> [Action] {

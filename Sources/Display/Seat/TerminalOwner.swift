@@ -2,32 +2,34 @@ import CKioskDisplay
 import Glibc
 import KioskPlatform
 
-/// Whether a virtual terminal is another program's screen, such as a desktop's. Pure but for ``look(_:_:)``.
+/// Decides whether another program, such as a desktop, has a virtual terminal. Pure except for ``look(_:_:isActive:)``.
 ///
-/// A desktop, or logind for it, sets its terminal to graphics mode and has switches announced to itself (VT_PROCESS). So does kiosk; and
-/// where it was killed together with its guard, that is what it leaves: nobody's, and to be taken over. The kernel knows who is to be told
-/// of switches, but does not say. What it says is with which signal (VT_GETMODE). Whoever is told handles that signal, and has the terminal
-/// open: a shell underneath does not handle it, a killed player has nothing open. Where processes of other users cannot be seen, or the
-/// owner waits by sigwait(3), in which the kernel shows no blocked signal, there is one more sign: a terminal on the screen, while another
-/// program is master of a graphics card, is that program's.
+/// A desktop, or logind for it, sets its terminal to graphics mode and requests signals for switches (VT_PROCESS). So does kiosk. If kiosk
+/// and its guard are killed, they leave the terminal like that; it then belongs to nobody, and kiosk may take it over. The kernel knows the
+/// process that it signals, but reports only the signal (VT_GETMODE). An owner handles that signal and has the terminal open. A shell
+/// underneath does not handle it, and a killed player has nothing open.
+///
+/// There is one more sign, for processes of other users that kiosk cannot see. It also covers an owner that waits by sigwait(3), where the
+/// kernel shows no blocked signal. If the terminal is on the screen while another program is master of a graphics card, that program has
+/// the terminal.
 struct TerminalOwner {
-    /// KD_GRAPHICS, and switches are announced to somebody (VT_PROCESS).
+    /// Whether the mode is KD_GRAPHICS, and switches are signalled to a process (VT_PROCESS).
     var isTaken: Bool
-    /// Those that have the terminal open and handle the signal that announces switches: `Xorg (pid 812)`.
+    /// The processes that have the terminal open and handle the signal for switches: `Xorg (pid 812)`.
     var listeners: [String]
     /// Whether the terminal is on the screen.
     var isActive: Bool
-    /// Those that may be master of a card that has another master than us; empty where there is none.
+    /// The possible masters of a card with a foreign master; empty if there is none.
     var masters: [String]
 
-    /// Who has the terminal; nil when nobody has.
+    /// The owner of the terminal; nil if there is none.
     var name: String? {
         guard isTaken else { return nil }
         if !listeners.isEmpty { return listeners.joined(separator: ", ") }
         return isActive && !masters.isEmpty ? masters.joined(separator: ", ") : nil
     }
 
-    /// Reads the state of the terminal `fd`, which is at `path`. Opens every card for a moment, but only where nothing else decides.
+    /// Reads the state of the terminal `fd` at `path`. Opens every card for a moment, but only if nothing else decides.
     static func look(_ fd: Int32, _ path: String, isActive: Bool) throws(DeviceError) -> TerminalOwner {
         var (kind, switching) = (Int32(0), vt_mode())
         guard ioctl(fd, UInt(KDGETMODE), &kind) == 0, ioctl(fd, UInt(VT_GETMODE), &switching) == 0 else {
@@ -44,8 +46,8 @@ struct TerminalOwner {
         return owner
     }
 
-    /// Whether a process with this `/proc/PID/status` catches a signal, or waits for it with signalfd(2), which it blocks it for. Guards of
-    /// ours block all signals, and are nobody.
+    /// Whether a process with this `/proc/PID/status` catches a signal, or blocks it to wait for it with signalfd(2). kiosk's guards block
+    /// all signals and do not count.
     static func handles(_ signal: Int, _ status: String) -> Bool {
         var handled: UInt64 = 0
         for line in status.split(separator: "\n") {
@@ -59,7 +61,7 @@ struct TerminalOwner {
 
     private static func foreignMasters() -> [String] {
         for path in DRMCard.paths() {
-            // The first to open a card that nobody is master of is its master.
+            // The first program to open a card without a master becomes its master.
             guard let card = try? DRMCard.open(path), !card.isMaster else { continue }
             let holders = DeviceHolder.find(path)
             return holders.isEmpty ? ["a program that is master of \(path)"] : holders
@@ -68,14 +70,14 @@ struct TerminalOwner {
     }
 }
 
-/// When a terminal that was another program's is taken after all: when it is nobody's at two looks in a row, because a desktop
-/// that changes users leaves its terminal for a moment. Pure.
+/// Decides when to take a terminal that another program had: once two looks in a row find it free. A desktop that changes users leaves its
+/// terminal for a moment. Pure.
 struct TerminalWait {
-    /// From one look to the next.
+    /// The time between two looks.
     static let interval = MediaTime.seconds(2)
     private var free: String?
 
-    /// The terminal at `path` was looked at; whether to take it now.
+    /// Records a look at the terminal at `path`. Returns whether to take it now.
     mutating func saw(_ path: String, owner: String?) -> Bool {
         guard owner == nil else {
             free = nil

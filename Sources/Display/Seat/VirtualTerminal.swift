@@ -3,10 +3,12 @@ import Glibc
 import KioskPlatform
 import Logging
 
-/// The virtual terminal the screen belongs to, taken from the console: graphics mode (the console draws nothing over the picture and does
-/// not blank it), its keyboard off (keys reach evdev only), and VT switches announced to us, so that the card's master can be
-/// handed over and taken back. All of it is put back when the value goes, and by a guard process should this one be killed: to text, and to
-/// switches that the kernel makes alone, whatever was there.
+/// The virtual terminal of the screen, taken from the console. It is in graphics mode, so the console neither draws over the picture nor
+/// blanks it. Its keyboard is off: keys reach evdev only. The kernel announces VT switches to kiosk, which hands over the card's master and
+/// takes it back.
+///
+/// The end of the value restores all of it. If kiosk is killed, a guard process does, to text mode and to switches by the kernel alone,
+/// whatever was there before.
 struct VirtualTerminal: ~Copyable {
     /// `/dev/tty1`.
     let path: String
@@ -17,14 +19,14 @@ struct VirtualTerminal: ~Copyable {
     private let guardPipe: Int32
     private let guardProcess: pid_t
 
-    /// Whether the VT is on the screen now.
+    /// Whether the VT is on the screen.
     var isActive: Bool { Self.active(descriptor.raw) == Self.number(descriptor.raw) }
     /// Readable when ``releaseWanted()`` is true.
     var releaseDescriptor: Int32 { released.descriptor }
     /// Readable when ``hasComeBack()`` is true.
     var acquireDescriptor: Int32 { acquired.descriptor }
 
-    /// The VT on standard input, else the one on the screen, and who has it (``TerminalOwner``); nil where nobody has.
+    /// Returns the VT on standard input, else the one on the screen, with its owner (``TerminalOwner``); nil if it has none.
     static func look() throws(DeviceError) -> (path: String, owner: String?) {
         let descriptor = try open()
         let number = number(descriptor.raw)!
@@ -35,7 +37,7 @@ struct VirtualTerminal: ~Copyable {
     private static func open() throws(DeviceError) -> Descriptor {
         let descriptor: Descriptor
         if let number = number(STDIN_FILENO) {
-            // Not a duplicate: standard input may be open for reading only.
+            // Not a duplicate: standard input may be read-only.
             descriptor = try Descriptor.open("/dev/tty\(number)", O_RDWR | O_NOCTTY)
         } else {
             let console = try Descriptor.open("/dev/tty0", O_RDWR | O_NOCTTY)
@@ -46,8 +48,8 @@ struct VirtualTerminal: ~Copyable {
         return descriptor
     }
 
-    /// Takes the VT that ``look()`` has found to be nobody's; brings it to the screen if it is not there.
-    /// Call it while no card is open: the guard process must not inherit one.
+    /// Takes the VT that ``look()`` found free; brings it to the screen if it is not there. Call it while no card is open: the guard
+    /// process must not inherit one.
     static func take() throws(DeviceError) -> VirtualTerminal {
         let descriptor = try open()
         let number = number(descriptor.raw)!
@@ -55,8 +57,8 @@ struct VirtualTerminal: ~Copyable {
 
         var keyboard: Int32 = 0
         guard ioctl(descriptor.raw, UInt(KDGKBMODE), &keyboard) == 0 else { throw DeviceError("read the state of \(path)") }
-        // What a player that was killed together with its guard left behind is not a state to go back to: no keyboard, as graphics mode and
-        // switches announced to a process that is gone are not.
+        // A player that was killed together with its guard leaves the keyboard off. Do not restore that, nor graphics mode, nor switches
+        // announced to a dead process.
         if keyboard == K_OFF { keyboard = K_UNICODE }
 
         var process: pid_t = 0
@@ -64,7 +66,7 @@ struct VirtualTerminal: ~Copyable {
         if pipe < 0 { throw DeviceError("start the guard process of \(path)") }
         let terminal = VirtualTerminal(
             path: path, descriptor: descriptor, formerKeyboard: keyboard, guardPipe: pipe, guardProcess: process)
-        // Should one of these fail, the value goes, and puts back what the others did.
+        // If one of these fails, the end of the value restores the others.
         guard terminal.releaseDescriptor >= 0, terminal.acquireDescriptor >= 0 else {
             throw DeviceError("watch for switches of \(path)", code: EMFILE)
         }
@@ -90,17 +92,17 @@ struct VirtualTerminal: ~Copyable {
         kiosk_vt_guard_stop(guardPipe, guardProcess)
     }
 
-    /// Whether the VT is asked to leave the screen; to be answered with ``release()`` soon, because the switch waits for it.
+    /// Whether the kernel asks the VT to leave the screen. Answer soon with ``release()``, because the switch waits for it.
     func releaseWanted() -> Bool { released.drain() }
 
-    /// Lets the switch happen.
+    /// Allows the switch.
     func release() { _ = ioctl(descriptor.raw, UInt(VT_RELDISP), Int32(1)) }
 
-    /// Whether the VT has come back to the screen, and is there still. The kernel waits for no answer to that; an
-    /// acknowledgement (VT_ACKACQ) that crosses its next request to leave would be taken for the answer to it.
+    /// Whether the VT has come back to the screen and is still there. The kernel waits for no answer to that. An acknowledgement
+    /// (VT_ACKACQ) could cross its next request to leave and count as the answer to it.
     func hasComeBack() -> Bool { acquired.drain() && isActive }
 
-    /// The number of the VT that `fd` is; nil when it is none.
+    /// Returns the number of the VT `fd`; nil if it is none.
     private static func number(_ fd: Int32) -> Int32? {
         var status = stat()
         guard fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFCHR else { return nil }

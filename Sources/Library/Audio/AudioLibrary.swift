@@ -2,22 +2,22 @@ import KioskAudioCore
 public import KioskPlayer
 import KioskVocabulary
 
-/// What libasound logs in its own words.
+/// The log lines of libasound.
 private enum AudioLibraryLog {
     private static let hasBegun: Void = ALSALog.capture()
 
-    /// Has its lines logged by swift-log from now on, instead of written to standard error.
+    /// Sends its log lines to swift-log from now on, instead of standard error.
     static func begin() { hasBegun }
 }
 
 extension AudioOutput {
-    /// Opens a sound card. Never fails: without a card the output is silent, and takes the card once there is one.
+    /// Opens a sound card. Never fails: without a card the output is silent, and takes a card once there is one.
     ///
     /// - Parameters:
-    ///   - device: an ALSA name such as `hw:1,0` or `default`; nil is the system's default where somebody has set one, else the sound of
-    ///     `display`, else the first real card.
+    /// - device: an ALSA name such as `hw:1,0` or `default`; nil is a configured system default, else the sound of `display`, else the
+    ///   first real card.
     ///   - display: the display whose own sound is preferred.
-    ///   - session: whether other programs can be heard at the same time, which output is followed, and what an interruption does.
+    /// - session: whether other programs can play at the same time, which output to follow, and the effect of an interruption.
     public static func alsa(
         device: String? = nil, display: VideoOutput? = nil, session: AudioSession = AudioSession()
     ) -> AudioOutput {

@@ -6,10 +6,10 @@ import KioskVocabulary
 
 /// Keyboards, remotes, touch screens and mice, as they come and go.
 ///
-/// Devices are grabbed: their keys do not reach a shell underneath. While another virtual terminal is in front of the display nothing is
-/// told.
+/// Devices are grabbed: their keys do not reach a shell underneath. No event comes while another virtual terminal is in front of the
+/// display.
 public final class InputDevices: Sendable {
-    /// What happens on a device.
+    /// An event of a device.
     public enum Event: Hashable, Sendable {
         /// A finger, a pen or the left button of a mouse.
         case touch(Touch)
@@ -19,26 +19,26 @@ public final class InputDevices: Sendable {
 
     /// A contact begins, moves or ends.
     public struct Touch: Hashable, Sendable {
-        /// What happens to it.
+        /// The phase of a contact.
         public enum Phase: Hashable, Sendable {
-            /// It begins, has another position, is lifted.
+            /// The contact begins, moves, is lifted.
             case began, moved, ended
-            /// Nobody knows how it ends, or nobody meant it: what it may have meant should be forgotten.
+            /// The contact ends without a known or intended meaning: discard its effects.
             case cancelled
         }
 
-        /// What happens to it.
+        /// The phase of the contact.
         public var phase: Phase
-        /// Which contact it is, from `began` to its end; unlike any other that touches at the same time.
+        /// The number of the contact, from `began` to its end; unique among simultaneous contacts.
         public var id: Int
         /// From 0 at the left edge of the display to 1 at the right one, as a viewer sees it.
         public var x: Double
         /// From 0 at the top to 1 at the bottom.
         public var y: Double
-        /// When the kernel reported it, by CLOCK_MONOTONIC since boot.
+        /// The time of the kernel's report, by CLOCK_MONOTONIC since boot.
         public var time: Duration
 
-        /// A contact from its parts: for the tests of an application.
+        /// Creates a contact from its parts: for the tests of an application.
         public init(phase: Phase, id: Int = 0, x: Double, y: Double, time: Duration = .zero) {
             (self.phase, self.id, self.x, self.y, self.time) = (phase, id, x, y, time)
         }
@@ -46,35 +46,35 @@ public final class InputDevices: Sendable {
 
     /// A key is pressed, repeats or is released.
     public struct Key: Hashable, Sendable {
-        /// What happens to it.
+        /// The phase of a key.
         public enum Phase: Hashable, Sendable {
-            /// It is pressed, or the kernel repeats it, or it is released.
+            /// The user presses it, the kernel repeats it, the user releases it.
             case pressed, repeated, released
         }
 
-        /// The kernel's name of it: `KEY_SPACE`, `BTN_LEFT`.
+        /// The kernel's name: `KEY_SPACE`, `BTN_LEFT`.
         public var name: String
-        /// What happens to it.
+        /// The phase of the key.
         public var phase: Phase
-        /// When the kernel reported it, by CLOCK_MONOTONIC since boot.
+        /// The time of the kernel's report, by CLOCK_MONOTONIC since boot.
         public var time: Duration
 
-        /// A key from its parts: for the tests of an application.
+        /// Creates a key event from its parts: for the tests of an application.
         public init(name: String, phase: Phase, time: Duration = .zero) {
             (self.name, self.phase, self.time) = (name, phase, time)
         }
     }
 
-    /// The kernel's headers know no key of this name.
+    /// The kernel's headers define no key of this name.
     public struct UnknownKeyError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What was named, and what may have been meant.
+        /// The unknown name, and a suggestion.
         public let description: String
     }
 
     private let reader: InputReader
     private let streams = Broadcast<Event>()
 
-    /// Begins to read devices: touch screens and mice, and keyboards that have one of `keys`, by the kernel's names for them (`space`,
+    /// Starts to read devices: touch screens and mice, and keyboards that have one of `keys`, by the kernel's names (`space`,
     /// `KEY_PLAYPAUSE`). Touches rotate with `display`.
     ///
     /// - Throws: ``UnknownKeyError``.
@@ -94,10 +94,10 @@ public final class InputDevices: Sendable {
 
     deinit { stop() }
 
-    /// Everything that happens from now on. Each call gives a sequence of its own; it ends with ``stop()``.
+    /// All events from now on. Each call returns a sequence of its own; it ends with ``stop()``.
     public var events: AsyncStream<Event> { streams.stream() }
 
-    /// Lets the devices go. Waits until nothing more is told.
+    /// Releases the devices. Waits until the last event is delivered.
     public func stop() {
         streams.end()
         reader.stop()
@@ -116,7 +116,7 @@ extension InputDevices.Event {
                 case .up: .ended
                 case .cancelled: .cancelled
                 }
-            // The ids of two devices may be the same.
+            // Contacts of two devices may have the same id.
             let id = event.device.rawValue << 32 | event.contact.id
             self = .touch(InputDevices.Touch(phase: phase, id: id, x: event.contact.x, y: event.contact.y, time: time))
         case .key(let event):

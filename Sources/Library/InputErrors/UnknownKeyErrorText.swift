@@ -1,4 +1,4 @@
-// As PlayerErrors: a target of its own, since the player itself does without FoundationEssentials.
+// Like PlayerErrors: a target of its own, since the player itself does without FoundationEssentials.
 import FoundationEssentials
 import KioskInput
 

@@ -4,51 +4,50 @@ internal import KioskReaderProtocol
 internal import KioskReaders
 public import KioskVocabulary
 
-/// What a file or a URL holds: a movie, a sound, a picture.
+/// The media in a file or at a URL: a movie, a sound, a picture.
 ///
-/// An asset is a name and nothing more until it is played or ``load()`` is called; to make one opens nothing.
+/// An asset is only a name until it is played or ``load()`` is called; creating one opens nothing.
 public struct Asset: Hashable, Sendable {
     /// The path of a file, or a URL that FFmpeg opens (`https://…`, `rtsp://…`).
     public let source: String
-    /// How it is fetched where it comes over the network.
+    /// How to fetch it over the network.
     public let options: Options
 
-    /// The asset of a path or a URL. A relative path is one of the working folder.
+    /// Creates the asset of a path or a URL. A relative path starts at the working folder.
     public init(_ source: String, options: Options = Options()) { (self.source, self.options) = (source, options) }
 
-    /// How an asset is fetched that comes over the network: the options of AVURLAsset. Files have no use for it.
+    /// How to fetch an asset over the network: the options of AVURLAsset. Files ignore them.
     public struct Options: Hashable, Sendable {
-        /// Headers that each request by HTTP is made with, by their names. One that HTTP does not allow, as its value has more than one line, is
-        /// left out.
+        /// Headers of each HTTP request, by their names. A header that HTTP does not allow, such as a value of several lines, is left out.
         public var httpHeaders: [String: String] = [:]
-        /// What an HTTP or RTSP server is told who asks.
+        /// The User-Agent sent to HTTP and RTSP servers.
         public var userAgent = StreamSettings().userAgent
-        /// How long a connection may give no data before it is taken to have broken off, and how long opening it may take: 1 s to an hour.
+        /// How long a connection may give no data before it counts as lost, and how long opening it may take: 1 s to an hour.
         public var timeout = StreamSettings().timeout.duration
 
-        /// No headers, and 10 s.
+        /// Creates options with no headers and 10 s.
         public init() {}
     }
 
-    /// What is known of an asset from its headers.
+    /// The properties of an asset, from its headers.
     public struct Properties: Hashable, Sendable {
-        /// How long it lasts; nil for a still, and where it never ends or nobody knows.
+        /// Its duration; nil for a still, and if it is endless or unknown.
         public var duration: Duration?
-        /// All its tracks, those of a kind in the order of the file.
+        /// All its tracks, in file order within each kind.
         public var tracks: [Track]
-        /// Its chapters in their order.
+        /// Its chapters, in order.
         public var chapters: [Chapter]
         /// Whether it is a single picture without a duration.
         public var isStill: Bool
-        /// Whether one can move about in it.
+        /// Whether it can seek.
         public var isSeekable: Bool
-        /// What it says of itself.
+        /// Its metadata.
         public var metadata: Metadata
     }
 
     /// A track of an asset.
     public struct Track: Hashable, Sendable, Identifiable {
-        /// What a track is.
+        /// The kind of a track.
         public enum MediaType: Hashable, Sendable {
             /// Moving pictures, or a still.
             case video
@@ -58,69 +57,68 @@ public struct Asset: Hashable, Sendable {
             case subtitle
         }
 
-        /// Its place among all tracks of the file, from 0.
+        /// Its index among all tracks of the file, from 0.
         public var id: Int
-        /// What it is.
+        /// The kind of the track.
         public var mediaType: MediaType
-        /// Its place among those of its kind, from 1.
+        /// Its number among the tracks of its kind, from 1.
         public var number: Int
         /// FFmpeg's short name of its codec: `h264`, `aac`.
         public var codec: String
-        /// Its language as the file writes it, in lower case: `de`, `deu`, `de-at`; nil where the file does not say.
+        /// Its language as the file writes it, in lower case: `de`, `deu`, `de-at`; nil if the file states none.
         public var languageTag: String?
-        /// What it is called: `Director's commentary`; nil where the file does not say.
+        /// Its title: `Director's commentary`; nil if the file states none.
         public var title: String?
-        /// Whether the file marks it as the one to be played.
+        /// Whether the file marks it as the default.
         public var isDefault: Bool
-        /// Pixels across and down as stored, before it is rotated upright; nil for what is no picture.
+        /// Pixels across and down as stored, before the rotation upright; nil if it is no picture.
         public var naturalSize: PixelSize?
-        /// Pictures a second; nil where it is not the picture track that is played, for stills, and where nobody says.
+        /// Pictures a second; nil unless it is the picture track in use, for stills, and if unknown.
         public var nominalFrameRate: Double?
-        /// Samples a second; nil for what is no sound.
+        /// Samples a second; nil if it is no sound.
         public var sampleRate: Int?
-        /// How many channels there are; nil for what is no sound.
+        /// The number of channels; nil if it is no sound.
         public var channelCount: Int?
-        /// Of subtitles: whether they are only for what is spoken in another language.
+        /// Of subtitles: whether they cover only speech in another language.
         public var containsOnlyForcedSubtitles = false
-        /// Of subtitles: whether they tell of sounds, too (SDH).
+        /// Of subtitles: whether they describe sounds, too (SDH).
         public var isForHardOfHearing = false
     }
 
     /// A chapter of an asset.
     public struct Chapter: Hashable, Sendable {
-        /// What it is called; nil where the file does not say.
+        /// Its title; nil if the file states none.
         public var title: String?
-        /// From where to where it goes.
+        /// The time from its beginning to its end.
         public var timeRange: Range<Duration>
     }
 
-    /// What an asset says of itself: AVFoundation's common metadata. Texts are one line of at most 200 characters; nil is what the file does not
-    /// say.
+    /// The metadata of an asset: AVFoundation's common metadata. Texts are one line of at most 200 characters; nil if the file states none.
     public struct Metadata: Hashable, Sendable {
-        /// What it is called.
+        /// Its title.
         public var title: String?
-        /// Who made it.
+        /// Its author or performer.
         public var artist: String?
-        /// What it is a part of.
+        /// The title of its album or collection.
         public var albumName: String?
-        /// When it was made, as the file writes it: `2024`, `2024-05-01`.
+        /// Its date of creation, as the file writes it: `2024`, `2024-05-01`.
         public var creationDate: String?
-        /// Whether a picture belongs to it, which ``Asset/loadArtwork()`` reads.
+        /// Whether it has an artwork, which ``Asset/loadArtwork()`` reads.
         public var hasArtwork = false
     }
 
-    /// The picture that belongs to an asset: a cover.
+    /// The artwork of an asset: a cover.
     public struct Artwork: Hashable, Sendable {
         /// FFmpeg's short name of its codec: `mjpeg`, `png`.
         public var codec: String
-        /// The bytes of a file of that kind.
+        /// The bytes of a file of that codec.
         public var data: [UInt8]
     }
 
-    /// Opens the asset, reads its headers, and closes it again. Takes as long as the disk or the network does, 15 s or the time limit of its
-    /// options at most.
+    /// Opens the asset, reads its headers, and closes it again. Takes as long as the disk or the network needs, at most 15 s or the time
+    /// limit in its options.
     ///
-    /// - Throws: ``PlaybackError`` with why it cannot be opened.
+    /// - Throws: ``PlaybackError`` with the reason why it cannot be opened.
     public func load() async throws -> Properties {
         try await read { [readers = Player.readers] source, settings throws(MediaError) in
             var order = OpenOrder(.play, source, settings)
@@ -130,9 +128,9 @@ public struct Asset: Hashable, Sendable {
         }
     }
 
-    /// Reads the picture that belongs to the asset; nil where it has none, or one of more than 16 MB. Takes as long as ``load()``.
+    /// Reads the artwork of the asset; nil if it has none, or one of more than 16 MB. Takes as long as ``load()``.
     ///
-    /// - Throws: ``PlaybackError`` with why the asset cannot be opened.
+    /// - Throws: ``PlaybackError`` with the reason why the asset cannot be opened.
     public func loadArtwork() async throws -> Artwork? {
         try await read { [readers = Player.readers] source, settings throws(MediaError) in
             let cover = try AssetCover.read(of: source, isKept: false, settings: settings, by: readers, interruption: Interruption())
@@ -146,7 +144,7 @@ public struct Asset: Hashable, Sendable {
         let (location, settings) = (location, streamSettings)
         LibraryLog.begin()
         return try await withCheckedThrowingContinuation { continuation in
-            // Not on the pool of the concurrency runtime, which a disk that hangs would hold up.
+            // Not on the pool of the concurrency runtime: a disk that hangs would block it.
             Thread("asset") {
                 do throws(MediaError) { continuation.resume(returning: try body(location, settings)) } catch {
                     continuation.resume(throwing: PlaybackError("\(error)"))
@@ -155,13 +153,13 @@ public struct Asset: Hashable, Sendable {
         }
     }
 
-    /// Where it is: a path from the root, or a URL.
+    /// Its absolute path, or its URL.
     var location: String {
         let source = withoutFileScheme(source)
         return isURL(source) || source.hasPrefix("/") ? source : workingFolder + "/" + source
     }
 
-    /// The engine's options of a stream.
+    /// The engine's stream options.
     var streamSettings: StreamSettings {
         var settings = StreamSettings()
         settings.timeout = min(max(MediaTime(options.timeout), StreamSettings.shortestTimeout), .seconds(3600))
@@ -173,16 +171,16 @@ public struct Asset: Hashable, Sendable {
     }
 }
 
-/// Why something cannot be played.
+/// The reason why something cannot be played.
 public struct PlaybackError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was done to what, why it failed, and what can be done: one line for people.
+    /// The attempt, the cause of its failure and the remedy: one line for people.
     public let description: String
 
     init(_ description: String) { self.description = description }
 }
 
 extension Asset.Properties {
-    /// - Parameter played: which picture track is.
+    /// - Parameter played: the picture track in use.
     init(_ description: AssetDescription, played: Int?) {
         let tracks = description.tracks.map { track in
             var result = Asset.Track(track)
@@ -195,10 +193,10 @@ extension Asset.Properties {
     }
 }
 
-/// What libraries of others log in their own words.
+/// The log lines of other libraries.
 enum LibraryLog {
     private static let hasBegun: Void = FFmpegLog.capture()
 
-    /// Has the lines of libav* logged by swift-log from now on, at `debug` with the label `ffmpeg`, instead of written to standard error.
+    /// Sends the log lines of libav* to swift-log from now on, at `debug` with the label `ffmpeg`, instead of standard error.
     static func begin() { hasBegun }
 }

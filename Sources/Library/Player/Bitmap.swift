@@ -1,6 +1,6 @@
 internal import KioskPlayback
 
-/// A drawn picture in memory, such as text or a button. It does not change once it is made: another drawing is another bitmap.
+/// A drawn picture in memory, such as text or a button. It never changes: another drawing is another bitmap.
 public struct Bitmap: Hashable, Sendable {
     let surface: Surface
 
@@ -8,17 +8,17 @@ public struct Bitmap: Hashable, Sendable {
     public var width: Int { surface.width }
     /// Pixels down.
     public var height: Int { surface.height }
-    /// Row by row: 0xAARRGGBB, the colours multiplied by alpha already.
+    /// Row by row: 0xAARRGGBB, premultiplied.
     public var pixels: [UInt32] { surface.pixels }
 
-    /// A bitmap of `width` x `height` pixels: 0xAARRGGBB row by row without gaps, the colours multiplied by alpha already (cairo's ARGB32).
-    /// nil where there are not so many, or none.
+    /// Creates a bitmap of `width` x `height` pixels: 0xAARRGGBB row by row without gaps, premultiplied (cairo's ARGB32). nil if the number
+    /// of pixels is wrong, or zero, or a side is longer than 16384.
     public init?(width: Int, height: Int, pixels: [UInt32]) {
         guard width > 0, height > 0, width <= 16384, height <= 16384, pixels.count == width * height else { return nil }
         surface = Surface(width: width, height: height, pixels: pixels)
     }
 
-    /// A bitmap whose pixels `draw` gives: called with x and y, row by row. nil where it would have no pixel, or more than 16384 each way.
+    /// Creates a bitmap from pixels that `draw` returns, called with x and y, row by row. nil unless each side has 1 to 16384 pixels.
     public init?(width: Int, height: Int, draw: (_ x: Int, _ y: Int) -> UInt32) {
         guard 1...16384 ~= width, 1...16384 ~= height else { return nil }
         var pixels: [UInt32] = []
@@ -27,24 +27,24 @@ public struct Bitmap: Hashable, Sendable {
         self.init(width: width, height: height, pixels: pixels)
     }
 
-    /// Whether they are one drawing.
+    /// Returns whether they are the same drawing.
     public static func == (a: Bitmap, b: Bitmap) -> Bool { a.surface === b.surface }
     /// Hashes the identity of the drawing.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(surface)) }
 }
 
-/// A bitmap that lies over the pictures of a ``VideoOutput``.
+/// A bitmap over the pictures of a ``VideoOutput``.
 public struct OverlayPicture: Hashable, Sendable {
-    /// What is drawn.
+    /// The bitmap to draw.
     public var bitmap: Bitmap
     /// Pixels from the left edge of the display, as a viewer sees it.
     public var x: Int
     /// Pixels from its top edge.
     public var y: Int
-    /// How much of it is seen, 0…1.
+    /// Its opacity, 0…1.
     public var alpha: Double
 
-    /// A bitmap with its top left corner at `x`, `y`.
+    /// Creates an overlay with the bitmap's top left corner at `x`, `y`.
     public init(_ bitmap: Bitmap, x: Int, y: Int, alpha: Double = 1) {
         (self.bitmap, self.x, self.y, self.alpha) = (bitmap, x, y, alpha)
     }

@@ -4,24 +4,24 @@ internal import KioskReaders
 internal import Synchronization
 
 extension Player {
-    /// Where media are read. Their bytes come from strangers, and a fault of a decoder ends the process that it is in.
+    /// The place where media are read. Their bytes come from strangers, and a fault of a decoder ends its process.
     public enum Isolation: Hashable, Sendable {
-        /// In processes without rights, if `kiosk-reader` lies beside the application's program, or in `../lib/kiosk`; else in the application. It is a
-        /// product of the package: build it together with the application.
+        /// In processes without rights, if `kiosk-reader` lies beside the application's program, or in `../lib/kiosk`; else in the
+        /// application. It is a product of the package: build it together with the application.
         case automatic
-        /// In processes without rights, by the `kiosk-reader` at this path. Where it cannot be started, nothing can be played.
+        /// In processes without rights, by the `kiosk-reader` at this path. If it cannot start, nothing can be played.
         case reader(path: String)
         /// In the application.
         case off
     }
 
-    /// Where players and assets that are made from now on read media.
+    /// Where future players and assets read media.
     public static var isolation: Isolation {
         get { choice.withLock { $0.isolation } }
         set { choice.withLock { $0 = Choice(newValue) } }
     }
 
-    /// What reads for them.
+    /// The readers of future players and assets.
     static var readers: Readers { choice.withLock { $0.readers } }
 
     private struct Choice {

@@ -2,18 +2,18 @@ internal import KioskPlayback
 public import KioskVocabulary
 internal import Synchronization
 
-/// Which of the engine's items is which ``PlayerItem``, and who is told what happens.
+/// Maps the engine's items to each ``PlayerItem``, and sends the events.
 final class ItemBoard: Sendable {
     private struct State {
         var items: [QueueItem.ID: PlayerItem] = [:]
-        /// What has left the list.
+        /// The items that have left the list.
         var gone: [QueueItem.ID] = []
-        /// Of that, what is not to be played to its end.
+        /// Those of them that must not play to their end.
         var replaced: Set<QueueItem.ID> = []
     }
 
     private let state = Mutex(State())
-    /// Everything that happens from now on.
+    /// The events of the player.
     let events = Broadcast<PlayerEvent>()
 
     subscript(id: QueueItem.ID) -> PlayerItem? { state.withLock { $0.items[id] } }
@@ -23,8 +23,8 @@ final class ItemBoard: Sendable {
         state.withLock { state in state.items.first { $0.value === item }?.key }
     }
 
-    /// Items come onto the engine's list by `enlist`, which returns their identities. The lock is held, so that no event of theirs comes
-    /// before they are known.
+    /// Adds items to the engine's list by `enlist`, which returns their identities. Holds the lock, so none of their events comes before
+    /// they are known.
     func add(_ new: [PlayerItem], to engine: PlaybackEngine, _ enlist: () -> [QueueItem.ID]) {
         state.withLock { state in
             for (id, item) in zip(enlist(), new) {
@@ -34,16 +34,16 @@ final class ItemBoard: Sendable {
         }
     }
 
-    /// Items have left the list. What is on the screen may be one of them: it is kept until another one is.
+    /// Marks items that have left the list. One of them may be on the screen: the board keeps it until another item is.
     func remove(_ ids: [QueueItem.ID]) { state.withLock { $0.gone += ids } }
 
-    /// Items are to be replaced at once: none of them is the current one any more.
+    /// Marks items that are replaced at once: none of them is the current one any more.
     func replace(_ ids: [QueueItem.ID]) { state.withLock { $0.replaced.formUnion(ids) } }
 
-    /// Whether an item gives way at once.
+    /// Whether an item is being replaced.
     func isReplaced(_ id: QueueItem.ID) -> Bool { state.withLock { $0.replaced.contains(id) } }
 
-    /// Something has happened in the engine. Called on its event thread.
+    /// Translates an event of the engine. Called on its event thread.
     func note(_ event: PlaybackEvent) { if let event = translated(event) { events.tell(event) } }
 
     private func translated(_ event: PlaybackEvent) -> PlayerEvent? {
@@ -70,7 +70,7 @@ final class ItemBoard: Sendable {
         }
     }
 
-    /// Another item is on the screen than those that have left the list.
+    /// Drops the items that have left the list, except the one on the screen.
     private func forget(besides present: QueueItem.ID) {
         state.withLock { state in
             for id in state.gone where id != present {
@@ -82,13 +82,13 @@ final class ItemBoard: Sendable {
     }
 }
 
-/// Tells all who have asked, each by a stream of its own. From any thread.
+/// Sends elements to any number of streams. From any thread.
 package final class Broadcast<Element: Sendable>: Sendable {
     private let state = Mutex((last: 0, streams: [Int: AsyncStream<Element>.Continuation](), hasEnded: false))
 
     package init() {}
 
-    /// `first`, and all that is told from now on, until the end; of what nobody takes the newest `limit`.
+    /// Returns a stream of `first` and all later elements until the end. It keeps the newest `limit` elements that are not taken.
     package func stream(_ first: Element? = nil, limit: Int = 1024) -> AsyncStream<Element> {
         AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
             if let first { continuation.yield(first) }
@@ -105,7 +105,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
 
     package func tell(_ element: Element) { for stream in state.withLock({ $0.streams }).values { stream.yield(element) } }
 
-    /// Nothing more is told.
+    /// Ends all streams.
     package func end() {
         let streams = state.withLock { state in
             defer { (state.streams, state.hasEnded) = ([:], true) }
@@ -115,18 +115,18 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
-/// What happens in a player, in order.
+/// An event of a player, in order.
 public enum PlayerEvent: Hashable, Sendable {
-    /// The first frame of an item is on the screen. `isSeam` where it followed the frame before without a seek or a skip.
+    /// The first frame of an item is on the screen. `isSeam` is true if it followed the previous frame without a seek or a skip.
     case itemStarted(PlayerItem, isSeam: Bool)
-    /// An item was on the screen to its end.
+    /// An item has been on the screen to its end.
     case itemEnded(PlayerItem)
-    /// Something is wrong with an item: it could not be opened or broke off, and what follows is played; or it is played without its sound,
-    /// or seems to be cut off.
+    /// An item has a fault. Either it could not be opened or broke off, and the next one plays. Or it plays without its sound, or seems to
+    /// be truncated.
     case itemFailed(PlayerItem, PlaybackError)
-    /// Nothing there is can be played. It is tried again by itself.
+    /// No item can be played. The player retries by itself.
     case nothingPlayable
-    /// The last item has ended, and its last frame stays.
+    /// The last item has ended; its last frame stays.
     case playedToEnd
     /// ``Player/timeControlStatus`` has changed.
     case timeControlStatusChanged(TimeControlStatus)

@@ -3,33 +3,33 @@ internal import KioskPlayback
 internal import KioskVocabulary
 internal import Synchronization
 
-/// The display as the player has it that came first, once the player before has ended.
+/// The display as seen by its first player, once the previous player has ended.
 final class OwnedOutput: SceneOutput {
     private let output: any SceneOutput
     private let number: Int
     private let owner: DisplayOwner
     private let hasLeft = Atomic(false)
 
-    /// `number` is the connection's.
+    /// `number` is that of the connection.
     init(_ output: any SceneOutput, _ number: Int, _ owner: DisplayOwner) {
         (self.output, self.number, self.owner) = (output, number, owner)
     }
 
     func wait(until deadline: HostTime?) -> SceneOutputEvent { output.wait(until: deadline) }
 
-    /// Waits for the player before to have ended, too.
+    /// Also waits for the end of the previous player.
     func waitUntilOpen() {
         output.waitUntilOpen()
         owner.begin(number) { hasLeft.load(ordering: .relaxed) }
     }
 
-    /// The player ends. Where it has not had the display yet it is not to have it any more.
+    /// Says that the player ends: a player that still waits for the display no longer gets it.
     func leave() {
         hasLeft.store(true, ordering: .relaxed)
         owner.look()
     }
 
-    /// The display is the next player's, where this one has had it.
+    /// Passes the display to the next player, if this one had it.
     func playerEnded() { owner.end(number) { output.playerEnded() } }
 
     var mode: DisplayMode? { output.mode }
@@ -47,13 +47,13 @@ final class OwnedOutput: SceneOutput {
     func close() { output.close() }
 }
 
-/// Who has a display that several players have one after the other. A player that was let go of takes a moment to end, and the
-/// next one waits for that.
+/// The ownership of a display that several players have one after the other. A released player takes a moment to end, and the next one
+/// waits for that.
 final class DisplayOwner: Sendable {
     /// The player whose threads use the display.
     private let present = Monitor<Int?>(nil)
 
-    /// Waits until the display is that of `player`, or that has left.
+    /// Waits until `player` has the display, or has left.
     func begin(_ player: Int, hasLeft: () -> Bool) {
         _ = present.wait { present -> Bool? in
             if present == player || hasLeft() { return true }
@@ -63,16 +63,16 @@ final class DisplayOwner: Sendable {
         }
     }
 
-    /// Has all who wait look again whether they have left.
+    /// Makes all waiting players check again whether they have left.
     func look() { present.signal { _ in } }
 
-    /// Both threads of a player have ended: where it had the display, `body` is called and the next one has it.
+    /// Says that both threads of a player have ended. If it had the display, calls `body` and frees the display for the next one.
     func end(_ player: Int, _ body: () -> Void) {
         guard present.withLock({ $0 == player }) else { return }
         body()
         present.signal { $0 = nil }
     }
 
-    /// Waits until nobody has the display; false where it still is at `deadline`.
+    /// Waits until the display is free; false if it is still in use at `deadline`.
     func waitUntilFree(until deadline: HostTime) -> Bool { present.wait(until: deadline) { $0 == nil ? true : nil } ?? false }
 }

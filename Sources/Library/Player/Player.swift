@@ -7,13 +7,13 @@ internal import Synchronization
 
 /// Plays an item on a display and a sound card: AVPlayer for bare Linux.
 ///
-/// A player is made with its outputs and stands still; ``play()`` sets it going. All of it may be called from any thread and returns at once.
-/// Nothing that goes wrong with an item ends a player: the item's ``PlayerItem/status`` and ``events`` tell of it. A display or a sound card
-/// that is pulled out is waited for.
+/// A new player has its outputs and is paused; ``play()`` starts it. Call it from any thread; every call but ``stop()`` returns at once. A
+/// faulty item never ends a player: the item's ``PlayerItem/status`` and ``events`` report the fault. If a display or a sound card is
+/// unplugged, the player waits for it.
 ///
-/// Several players may share a ``VideoOutput`` (picture in picture) and an ``AudioOutput`` (they are mixed, and have one clock).
+/// Several players may share a ``VideoOutput`` (picture in picture) and an ``AudioOutput``, which mixes them and gives them one clock.
 public class Player: @unchecked Sendable {
-    // Sendable because its properties are constants that are themselves; subclasses are in this module and add none.
+    // Sendable because its properties are Sendable constants; subclasses are in this module and add none.
 
     let engine: PlaybackEngine
     let options: Mutex<PlaybackEngine.Options>
@@ -22,15 +22,15 @@ public class Player: @unchecked Sendable {
     private let playRate = Mutex(1.0)
     private let connection: VideoOutput.Connection
 
-    /// Where its pictures are shown.
+    /// The output for its pictures.
     public let videoOutput: VideoOutput
-    /// Where it is heard.
+    /// The output for its sound.
     public let audioOutput: AudioOutput
 
-    /// A player that stands still on the first picture of `item`, where there is one.
+    /// Creates a player, paused on the first picture of `item` if there is one.
     ///
-    /// The first player of a video output has the display. Each other one, as long as that plays, shows its picture in a window over the
-    /// first one's: `region`.
+    /// The first player of a video output has the display. While it plays, each other player shows its picture in a window over the first
+    /// one's: `region`.
     public convenience init(_ item: PlayerItem? = nil, video: VideoOutput, audio: AudioOutput = .silent(), region: Region = .full) {
         self.init([item].compactMap { $0 }, loop: .off, video: video, audio: audio, region: region)
     }
@@ -58,7 +58,7 @@ public class Player: @unchecked Sendable {
     }
 
     deinit {
-        // What it waits for is not the business of whoever lets go of it.
+        // The owner that lets go of it must not wait for its end.
         if isStopped.withLock({ $0 }) { return }
         engine.beginStopping()
         videoOutput.disconnect(connection)
@@ -69,8 +69,8 @@ public class Player: @unchecked Sendable {
         }.detach()
     }
 
-    /// Ends playing, within a few seconds, and lets go of the outputs, which stay open. Nothing can be played after it. Waits; not to be
-    /// called from an observer.
+    /// Ends playback within a few seconds, and releases the outputs, which stay open. Nothing can be played afterwards. Blocks; do not call
+    /// it from an observer.
     public func stop() {
         if isStopped.withLock({
             let was = $0; $0 = true; return was
@@ -85,12 +85,12 @@ public class Player: @unchecked Sendable {
 
     var hasStopped: Bool { isStopped.withLock { $0 } }
 
-    /// Puts items at the end of the list.
+    /// Appends items to the list.
     func append(_ new: [PlayerItem]) { items.add(new, to: engine) { engine.append(new.map(\.entry)) } }
 
     // MARK: Playing
 
-    /// Plays on from where it stands, at ``defaultRate``; from the beginning where it has played to the end.
+    /// Resumes at ``defaultRate``; starts over if it has played to the end.
     public func play() { play(at: defaultRate) }
 
     private func play(at rate: Double) {
@@ -99,18 +99,18 @@ public class Player: @unchecked Sendable {
         engine.play()
     }
 
-    /// Holds the picture that is on the screen; the sound stops within a period.
+    /// Freezes the picture on the screen; the sound stops within a period.
     public func pause() { engine.pause() }
 
-    /// Item seconds a second that ``play()`` plays at, 0.5…2, the pitch kept; 1 to begin with. What plays already goes on as it does. What is no such
-    /// rate is clamped, and what is not above zero changes nothing: nothing is played backwards.
+    /// The rate of ``play()`` in item seconds a second, 0.5…2, with the pitch kept; 1 at first. A change does not affect current playback.
+    /// Other positive rates are clamped. A rate that is not above zero changes nothing: a player never plays backwards.
     public var defaultRate: Double {
         get { playRate.withLock { $0 } }
         set { if let rate = Self.playable(newValue) { playRate.withLock { $0 = rate } } }
     }
 
-    /// Item seconds a second that are asked for: 0 from a pause on, and at the end. To set it to 0 is to pause, to anything above (0.5…2) to play at
-    /// that rate; ``defaultRate`` stays. What is below zero, or no number, changes nothing: nothing is played backwards.
+    /// The requested rate in item seconds a second: 0 from a pause on, and at the end. Set 0 to pause, or a rate above (0.5…2) to play at
+    /// it; ``defaultRate`` stays. A value below zero, or no number, changes nothing: a player never plays backwards.
     public var rate: Double {
         get { engine.wantsPlay && !hasStopped ? engine.rate : 0 }
         set {
@@ -119,7 +119,7 @@ public class Player: @unchecked Sendable {
         }
     }
 
-    /// The rate that is played where this one is asked for; nil where none is.
+    /// Returns the rate to play for a requested one; nil if it is invalid.
     private static func playable(_ rate: Double) -> Double? { rate.isFinite && rate > 0 ? min(max(rate, 0.5), 2) : nil }
 
     /// Loudness, 0…1 of full scale; changes are ramped.
@@ -128,23 +128,23 @@ public class Player: @unchecked Sendable {
         set { engine.volume = newValue }
     }
 
-    /// Whether the sound is off; changes are ramped.
+    /// Whether the sound is muted; changes are ramped.
     public var isMuted: Bool {
         get { engine.isMuted }
         set { engine.isMuted = newValue }
     }
 
-    /// What it is doing about time; paused once it has been stopped.
+    /// Whether it plays, pauses or waits; paused once it has been stopped.
     public var timeControlStatus: TimeControlStatus { hasStopped ? .paused : engine.timeControlStatus }
 
     // MARK: Items
 
-    /// The item that is played: from the moment on that one is set or gone to, though its first picture may still be decoded; nil when there is
-    /// nothing to play. An item that cannot be played gives way to the next.
+    /// The current item, from the moment it is set or selected, though its first picture may still be decoded; nil if there is nothing to
+    /// play. If an item cannot be played, the next one follows.
     public var currentItem: PlayerItem? { engine.currentItem.flatMap { items.isReplaced($0) ? nil : items[$0] } }
 
-    /// Plays an item instead of whatever there is, from its beginning; the picture before stays until the first of it is ready. With nil
-    /// there is nothing to play.
+    /// Replaces all items by one, from its beginning; the previous picture stays until the first new one is ready. With nil there is
+    /// nothing to play.
     public func replaceCurrentItem(with item: PlayerItem?) {
         let former = engine.items.map(\.id)
         if let item { append([item]) }
@@ -153,39 +153,39 @@ public class Player: @unchecked Sendable {
         items.remove(former)
     }
 
-    /// How long the item on the screen is; nil where it never ends, or nobody knows yet.
+    /// The duration of the item on the screen; nil if it is endless, or unknown so far.
     public var duration: Duration? { engine.snapshot.duration?.duration }
 
     // MARK: The picture
 
-    /// Where on the display the picture is; where it is on its way somewhere, where that is.
+    /// The place of the picture on the display; during a move, its target.
     public var region: Region {
         get { engine.region }
         set { setRegion(newValue) }
     }
 
-    /// Has the picture be in `region`, or go there within `duration`: to full screen and back, playing on. Nothing is opened or decoded anew
-    /// for it, and no frame is left out.
+    /// Moves the picture to `region` within `duration`: to full screen and back, during playback. The player opens or decodes nothing anew
+    /// for it, and drops no frame.
     public func setRegion(_ region: Region, within duration: Duration = .zero) {
         engine.setRegion(region, within: MediaTime(duration))
     }
 
-    /// Counts since the player was made.
+    /// The counts since the player was created.
     public var statistics: Statistics { Statistics(engine.snapshot.statistics) }
 
-    /// Counts of a player, made at the flips of the display.
+    /// The counts of a player, taken at the flips of the display.
     public struct Statistics: Hashable, Sendable {
         /// Frames that reached the screen.
         public var framesShown: Int
-        /// Of those, how many came a vblank or more after their time.
+        /// Of those, the frames that came a vblank or more late.
         public var framesLate: Int
-        /// Frames whose time had passed before they could be shown.
+        /// Frames dropped because their time had passed before they could be shown.
         public var framesDropped: Int
-        /// Joints of one showing and the next that reached the screen.
+        /// The seams between one showing and the next that reached the screen.
         public var seams: Int
-        /// How often picture and sound stood still because nothing was ready.
+        /// The number of times picture and sound stalled because nothing was ready.
         public var stalls: Int
-        /// What lies between what has been received of a live stream and what is heard of it; nil of anything else.
+        /// The time between the newest received part of a live stream and its audible part; nil for other items.
         public var streamLatency: Duration?
 
         init(_ counts: PlayerStatistics) {

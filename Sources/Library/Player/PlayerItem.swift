@@ -3,67 +3,67 @@ internal import KioskPlayback
 public import KioskVocabulary
 internal import Synchronization
 
-/// An asset as it is played: from where to where, how often, how loud, and how it stands in the picture. It has an identity: two items of one
-/// asset are two items.
+/// An asset in a playlist: its start and end, repetitions, loudness and place in the picture. It has an identity: two items of one asset
+/// are two items.
 ///
-/// What is set of an item is fixed when it is made, but for its tracks (``select(_:in:)``) and how its picture is fitted (``videoGravity``). ``status`` changes when a player has opened it, and the
-/// player that has it tells what it holds.
+/// The settings of an item are fixed at its creation, except its tracks (``select(_:in:)``) and ``videoGravity``. ``status`` changes once a
+/// player has opened it. The properties of its contents come from that player.
 public final class PlayerItem: Sendable {
-    /// What is played.
+    /// The asset to play.
     public let asset: Asset
-    /// How it is played.
+    /// The settings of this item.
     public let options: Options
 
-    /// How an item is played.
+    /// The settings of an item.
     public struct Options: Hashable, Sendable {
-        /// Where in the asset to begin.
+        /// The time in the asset to begin at.
         public var start = Duration.zero
-        /// Where in the asset to end; nil is its end.
+        /// The time in the asset to end at; nil is its end.
         public var end: Duration?
-        /// How long one showing lasts: a still stands for it, a longer movie is cut, a shorter one begins again. nil is the asset's own
-        /// length, and ten seconds for a still.
+        /// The duration of one showing: a still stands for it, a longer movie is cut, a shorter one repeats. nil is the asset's own
+        /// duration, and ten seconds for a still.
         public var duration: Duration?
-        /// How many times in a row it is played, without a seam.
+        /// The number of showings in a row, without a gap.
         public var repeatCount = 1
         /// Loudness of this item, 0…1, on top of the player's.
         public var volume = 1.0
-        /// Whether its sound is left out.
+        /// Whether to drop its sound.
         public var isMuted = false
-        /// How its picture is fitted to where the player shows it.
+        /// How to fit its picture into the player's region.
         public var videoGravity = VideoGravity.resizeAspect
-        /// Which of its sound tracks is heard.
+        /// The sound track to play.
         public var audioTrack = TrackSelection.automatic
-        /// Which of its picture tracks is seen.
+        /// The picture track to show.
         public var videoTrack = TrackSelection.automatic
-        /// Which of its subtitles are seen.
+        /// The subtitles to show.
         public var subtitleTrack = TrackSelection.automatic
-        /// How far behind what has been received a live stream is played, 60 s at most; nil is 1 s, and for what comes over HTTP what the server
+        /// The delay of a live stream behind its newest received part, at most 60 s. nil is 1 s, and for HTTP the amount that the server
         /// has ready at the start.
         public var configuredTimeOffsetFromLive: Duration?
-        /// How long the last frame of a live stream that has broken off or ended stands while it is opened again, an hour at most; then the next item
-        /// follows.
+        /// How long the last frame of a lost or ended live stream stays while the player opens it again, at most an hour; then the next
+        /// item follows.
         public var reconnectTime = StreamSettings().reconnect.duration
 
-        /// All of the asset, once, as loud as the player.
+        /// Creates options for all of the asset, once, at the player's volume.
         public init() {}
     }
 
-    /// What is known of an item.
+    /// The state of an item.
     public enum Status: Hashable, Sendable {
         /// It has not been opened yet.
         case unknown
-        /// It has been opened, before it is played, and its first picture decoded.
+        /// A player has opened it, before playing it, and has decoded its first picture.
         case readyToPlay
-        /// It could not be opened the last time, and what follows is played. It is tried again when it is to be played again.
+        /// It could not be opened the last time; the next item plays. The player tries again at the item's next turn.
         case failed(PlaybackError)
     }
 
     private struct State {
         var status = Status.unknown
-        /// Who plays it, and under which identity.
+        /// The engine that plays it, and its identity there.
         weak var engine: PlaybackEngine?
         var id: QueueItem.ID?
-        /// What has been chosen of its tracks.
+        /// The chosen tracks.
         var audio: TrackSelection, video: TrackSelection, subtitle: TrackSelection
         var gravity: VideoGravity
     }
@@ -72,7 +72,7 @@ public final class PlayerItem: Sendable {
     private let updates = Broadcast<Status>()
     private let texts = Broadcast<LegibleText>()
 
-    /// An item of an asset.
+    /// Creates an item of an asset.
     public init(_ asset: Asset, options: Options = Options()) {
         (self.asset, self.options) = (asset, options)
         state = Mutex(
@@ -80,11 +80,11 @@ public final class PlayerItem: Sendable {
                 audio: options.audioTrack, video: options.videoTrack, subtitle: options.subtitleTrack, gravity: options.videoGravity))
     }
 
-    /// An item of a path or a URL.
+    /// Creates an item of a path or a URL.
     public convenience init(_ source: String, options: Options = Options()) { self.init(Asset(source), options: options) }
 
-    /// How its picture is fitted to where the player shows it: as its options say at first. A change is seen within two refresh periods, playing or
-    /// paused, and no frame comes later for it.
+    /// How to fit its picture into the player's region: at first as in its options. A change shows within two refresh periods, playing or
+    /// paused, and delays no frame.
     public var videoGravity: VideoGravity {
         get { state.withLock { $0.gravity } }
         set {
@@ -93,14 +93,14 @@ public final class PlayerItem: Sendable {
         }
     }
 
-    /// What is known of it.
+    /// The current state.
     public var status: Status { state.withLock { $0.status } }
 
     /// The status now, and whenever it changes.
     public var statusUpdates: AsyncStream<Status> { state.withLock { updates.stream($0.status, limit: 16) } }
 
-    /// What the subtitles say that are seen, from now on: the place of AVPlayerItemLegibleOutput. Each is told some frames before it is seen; of those that
-    /// nobody takes the newest 64 are kept.
+    /// The text of the visible subtitles from now on, like AVPlayerItemLegibleOutput. Each arrives some frames before it is visible; a
+    /// stream keeps the newest 64 that are not taken.
     public var legibleOutput: AsyncStream<LegibleText> { texts.stream(limit: 64) }
 
     func note(_ text: LegibleText) { texts.tell(text) }
@@ -113,7 +113,7 @@ public final class PlayerItem: Sendable {
         }
     }
 
-    /// A player has it on its list under this identity now.
+    /// Records the player that has it on its list, and its identity there.
     func setPlace(_ engine: PlaybackEngine, _ id: QueueItem.ID) {
         state.withLock { ($0.engine, $0.id) = (engine, id) }
     }
@@ -125,7 +125,7 @@ public final class PlayerItem: Sendable {
         }
     }
 
-    /// Notes which track of a kind is to be played; false where that was chosen already, or there is nothing to choose. Also gives its place.
+    /// Records the track of a kind to play; also returns its place. `isChanged` is false if that track was chosen already.
     func choose(
         _ selection: TrackSelection, in mediaType: Asset.Track.MediaType
     ) -> (isChanged: Bool, place: (engine: PlaybackEngine, id: QueueItem.ID)?) {
@@ -145,7 +145,7 @@ public final class PlayerItem: Sendable {
         return (isChanged, place)
     }
 
-    /// What the engine plays of it.
+    /// The engine's entry for it.
     var entry: PlaylistItem {
         let (audio, video, subtitle, gravity) = state.withLock { ($0.audio, $0.video, $0.subtitle, $0.gravity) }
         var entry = PlaylistItem(source: asset.location)
@@ -164,16 +164,16 @@ public final class PlayerItem: Sendable {
     }
 }
 
-/// What subtitles say.
+/// The text of subtitles.
 public struct LegibleText: Hashable, Sendable {
-    /// Its lines, without what styles them.
+    /// Its lines, without styling.
     public var text: String
-    /// From which item time to which it is seen.
+    /// The item times at which it appears and disappears.
     public var timeRange: Range<Duration>
 }
 
 extension PlayerItem: Hashable {
-    /// Whether they are one item.
+    /// Returns whether they are the same item.
     public static func == (a: PlayerItem, b: PlayerItem) -> Bool { a === b }
     /// Hashes the identity.
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }

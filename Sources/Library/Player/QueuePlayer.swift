@@ -2,34 +2,33 @@ internal import KioskPlayback
 public import KioskVocabulary
 internal import Synchronization
 
-/// Plays items one after the other, and from the beginning again where it is asked to: each seam without a vblank late, a frame lost or a hole
-/// in the sound.
+/// Plays items one after the other, and loops on request. No seam has a late vblank, a lost frame or a gap in the sound.
 ///
-/// Other than AVQueuePlayer's, its items stay on the list when they have been played: it is a playlist.
+/// Unlike AVQueuePlayer, it keeps played items on the list: it is a playlist.
 public final class QueuePlayer: Player, @unchecked Sendable {
-    // Sendable as its superclass is: it adds nothing that is stored.
+    // Sendable like its superclass: it adds no stored property.
 
-    /// What comes after the last item.
+    /// The item after the last one.
     public enum LoopMode: Hashable, Sendable {
-        /// Nothing: its last frame stays.
+        /// None: the last frame stays.
         case off
-        /// The first.
+        /// The first item.
         case queue
-        /// What comes after each item is that item again.
+        /// The same item again, after each item.
         case item
     }
 
-    /// A player that stands still on the first picture of the first of these items.
+    /// Creates a player, paused on the first picture of the first of these items.
     public convenience init(
         items: [PlayerItem], loop: LoopMode = .off, video: VideoOutput, audio: AudioOutput = .silent(), region: Region = .full
     ) {
         self.init(items, loop: loop.engine, video: video, audio: audio, region: region)
     }
 
-    /// What is played, in order.
+    /// The items, in order.
     public var queue: [PlayerItem] { engine.items.compactMap { items[$0.id] } }
 
-    /// What comes after the last item; changes with the next one that begins.
+    /// The item after the last one; a change takes effect with the next item.
     public var loopMode: LoopMode {
         get { LoopMode(options.withLock { $0.loop }) }
         set {
@@ -41,9 +40,9 @@ public final class QueuePlayer: Player, @unchecked Sendable {
         }
     }
 
-    /// Puts an item behind another one, or at the end.
+    /// Inserts an item after another one, or at the end.
     ///
-    /// - Returns: false where it is on the list already, or `other` is not: nothing has changed then.
+    /// - Returns: false if it is on the list already, or `other` is not: nothing has changed then.
     @discardableResult public func insert(_ item: PlayerItem, after other: PlayerItem? = nil) -> Bool {
         let present = queue
         if present.contains(item) { return false }
@@ -56,27 +55,27 @@ public final class QueuePlayer: Player, @unchecked Sendable {
         return true
     }
 
-    /// Takes an item off the list. Where it is on the screen it plays to its end.
+    /// Removes an item from the list. If it is on the screen, it plays to its end.
     public func remove(_ item: PlayerItem) {
         guard let id = items.id(of: item) else { return }
         engine.remove([id])
         items.remove([id])
     }
 
-    /// Takes all items off the list. What is on the screen plays to its end.
+    /// Removes all items from the list. The item on the screen plays to its end.
     public func removeAllItems() {
         let all = engine.items.map(\.id)
         engine.remove(all)
         items.remove(all)
     }
 
-    /// Goes to the next item now; its first frame follows the frame on the screen without a dark one.
+    /// Goes to the next item now; no dark frame comes between.
     public func advanceToNextItem() { engine.advanceToNextItem() }
 
-    /// Goes to the item before.
+    /// Goes to the previous item.
     public func returnToPreviousItem() { engine.returnToPreviousItem() }
 
-    /// Goes to an item of the list, playing or paused as it is.
+    /// Goes to an item of the list, and keeps playing or pausing.
     public func go(to item: PlayerItem) {
         guard let id = items.id(of: item), let place = engine.item(id)?.place else { return }
         engine.perform(.selectItem(place + 1))
@@ -90,17 +89,17 @@ extension QueuePlayer.LoopMode {
     fileprivate var engine: KioskVocabulary.LoopMode { Self.modes.first { $0.key == self }!.value }
 }
 
-/// Repeats an item of a queue player without a seam, for as long as it is wanted: AVPlayerLooper.
+/// Repeats an item of a queue player without a seam, until it is disabled: AVPlayerLooper.
 public final class PlayerLooper: Sendable {
     private let player: QueuePlayer
 
-    /// Has `player` play `item`, and nothing else, again and again. Its queue is `item` from then on.
+    /// Makes `player` repeat `item`, and nothing else. From then on its queue is `item`.
     public init(player: QueuePlayer, item: PlayerItem) {
         self.player = player
         player.loopMode = .item
         if player.queue != [item] { player.replaceCurrentItem(with: item) }
     }
 
-    /// Has the showing that is on the screen be the last one.
+    /// Makes the current showing the last one.
     public func disableLooping() { player.loopMode = .off }
 }

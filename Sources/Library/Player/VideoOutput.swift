@@ -3,17 +3,17 @@ package import KioskPlayback
 public import KioskVocabulary
 internal import Synchronization
 
-/// A display, or memory that stands for one. Each product that can show pictures makes such outputs; KioskDisplay by KMS, on a framebuffer
+/// A display, or memory in place of one. Each product that can show pictures makes such outputs; KioskDisplay by KMS, on a framebuffer
 /// device or in memory.
 ///
-/// One or more players show their pictures on it, with drawn pictures (``overlay``) over them. The player that came first has the display; each
-/// other one has a window over its picture, as long as the first one lasts.
+/// One or more players show their pictures on it, with drawn pictures (``overlay``) over them. The first player has the display. While it
+/// lasts, each other player has a window over its picture.
 public final class VideoOutput: Sendable {
-    /// A player's way to the output.
+    /// A player's connection to the output.
     struct Connection: Sendable {
         var number: Int
         var output: any SceneOutput
-        /// The player is not to have the display any more, where it waits for it.
+        /// Tells a player that waits for the display to give up.
         var leave: @Sendable () -> Void = {}
     }
 
@@ -22,7 +22,7 @@ public final class VideoOutput: Sendable {
         /// The connection that has the display.
         var first: Int?
         var presenting: PlaybackEngine?
-        /// What windows show, in the order in which they came.
+        /// The pictures of windows, in the order of their creation.
         var windows: [(number: Int, picture: Overlay.Picture?)] = []
         var overlay: [OverlayPicture] = []
         var isClosed = false
@@ -32,14 +32,14 @@ public final class VideoOutput: Sendable {
     private let state = Mutex(State())
     private let owner = DisplayOwner()
 
-    /// The output of an engine's.
+    /// Creates the output of an engine.
     package init(_ engine: any SharedSceneOutput) { self.engine = engine }
 
     deinit { close() }
 
     // MARK: The display
 
-    /// Pixels across and down as a viewer sees it; nil while there is no display.
+    /// Pixels across and down as a viewer sees them; nil while there is no display.
     public var size: PixelSize? {
         engine.mode.map { mode in
             engine.rotation.swapsAxes
@@ -50,21 +50,21 @@ public final class VideoOutput: Sendable {
     /// Vblanks a second; nil while there is no display.
     public var refreshRate: Double? { engine.mode.map { 1 / $0.refreshPeriod.seconds } }
 
-    /// What the display is called, with its mode: `HDMI-A-1 1920x1080@60.00`; nil while there is none.
+    /// The name of the display, with its mode: `HDMI-A-1 1920x1080@60.00`; nil while there is none.
     public var name: String? { engine.mode?.name }
 
-    /// Waits until it is known whether there is a display.
+    /// Waits until the search for a display has ended.
     public func waitUntilOpen() { engine.waitUntilOpen() }
 
-    /// What is on the screen, with all that lies over it, as a PNG file. Takes some 50 ms at 1080p.
+    /// Returns the screen as a PNG file, with all its overlays. Takes some 50 ms at 1080p.
     ///
-    /// - Throws: ``PlaybackError`` where there is no display, or it cannot be read.
+    /// - Throws: ``PlaybackError`` if there is no display, or it cannot be read.
     public func png() throws -> [UInt8] {
         do { return try engine.png() } catch { throw PlaybackError("\(error)") }
     }
 
-    /// Gives the display back. All players must have been stopped or let go of; nothing can be shown after it. Waits up to two seconds for the
-    /// last one to have ended. Where that hangs in a call of the display's driver the display goes back with the end of the process.
+    /// Releases the display. Stop or release all players before; nothing can be shown afterwards. Waits up to two seconds for the end of
+    /// the last one. If that one hangs in a call of the display's driver, the display is released when the process ends.
     public func close() {
         if state.withLock({ state in
             let was = state.isClosed; state.isClosed = true; return was
@@ -74,20 +74,19 @@ public final class VideoOutput: Sendable {
         if owner.waitUntilFree(until: .now + .seconds(2)) { engine.close() }
     }
 
-    // MARK: What lies over the pictures
+    // MARK: Overlays
 
-    /// What is drawn over the pictures of all players, the rearmost first. A change is seen within two refresh periods, and no frame comes
-    /// later for it.
+    /// The pictures drawn over those of all players, the rearmost first. A change shows within two refresh periods, and delays no frame.
     public var overlay: [OverlayPicture] {
         get { state.withLock { $0.overlay } }
         set { change { $0.overlay = newValue } }
     }
 
-    /// Changes what lies over the first player's pictures, and tells that player.
+    /// Changes the overlays of the first player's pictures, and tells that player.
     private func change(by number: Int = 0, next: Range<HostTime>? = nil, _ body: (inout State) -> Void) {
         state.withLock { state in
             body(&state)
-            // With the lock held, so that of two changes the later one is the last.
+            // With the lock held, so the later of two changes wins.
             var overlay = Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine))
             overlay.isOfPlayers = state.windows.contains { $0.picture != nil }
             state.presenting?.setOverlay(overlay, by: .init(.controls, number))
@@ -97,7 +96,7 @@ public final class VideoOutput: Sendable {
 
     // MARK: Players
 
-    /// A player comes.
+    /// Connects a player.
     func connect() -> Connection {
         state.withLock { state in
             state.lastNumber += 1
@@ -120,12 +119,12 @@ public final class VideoOutput: Sendable {
         }
     }
 
-    /// Its engine is there.
+    /// Records the engine of a new player.
     func connected(_ connection: Connection, _ player: PlaybackEngine) {
         change { state in if state.first == connection.number { state.presenting = player } }
     }
 
-    /// A player ends: the next one that comes has the display as soon as this one's threads have ended.
+    /// Disconnects a player. The next new player gets the display as soon as this one's threads have ended.
     func disconnect(_ connection: Connection) {
         connection.leave()
         change { state in

@@ -1,4 +1,4 @@
-// What applications and the engine have in common.
+// The types that applications and the engine share.
 @_exported public import struct KioskVocabulary.AudioSession
 @_exported public import struct KioskVocabulary.PixelSize
 @_exported public import struct KioskVocabulary.Region

@@ -4,21 +4,21 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// What ``inspect(_:refreshRate:readers:)`` found out about a playlist item before it goes on the screen.
+/// The findings of ``inspect(_:refreshRate:readers:)`` about a playlist item before it goes on the screen.
 package struct ItemInspection: Sendable {
-    /// What the source holds; nil when it cannot be opened.
+    /// The contents of the source; nil if it cannot be opened.
     package var description: AssetDescription?
-    /// Why it cannot play; nil when it can.
+    /// The reason why the item cannot play; nil if it can.
     package var failure: String?
-    /// What would hurt on the screen, one line each.
+    /// Warnings about playback problems, one line each.
     package var warnings: [String]
 
-    /// Opens an item as the player would, decodes its first picture and its end, and says what would hurt. Blocks for as long as that
+    /// Opens an item as the player would, decodes its first picture and its end, and reports playback problems. Blocks for as long as that
     /// takes.
     ///
     /// - Parameters:
-    ///   - refreshRate: of the display it is meant for, in Hz.
-    ///   - readers: read it.
+    ///   - refreshRate: The refresh rate of the intended display, in Hz.
+    ///   - readers: The readers that open the item.
     package static func inspect(_ item: PlaylistItem, refreshRate: Double, readers: Readers) -> ItemInspection {
         var inspection = ItemInspection(description: nil, failure: nil, warnings: [])
         do throws(MediaError) {
@@ -26,7 +26,7 @@ package struct ItemInspection: Sendable {
             inspection.description = reader.description
             inspection.warnings = warnings(reader.description, item, refreshRate: refreshRate)
             inspection.inspectEnd(reader)
-            // Among them what has shown on the way to the end.
+            // These include the problems found on the way to the end.
             inspection.warnings += reader.problems
         } catch {
             inspection.failure = error.reason.text
@@ -34,19 +34,19 @@ package struct ItemInspection: Sendable {
         return inspection
     }
 
-    /// Opens an item to be looked at, on one thread: with more, what the decoder makes up for damaged pictures differs from run to run.
+    /// Opens an item for inspection, on one thread: with more, the decoder's concealment of damaged pictures differs from run to run.
     static func open(_ item: PlaylistItem, by readers: Readers, takesNoLists: Bool = false) throws(MediaError) -> any ItemReader {
         var (item, opener) = (item, SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: readers))
         (item.decoder, item.isMuted, opener.takesNoLists) = (.software, false, takesNoLists)
-        // Those beside it are listed, and nothing is drawn.
+        // Lists the subtitle files beside the item, and draws nothing.
         opener.subtitles = { SubtitleOrder() }
         return try opener.open(.init(serial: 0, item: item, time: .zero, precision: .exact), Interruption()).reader
     }
 
-    /// Beyond this much sound after the picture has ended, somebody meant something else.
+    /// The longest sound after the end of the picture that counts as intended.
     private static let soundSurplus = MediaTime.milliseconds(100)
     private static let longestTail = MediaTime.seconds(3)
-    /// Limited-range black is 16; noise and rounding add a little.
+    /// The brightness limit of a black picture: limited-range black is 16; noise and rounding add a little.
     private static let blackLimit = 24
 
     private static func warnings(_ asset: AssetDescription, _ item: PlaylistItem, refreshRate: Double) -> [String] {
@@ -85,16 +85,17 @@ package struct ItemInspection: Sendable {
         return warnings
     }
 
-    /// What to say where a source that is to begin at `time` cannot be sought in.
+    /// Returns the warning for a source that should begin at `time` but cannot seek.
     static func startIsItsBeginning(_ time: MediaTime) -> String {
         "plays from its beginning instead of \(decimal(time.seconds)) s: it cannot seek. Files, and HLS in pieces of MPEG-TS, can"
     }
 
-    /// What to say where `duration` ends a clip before its own end; nil where it does not. Folders of pictures and clips are what it happens to.
+    /// Returns the warning for a `duration` that ends a clip before its own end; nil if it does not. It happens in folders with pictures
+    /// and clips.
     static func cut(_ asset: AssetDescription, _ item: PlaylistItem) -> String? {
         guard !asset.isStill, let slot = item.duration, let length = asset.video?.duration ?? asset.duration else { return nil }
         let own = min(item.end ?? length, length) - item.start
-        // Nobody sees the rounding of a header.
+        // Rounding in a header is invisible.
         guard own - slot > .milliseconds(100) else { return nil }
         return "`duration` cuts it: kiosk plays \(decimal(slot.seconds)) s of \(decimal(own.seconds)) s. "
             + "To hold pictures and play clips to their end, use `image-duration` instead"
@@ -102,16 +103,16 @@ package struct ItemInspection: Sendable {
 
     private static func end(_ start: MediaTime?, _ duration: MediaTime?) -> MediaTime? { duration.map { (start ?? .zero) + $0 } }
 
-    /// What to say of a picture that ends at `end`, before the end that its container tells; nil where that is the rounding of a header.
-    /// Where the container tells no length but that of the whole, that may be the sound's, which ends at `soundEnd` (nil: nobody has read
-    /// it).
+    /// Returns the warning for a picture that ends at `end`, before the end in its container; nil if the difference is a header's rounding.
+    /// If the container gives only the length of the whole, that may be the length of the sound, which ends at `soundEnd` (nil if not
+    /// read).
     static func earlyEnd(_ end: MediaTime, of asset: AssetDescription, soundEnd: MediaTime?) -> String? {
         guard let length = asset.video?.duration ?? asset.duration, length - end > .milliseconds(500) else { return nil }
         if asset.video?.duration == nil, asset.audio != nil, soundEnd.map({ length - $0 <= .milliseconds(500) }) ?? true { return nil }
         return "its picture ends \(decimal((length - end).seconds)) s before the end in its header: it may be cut off"
     }
 
-    /// Decodes a still, or the last seconds: whether they can be decoded, and whether they are black.
+    /// Decodes a still, or the last seconds of a clip. Warns if they cannot be decoded or are black.
     private mutating func inspectEnd(_ reader: any ItemReader) {
         guard let asset = description, asset.video != nil else { return }
         if asset.isStill {

@@ -1,38 +1,38 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// Which playthrough of which item comes next: the playlist's order as a pure value.
+/// The playlist's order as a pure value: it finds the playthrough that comes next, and its item.
 struct PlaylistCursor: Hashable, Sendable {
     /// A place in the playlist.
     struct Position: Hashable, Sendable {
-        /// Which item it is, wherever that stands.
+        /// The item, wherever it stands in the list.
         var item: QueueItem.ID
-        /// How many playthroughs of the item came before this one, of its `repeatCount`.
+        /// The number of playthroughs of the item before this one, of its `repeatCount`.
         var repetition = 0
-        /// What is left of the item's configured `duration` when a clip shorter than it begins again; nil at its beginning.
+        /// The rest of the item's configured `duration` when a shorter clip begins again; nil at the item's beginning.
         var remaining: MediaTime?
-        /// Item time to begin at, where that is not the item's own beginning: an interlude returns there.
+        /// The item time at which it begins, if not the item's own beginning: the place to which an interlude returns.
         var begin: MediaTime?
-        /// Whether it is paused when its first picture is on the screen, as it was when it was left for an interlude.
+        /// Whether playback pauses at its first picture, because it was paused when the interlude interrupted it.
         var isPaused = false
-        /// Where it goes on after it; nil for what follows on the list.
+        /// The place at which playback goes on afterwards; nil for the next item on the list.
         var resumption: Resumption?
-        /// The round it is played in, where the playlist is shuffled.
+        /// The round of a shuffled playlist.
         var round = ShuffledOrder.Round()
 
-        /// Whether it is the same playthrough, wherever that is begun.
+        /// Returns whether it is the same playthrough, at any beginning.
         func isSamePlaythrough(as other: Position) -> Bool {
             (item, repetition, remaining) == (other.item, other.repetition, other.remaining) && resumption == other.resumption
         }
     }
 
-    /// What was left for an interlude, and where.
+    /// The playthrough that an interlude interrupted, and its position.
     struct Resumption: Hashable, Sendable {
         var item: QueueItem.ID
         var repetition = 0
-        /// As in ``Position``, at its beginning.
+        /// The rest of the item's `duration` at the interruption, as in ``Position``.
         var remaining: MediaTime?
-        /// Item time; nil for the beginning of what cannot be moved about in.
+        /// The item time; nil for the beginning of an item that is not seekable.
         var time: MediaTime?
         var isPaused = false
         var round = ShuffledOrder.Round()
@@ -46,10 +46,10 @@ struct PlaylistCursor: Hashable, Sendable {
 
     init(_ items: [PlaylistItem], loop: LoopMode) { self.init(items, rules: PlaylistRules(loop: loop)) }
 
-    /// Whether an empty list is to be filled: one that does not loop has ended then.
+    /// Whether an empty list waits for items. A list that does not loop has ended instead.
     var awaitsItems: Bool { list.isEmpty && loop != .off }
 
-    /// The first item; nil where there is none.
+    /// The first item; nil if the list is empty.
     var first: Position? { first(of: ShuffledOrder.Round()) }
 
     private func first(of round: ShuffledOrder.Round) -> Position? {
@@ -57,8 +57,8 @@ struct PlaylistCursor: Hashable, Sendable {
         return first.map { Position(item: $0, round: round) }
     }
 
-    /// What comes after `position` has been played to its end; nil at the end of a playlist that does not loop. An item that has left the
-    /// list is not repeated. An interlude that is due comes first, and returns to what would have come.
+    /// Returns the position after `position` has played to its end; nil at the end of a playlist that does not loop. An item that has left
+    /// the list does not repeat. A due interlude comes first, and returns to the position that would have come.
     func following(_ position: Position) -> Position? {
         guard let next = followingOnList(position), position.resumption == nil, let due = list.due.first(where: { $0 != position.item })
         else { return followingOnList(position) }
@@ -77,7 +77,8 @@ struct PlaylistCursor: Hashable, Sendable {
         return nextItem(after: position)
     }
 
-    /// What comes after a playthrough: the same clip again where its slot is longer than it, else what the playlist says.
+    /// Returns the position after a playthrough: the same clip again if its slot is longer than the clip, otherwise the playlist's next
+    /// one.
     func following(_ playthrough: Playthrough) -> Position? {
         if !playthrough.isStill, list.place(of: playthrough.position.item) != nil,
             let slot = playthrough.position.remaining ?? playthrough.item.duration,
@@ -93,8 +94,8 @@ struct PlaylistCursor: Hashable, Sendable {
         return following(playthrough.position)
     }
 
-    /// The item after, as when a viewer skips or when an item fails; nil at the end of a playlist that does not loop, and where there is
-    /// no item. An interlude returns to what was left for it.
+    /// Returns the next item, for example when a viewer skips or an item fails. nil at the end of a playlist that does not loop, or if the
+    /// list is empty. An interlude returns to the interrupted item.
     func nextItem(after position: Position) -> Position? {
         if let resumption = position.resumption { return resumed(resumption) }
         if let shuffle = rules.shuffle {
@@ -109,7 +110,7 @@ struct PlaylistCursor: Hashable, Sendable {
     }
 
     private func resumed(_ left: Resumption) -> Position? {
-        // What has left the list meanwhile is not returned to.
+        // Does not return to an item that has left the list meanwhile.
         guard list.place(of: left.item) != nil || list.isInterlude(left.item) else {
             return nextItem(after: Position(item: left.item, round: left.round))
         }
@@ -118,23 +119,23 @@ struct PlaylistCursor: Hashable, Sendable {
             round: left.round)
     }
 
-    /// The same item from its beginning.
+    /// Returns the same item from its beginning.
     func restarted(_ position: Position) -> Position {
         Position(item: position.item, resumption: position.resumption, round: position.round)
     }
 
-    /// The item at a place, counted from 1; nil where there is none.
+    /// Returns the item at a place, counted from 1; nil if there is none.
     func item(number: Int) -> Position? {
         number >= 1 && number <= list.items.count ? Position(item: list.items[number - 1].id) : nil
     }
 
-    /// What follows an item that waits for a tap; nil for any other.
+    /// Returns the item after one that waits for a tap; nil for any other item.
     func afterWaiting(_ position: Position) -> Position? {
         list[position.item]?.waitsForTap == true ? nextItem(after: position) : nil
     }
 
-    /// Where an interlude returns to that begins when `position` is at item time `time`; nil there for what cannot be moved about in. What is
-    /// left for an interlude and is one itself, and returns, is not returned to, but what was left for that.
+    /// Returns the place to which an interlude returns that begins at item time `time` of `position`; `time` is nil if the item is not
+    /// seekable. If `position` is itself an interlude that returns, the new one returns to the place that the first one interrupted.
     func resumption(of position: Position, at time: MediaTime?, isPaused: Bool) -> Resumption {
         if let resumption = position.resumption { return resumption }
         let begin = position.begin ?? list[position.item]?.start ?? .zero
@@ -144,7 +145,7 @@ struct PlaylistCursor: Hashable, Sendable {
             isPaused: isPaused, round: position.round)
     }
 
-    /// The item before; the first stays where a playlist does not loop. nil where there is no item.
+    /// Returns the item before; the first one stays if the playlist does not loop. nil if the list is empty.
     func previousItem(before position: Position) -> Position? {
         if let shuffle = rules.shuffle {
             let before =
@@ -152,7 +153,7 @@ struct PlaylistCursor: Hashable, Sendable {
                 ?? (loop == .off ? shuffle.order(of: position.round, list).first : shuffle.order(of: position.round, list).last)
             return before.map { Position(item: $0, round: position.round) }
         }
-        // What has left the list stood behind what it would follow now.
+        // An item that has left the list counts as standing behind its present predecessor.
         let place = list.place(of: position.item) ?? list.place(after: position.item)
         if place > 0 { return Position(item: list.items[place - 1].id) }
         return loop == .off ? first : list.items.last.map { Position(item: $0.id) }

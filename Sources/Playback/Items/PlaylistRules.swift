@@ -1,21 +1,21 @@
 import KioskPlatform
 import KioskVocabulary
 
-/// How a playlist is played; can be changed while it is (``PlaybackEngine/setOptions(_:)``).
+/// The rules for playing a playlist. They can change during playback (``PlaybackEngine/setOptions(_:)``).
 struct PlaylistRules: Hashable, Sendable {
-    /// What to do at the end.
+    /// The action at the end of the list.
     var loop = LoopMode.playlist
-    /// The order of the rounds; nil is the list's own.
+    /// The order of the rounds; nil for the list's own.
     var shuffle: ShuffledOrder?
-    /// How long a still without a duration of its own stands.
+    /// The duration of a still without a duration of its own.
     var imageDuration = MediaTime.seconds(10)
-    /// How long an item fades into the next; zero is a cut.
+    /// The duration of the fade from an item into the next; zero is a cut.
     var transition = MediaTime.zero
-    /// How far one seek step moves.
+    /// The distance of one seek step.
     var seekStep = MediaTime.seconds(10)
-    /// Whether playing goes on while a finger holds the slider.
+    /// Whether playback goes on while a finger holds the slider.
     var playsWhileScrubbing = false
-    /// How what is not on the list is fetched, which a command plays.
+    /// The network settings for sources that are not on the list and that a command plays.
     var stream = StreamSettings()
 
     init(_ options: PlaybackEngine.Options) {
@@ -25,20 +25,20 @@ struct PlaylistRules: Hashable, Sendable {
         transition = options.transition == .cut ? .zero : options.transitionDuration
     }
 
-    /// The list's own order.
+    /// Creates rules with the list's own order, or with `shuffle`.
     init(loop: LoopMode, shuffle: ShuffledOrder? = nil) { (self.loop, self.shuffle) = (loop, shuffle) }
 }
 
-/// An order for each round of a playlist, made of a seed.
+/// A shuffled order for each round of a playlist, derived from a seed.
 ///
-/// Each item has a number in each round, made of the seed, the round and its identity, and the items are played in the order of these. So
-/// an order need not be kept anywhere, an item that comes in mid-round has a place in it, and one that leaves changes nothing for the
-/// others. The item that was played last in the round before is not the first: it changes places with the second.
+/// Each item has a number in each round, derived from the seed, the round and the item's identity; the items play in the order of these
+/// numbers. So no order has to be stored. An item that joins in mid-round has a place in it, and one that leaves changes nothing for the
+/// others. If the last item of the round before comes first, it changes places with the second.
 struct ShuffledOrder: Hashable, Sendable {
     struct Round: Hashable, Sendable {
-        /// Counted from 0.
+        /// The round's number, counted from 0.
         var number: UInt64 = 0
-        /// What was played last before it.
+        /// The last item played before the round.
         var before: QueueItem.ID?
     }
 
@@ -50,21 +50,21 @@ struct ShuffledOrder: Hashable, Sendable {
         return order
     }
 
-    /// What follows an item in its round, which may have left the list; nil after the last.
+    /// Returns the item after another one in its round, also for an item that has left the list; nil after the last.
     func next(after item: QueueItem.ID, in round: Round, _ list: Playlist) -> QueueItem.ID? {
         let order = order(of: round, list)
         if let place = order.firstIndex(of: item) { return place + 1 < order.count ? order[place + 1] : nil }
         return order.first { (key($0, round), $0) > (key(item, round), item) }
     }
 
-    /// What comes before an item in its round; nil for the first.
+    /// Returns the item before another one in its round; nil for the first.
     func previous(before item: QueueItem.ID, in round: Round, _ list: Playlist) -> QueueItem.ID? {
         let order = order(of: round, list)
         if let place = order.firstIndex(of: item) { return place > 0 ? order[place - 1] : nil }
         return order.last { (key($0, round), $0) < (key(item, round), item) }
     }
 
-    /// SplitMix64.
+    /// Returns an item's number in a round, by SplitMix64.
     private func key(_ item: QueueItem.ID, _ round: Round) -> UInt64 {
         var value = seed &+ (round.number &* 0x9E37_79B9_7F4A_7C15) ^ (UInt64(item.number) &* 0xD1B5_4A32_D192_ED03)
         value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9

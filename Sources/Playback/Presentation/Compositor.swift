@@ -2,13 +2,13 @@ import DequeModule
 import KioskPlatform
 import KioskVocabulary
 
-/// Takes decoded frames in order and puts each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the
+/// Takes decoded frames in order and composes each into a spare scan-out buffer ahead of its vblank, so that nothing is computed at the
 /// deadline.
 ///
-/// A frame whose time will have passed when it can be on the screen is dropped without being converted when a later one is waiting; when
-/// none is, it is composed all the same, so that a box that cannot keep up shows as many frames as it can instead of none.
+/// If a frame's time will have passed before it can be on the screen and a later frame is waiting, the compositor drops it unconverted. If
+/// no later frame is waiting, it composes the late one anyway, so a machine that cannot keep up still shows as many frames as it can.
 ///
-/// It also gives the output what lies over every scene, and prepares again what that has made stale (``OverlayPlan``).
+/// It also gives overlays to the output, and prepares the scenes again that an overlay makes stale (``OverlayPlan``).
 struct Compositor: Sendable {
     let pipeline: Monitor<Pipeline>
     let output: any SceneOutput
@@ -16,12 +16,12 @@ struct Compositor: Sendable {
     let now: @Sendable () -> HostTime
     var heartbeat = Heartbeat()
 
-    /// What a frame is prepared for.
+    /// The purpose of a prepared frame.
     fileprivate enum Purpose {
-        /// To be shown after those that lie ready, so many.
+        /// To be shown after the `ahead` frames that are ready.
         case next(ahead: Int)
         case screen
-        /// It is a copy of a ready one, and takes the place of what that was prepared as.
+        /// A copy of a ready frame, which replaces that frame's scene.
         case ready(PreparedScene)
 
         var isNext: Bool { if case .next = self { true } else { false } }
@@ -34,15 +34,15 @@ struct Compositor: Sendable {
         case discard(PreparedScene?)
     }
 
-    /// What was so when the work was taken: the generation, the number of the frame on the screen, how often buffers had come back, and what
-    /// the output had been given to lie over the scene.
+    /// The state at the time when the work was taken: the generation, the serial of the frame on the screen, the count of returned buffers,
+    /// and the overlay that the output had.
     fileprivate struct WorkContext {
         var generation: UInt64, serial: UInt64, returned: UInt64
         var mark: OverlayMark
         var gravities: [QueueItem.ID: VideoGravity]
     }
 
-    /// Work that has been done and is to be told.
+    /// Finished work whose result is still to be reported.
     struct Done: ~Copyable, Sendable {
         fileprivate enum Result: ~Copyable {
             case prepared(EnqueuedFrame, Purpose, WorkContext, Preparation)
@@ -50,7 +50,7 @@ struct Compositor: Sendable {
             case gaveBack
         }
         fileprivate let result: Result
-        /// What was prepared, where anything was.
+        /// The prepared scene, if any.
         var prepared: PreparedScene? {
             let preparation: Preparation? =
                 switch result {
@@ -59,32 +59,32 @@ struct Compositor: Sendable {
                 }
             return if case .prepared(let scene) = preparation { scene } else { nil }
         }
-        /// Whether an overlay was given.
+        /// Whether the work gave an overlay to the output.
         var isOverlay: Bool {
             switch result {
             case .gaveOverlay(_, _, _, _): true
             default: false
             }
         }
-        /// When it was begun.
+        /// The time at which the work began.
         fileprivate let begin: HostTime?
     }
 
-    /// What the thread goes on with.
+    /// The thread's next action.
     private enum Next: ~Copyable {
         case work(Work)
-        /// To be looked at again.
+        /// Check again.
         case look
     }
 
-    /// The thread's body.
+    /// Runs the thread's loop until the pipeline stops.
     func run() {
         while true {
             heartbeat.rest()
             let patience = pipeline.withLock { $0.overlay.patienceEnds(at: now()) }
             let next: Next? = pipeline.wait(as: .compositor, until: patience) { pipeline in
                 if let work = Self.nextWork(&pipeline, now) { return .work(work) }
-                // An overlay has come that waits for others.
+                // A new overlay waits for others.
                 return pipeline.overlay.patienceEnds(at: now()) == patience ? nil : .look
             }
             heartbeat.work()
@@ -98,8 +98,8 @@ struct Compositor: Sendable {
         }
     }
 
-    /// Does what there is to do, one piece of it, and does not wait; nil when there is nothing. What comes of it is told with
-    /// ``finish(_:)``. For who has no thread for it.
+    /// Does the next piece of work without waiting; returns nil if there is none. Report its result with ``finish(_:)``. For callers
+    /// without a thread for it.
     func begin() -> Done? {
         let work: Work? = pipeline.withLock { Self.nextWork(&$0, now) }
         switch consume work {
@@ -132,7 +132,7 @@ struct Compositor: Sendable {
         return .prepare(frame, .next(ahead: pipeline.ready.count), context)
     }
 
-    /// Does it; nil at the end of the program.
+    /// Does the work; returns nil when the program ends.
     private func perform(_ work: consuming Work) -> Done? {
         switch consume work {
         case .stop: return nil
@@ -144,7 +144,7 @@ struct Compositor: Sendable {
                 frame = taken
             }
             frame.refit(context.gravities)
-            // It is measured with an overlay in the scene, or in a window.
+            // Only scenes with an overlay, or in a window, are measured.
             let begin = context.mark.content == 0 && context.mark.region == .full ? nil : now()
             let preparation = output.prepare(frame.scene)
             return Done(result: .prepared(frame, purpose, context, preparation), begin: begin)
@@ -157,12 +157,12 @@ struct Compositor: Sendable {
         }
     }
 
-    /// The first frame from `first` on that is worth being shown, or the last one there is. `ahead` frames lie ready that will be shown
-    /// before it.
+    /// Returns the first frame from `first` on that is worth showing, or the last one available. `ahead` ready frames will be shown before
+    /// it.
     private func leaveOutPointless(_ first: consuming EnqueuedFrame, _ generation: UInt64, ahead: Int) -> EnqueuedFrame {
         var frame = first
         while isPointless(frame.place, ahead: ahead), let next = pipeline.withLock({ $0.takeSuccessor(of: generation) }) {
-            // A playthrough's first frame hands its mark on, so that its seam is still counted.
+            // A playthrough's first frame passes its mark on, so that its seam still counts.
             let passed = frame.place
             var dropped: EnqueuedFrame? = frame
             pipeline.withLock { $0.drop(dropped.take()!, generation: generation) }
@@ -172,18 +172,18 @@ struct Compositor: Sendable {
         return frame
     }
 
-    /// Whether there is a later frame that is to be shown in its place: because frames come too late (the presenter says so), or faster
-    /// than vblanks. Of those some have to go: those that a later one could be shown for. (60 on 50 Hz, in the bed: at 0.5 a third of them
-    /// are a vblank late, at 0.9 one stands for two vblanks now and then.)
+    /// Returns whether a later frame should replace this one, because frames come too late (the presenter sets `overdue`) or faster than
+    /// vblanks. In the second case some have to go: those whose place a later one can take. (60 on 50 Hz, on the test bench: at 0.5 a third
+    /// of them are a vblank late, at 0.9 one stands for two vblanks now and then.)
     private func isPointless(_ place: FramePlace, ahead: Int) -> Bool {
         if let overdue = pipeline.withLock({ $0.overdue }), place.end <= overdue { return true }
         guard let period = output.mode?.refreshPeriod, let cadence = place.cadence, cadence < period.scaled(by: 0.995) else { return false }
-        // There is a flip under way, mostly; on average half a period is left of it.
+        // Usually a flip is pending; on average half a period is left until it.
         guard let shown = clock(now() + period.scaled(by: 1.5 + Double(ahead))) else { return false }
         return place.end < shown + period.scaled(by: 0.7)
     }
 
-    /// Tells what has come of work.
+    /// Reports the result of work.
     func finish(_ done: consuming Done) {
         let took = done.begin.map { now() - $0 }
         switch consume done.result {
@@ -203,7 +203,7 @@ struct Compositor: Sendable {
             var scene: PreparedScene?
             switch preparation {
             case .prepared(let prepared): scene = prepared
-            // One that has come meanwhile has told of that already; one that comes later will.
+            // A display that has come meanwhile has reported it already; one that comes later will.
             case .noDisplay: pipeline.hasDisplay = output.mode != nil
             case .noSpareBuffer:
                 switch purpose {

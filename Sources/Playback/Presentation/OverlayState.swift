@@ -39,7 +39,7 @@ struct OverlayState: Sendable {
     /// The number of the overlay on its plane as of the newest commit, and whether that plane shows anything.
     private var committed: UInt64 = 0
     private var liesOnPlane = false
-    /// The times at which overlays are expected, by their source; each time starts at a vblank. With the time between vblanks.
+    /// The times at which overlays are expected, from a vblank on, by their source; and the time between vblanks.
     private var expected: [Overlay.Source: (times: Range<HostTime>, period: MediaTime)] = [:]
     /// The share of a period for which expected overlays wait for each other after a vblank, so that the next vblank shows all of them.
     static let patience = 0.45

@@ -3,16 +3,16 @@ import KioskVocabulary
 
 /// A rectangle of whole pixels.
 package struct PixelRectangle: Hashable, Sendable {
-    /// Pixels from the left edge.
+    /// The distance from the left edge in pixels.
     package var x: Int
-    /// Pixels from the top edge.
+    /// The distance from the top edge in pixels.
     package var y: Int
-    /// Pixels across.
+    /// The number of pixels across.
     package var width: Int
-    /// Pixels down.
+    /// The number of pixels down.
     package var height: Int
 
-    /// A rectangle from its parts.
+    /// Creates a rectangle from its parts.
     package init(x: Int, y: Int, width: Int, height: Int) {
         self.x = x
         self.y = y
@@ -21,38 +21,38 @@ package struct PixelRectangle: Hashable, Sendable {
     }
 }
 
-/// Where a picture goes: which part of the stored picture is seen, where on the screen, and rotated how.
+/// The placement of a picture: the visible part of the stored picture, its place on the screen, and its rotation.
 ///
-/// Three spaces take part. *Stored* is the frame as decoded. The *canvas* is the screen as a viewer standing before it sees it, and
-/// what gravity, controls and touch are about. *Scan-out* is the screen as the display driver sees it: the canvas rotated by
-/// the configured rotation. A picture is cropped in stored pixels, rotated by its own orientation, fitted to the canvas, and the whole
-/// canvas is rotated into scan-out.
+/// There are three coordinate spaces. *Stored* is the frame as decoded. The *canvas* is the screen as a viewer in front of it sees it;
+/// gravity, controls and touch use it. *Scan-out* is the screen as the display driver sees it: the canvas rotated by the configured
+/// rotation. A picture is cropped in stored pixels, rotated by its own orientation and fitted to the canvas. Then the whole canvas is
+/// rotated into scan-out.
 package struct PictureGeometry: Hashable, Sendable {
-    /// The part of the stored picture that is seen, in stored pixels; never empty, never outside.
+    /// The visible part of the stored picture, in stored pixels; never empty, never outside.
     package var crop: PixelRectangle
-    /// Where it stands on the canvas; never empty, never outside.
+    /// The picture's place on the canvas; never empty, never outside.
     package var canvas: PixelRectangle
     /// The same place in scan-out pixels.
     package var scanout: PixelRectangle
-    /// Mirror and rotation that take the stored picture to its place in scan-out.
+    /// The mirroring and rotation from the stored picture to scan-out.
     package var orientation: Orientation
 
-    /// A geometry that is known: what of the stored picture is seen where in scan-out.
+    /// Creates a geometry from known rectangles and an orientation.
     package init(crop: PixelRectangle, scanout: PixelRectangle, canvas: PixelRectangle, orientation: Orientation) {
         (self.crop, self.scanout, self.canvas, self.orientation) = (crop, scanout, canvas, orientation)
     }
 
-    /// The geometry of one picture on one screen.
+    /// Computes the geometry of one picture on one screen.
     ///
     /// - Parameters:
-    ///   - storedWidth: pixels across as decoded, at least 1; likewise `storedHeight`.
-    ///   - pixelAspectRatio: width of a stored pixel divided by its height; nonsense (0, negative, not finite, beyond 10000:1) counts as 1.
-    ///   - source: the part of the stored picture that there is to see, nil for all of it; widened to the chroma grid.
-    ///   - orientation: how the stored picture must be rotated to stand upright.
-    ///   - region: where on the canvas the picture is fitted into.
-    ///   - screenWidth: pixels across in scan-out, at least 1; likewise `screenHeight`.
-    ///   - rotation: the clockwise rotation of the canvas into scan-out (`[display] rotation`).
-    ///   - chromaWidth: luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
+    ///   - storedWidth: The pixels across as decoded, at least 1; likewise `storedHeight`.
+    ///   - pixelAspectRatio: A stored pixel's width divided by its height; 0, negative, not finite or beyond 10000:1 counts as 1.
+    ///   - source: The visible part of the stored picture, nil for all of it; widened to the chroma grid.
+    ///   - orientation: The rotation that brings the stored picture upright.
+    ///   - region: The part of the canvas to fit the picture into.
+    ///   - screenWidth: The pixels across in scan-out, at least 1; likewise `screenHeight`.
+    ///   - rotation: The clockwise rotation of the canvas into scan-out (`[display] rotation`).
+    ///   - chromaWidth: The luma pixels across that share one chroma sample; crops keep to this grid. Likewise `chromaHeight`.
     package init(
         storedWidth: Int, storedHeight: Int, source: PixelRectangle? = nil, pixelAspectRatio: Double = 1, orientation: Orientation = .up,
         gravity: VideoGravity, region: Region = .full, screenWidth: Int, screenHeight: Int, rotation: Rotation = .none,
@@ -73,7 +73,7 @@ package struct PictureGeometry: Hashable, Sendable {
             let upright = orientation.rotation.swapsAxes ? (stored.1, stored.0) : stored
             canvas = Self.fit(upright, into: bounds)
         case .resizeAspectFill:
-            // Its place as the stored picture sees it: what is cut off is cut off before the picture is rotated.
+            // The bounds as the stored picture sees them: the crop comes before the rotation.
             let rotated = orientation.rotation.swapsAxes ? (bounds.height, bounds.width) : (bounds.width, bounds.height)
             let shape = Double(rotated.0) / Double(rotated.1) / aspect
             if Double(storedWidth) > Double(storedHeight) * shape {
@@ -87,8 +87,8 @@ package struct PictureGeometry: Hashable, Sendable {
         self.orientation = Orientation(rotation: orientation.rotation + rotation, isMirrored: orientation.isMirrored)
     }
 
-    /// The largest rectangle of the shape `size` in the middle of `bounds`, at least one pixel each way. The side that does not
-    /// reach is rounded to even: bars are then of equal width on the usual screens, and conversion has whole chroma samples.
+    /// Returns the largest rectangle of the shape `size` in the middle of `bounds`, at least one pixel each way. A side shorter than the
+    /// bounds is rounded to even: bars then have equal width on the usual screens, and conversion has whole chroma samples.
     private static func fit(_ size: (Double, Double), into bounds: PixelRectangle) -> PixelRectangle {
         let scale = min(Double(bounds.width) / size.0, Double(bounds.height) / size.1)
         func side(_ length: Double, _ limit: Int) -> Int {
@@ -100,7 +100,7 @@ package struct PictureGeometry: Hashable, Sendable {
             x: bounds.x + (bounds.width - width) / 2, y: bounds.y + (bounds.height - height) / 2, width: width, height: height)
     }
 
-    /// The middle `wanted` of `length` pixels, beginning and ending on multiples of `grid` (the end of the picture counts as one).
+    /// Returns the middle `wanted` of `length` pixels, with both ends on multiples of `grid` (the end of the picture counts as one).
     private static func cut(_ length: Int, to wanted: Double, grid: Int) -> (start: Int, length: Int) {
         let units = max(Int((min(wanted, Double(length)) / Double(grid)).rounded()), 1)
         let kept = units * grid
@@ -108,8 +108,8 @@ package struct PictureGeometry: Hashable, Sendable {
         return ((length - kept) / 2 / grid * grid, kept)
     }
 
-    /// The part of `length` pixels that `wanted` covers, out to the next multiples of `grid` (the end of the picture counts as one); all of
-    /// it for nil. Never empty.
+    /// Returns the part of `length` pixels that `wanted` covers, widened to multiples of `grid` (the end of the picture counts as one); all
+    /// of it for nil. Never empty.
     private static func widen(_ wanted: (start: Int, length: Int)?, within length: Int, grid: Int) -> (start: Int, length: Int) {
         guard let wanted else { return (0, length) }
         let start = min(max(wanted.start, 0), length - 1) / grid * grid
@@ -117,7 +117,7 @@ package struct PictureGeometry: Hashable, Sendable {
         return (start, min((end + grid - 1) / grid * grid, length) - start)
     }
 
-    /// A canvas rectangle in scan-out pixels: where it is on a canvas of this size (across, down) that is rotated by `rotation`.
+    /// Returns a canvas rectangle in scan-out pixels, for a canvas of this size (across, down) that is rotated by `rotation`.
     package static func rotate(_ r: PixelRectangle, on canvas: (Int, Int), by rotation: Rotation) -> PixelRectangle {
         switch rotation {
         case .none: r
@@ -130,7 +130,7 @@ package struct PictureGeometry: Hashable, Sendable {
 }
 
 extension Region {
-    /// In pixels of a canvas; on even ones, where it does not reach the edges, so that chroma samples are whole.
+    /// Returns the region in pixels of a canvas. Sides away from the edges lie on even pixels, so that chroma samples are whole.
     package func pixels(width canvasWidth: Int, height canvasHeight: Int) -> PixelRectangle {
         func side(_ start: Double, _ length: Double, _ whole: Int) -> (Int, Int) {
             func even(_ share: Double) -> Int { share >= 1 ? whole : min(Int((share * Double(whole) / 2).rounded()) * 2, whole) }

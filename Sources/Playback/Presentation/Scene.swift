@@ -1,29 +1,29 @@
 import KioskMedia
 import KioskVocabulary
 
-/// The decoded pictures that an output shows: a background, and layers on it from back to front. Everything drawn lies in front of them
-/// (``Overlay``), and changes without them.
+/// The decoded pictures that an output shows: a background, and layers on it from back to front. Everything drawn lies in front
+/// (``Overlay``), and changes independently.
 ///
-/// The engine makes a scene for each frame and keeps it as long as it may have to be prepared again; an output borrows it
+/// The engine makes a scene for each frame and keeps it as long as it may have to prepare it again; an output borrows it
 /// (``SceneOutput/prepare(_:)``). The layers lie in the scene itself, so a scene of pictures allocates nothing.
 package struct Scene: ~Copyable, Sendable {
-    /// The most layers a scene can have.
+    /// The maximum number of layers in a scene.
     package static let capacity = 4
 
-    /// The colour behind all layers and of the bars beside pictures, as 0xRRGGBB; nil for the output's own (`[display] background`).
+    /// The colour behind all layers and in the bars beside pictures, as 0xRRGGBB; nil for the output's own (`[display] background`).
     package var background: UInt32?
-    /// How many layers there are.
+    /// The number of layers.
     package private(set) var count = 0
-    /// The rearmost first; nil from `count` on.
+    /// The layers, the rearmost first; nil from `count` on.
     private var layers: InlineArray<4, Layer?>
 
-    /// A bare background.
+    /// Creates a scene with only a background.
     package init(background: UInt32? = nil) {
         self.background = background
         layers = InlineArray { _ in nil }
     }
 
-    /// Puts a layer in front of all layers of the same or a lower ``Layer/order``. Traps when the scene is full.
+    /// Adds a layer in front of all layers of the same or a lower ``Layer/order``. Traps if the scene is full.
     package mutating func add(_ layer: consuming Layer) {
         precondition(count < Self.capacity, "a scene has at most \(Self.capacity) layers")
         let order = layer.order
@@ -36,10 +36,10 @@ package struct Scene: ~Copyable, Sendable {
         count += 1
     }
 
-    /// Fits the picture of the layer in front another way.
+    /// Changes the gravity of the front layer's picture.
     mutating func refit(_ gravity: VideoGravity) { if count > 0 { layers[count - 1]?.gravity = gravity } }
 
-    /// Calls `body` with the layer at `index`, 0 for the rearmost. Traps when there is none.
+    /// Calls `body` with the layer at `index`, 0 for the rearmost. Traps if there is none.
     package func withLayer<Result, Failure: Error>(
         at index: Int, _ body: (borrowing Layer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -49,7 +49,7 @@ package struct Scene: ~Copyable, Sendable {
         }
     }
 
-    /// The same layers once more, of the same pictures; nil where memory is short.
+    /// Returns another scene with the same layers and pictures; nil if memory is short.
     func shared() -> Scene? {
         var copy = Scene(background: background)
         for index in 0..<count {
@@ -63,35 +63,35 @@ package struct Scene: ~Copyable, Sendable {
         return copy
     }
 
-    /// Whether one of its pictures comes from the pool of a hardware decoder.
+    /// Whether one of the pictures comes from the pool of a hardware decoder.
     package var isPooled: Bool { (0..<count).contains { withLayer(at: $0) { $0.frame.isPooled } } }
 
-    /// Bytes of decoded pictures that the scene keeps alive.
+    /// The number of bytes of decoded pictures that the scene keeps alive.
     package var byteCount: Int { (0..<count).reduce(0) { sum, index in sum + withLayer(at: index) { $0.frame.byteCount } } }
 }
 
-/// One picture of a ``Scene``. It takes the whole screen: the bars beside it belong to it.
+/// One picture of a ``Scene``. It takes the whole screen, including the bars beside it.
 package struct Layer: ~Copyable, Sendable {
     /// The frame, in its own format.
     package let frame: VideoFrame
-    /// How it is fitted to the whole screen.
+    /// The way in which the frame fits the whole screen.
     package var gravity: VideoGravity
-    /// The part of the frame that is seen, in its own stored pixels; nil for all of it.
+    /// The visible part of the frame, in its own stored pixels; nil for all of it.
     package var crop: PixelRectangle?
-    /// The clockwise rotation of the frame on the screen; comes on top of its own orientation.
+    /// The clockwise rotation of the frame on the screen, in addition to its own orientation.
     package var rotation = Rotation.none
-    /// How much of the layer is seen, 0…1; what is left is what lies behind it.
+    /// The layer's opacity, 0…1; the layers behind it show through.
     package var alpha = 1.0
-    /// Layers of a higher order lie in front.
+    /// The stacking order: layers of a higher order lie in front.
     package var order = 0
 
-    /// A layer that shows all of `frame`, upright and opaque.
+    /// Creates a layer that shows all of `frame`, upright and opaque unless `alpha` is given.
     package init(_ frame: consuming VideoFrame, gravity: VideoGravity, alpha: Double = 1, order: Int = 0) {
         self.frame = frame
         (self.gravity, self.alpha, self.order) = (gravity, alpha, order)
     }
 
-    /// The same once more, of the same picture; nil where memory is short.
+    /// Returns another layer with the same picture; nil if memory is short.
     fileprivate func shared() -> Layer? {
         guard let frame = frame.shared() else { return nil }
         var copy = Layer(frame, gravity: gravity, alpha: alpha, order: order)
@@ -100,18 +100,19 @@ package struct Layer: ~Copyable, Sendable {
     }
 }
 
-/// A drawn picture in ordinary memory, such as text or a button. It does not change once it is made; another drawing is another surface.
+/// A drawn picture in ordinary memory, such as text or a button. It never changes; another drawing is another surface.
 package final class Surface: Sendable {
-    /// Pixels across and down; at least 1.
+    /// The number of pixels across and down; at least 1.
     package let width: Int, height: Int
-    /// Row by row without gaps: 0xAARRGGBB, the colours multiplied by alpha already (DRM's ARGB8888, cairo's ARGB32).
+    /// The pixels, row by row without gaps: 0xAARRGGBB, with the colours premultiplied by alpha (DRM's ARGB8888, cairo's ARGB32).
     package let pixels: [UInt32]
-    /// Whether nothing is seen through it: what lies under it need not be drawn.
+    /// Whether the surface is fully opaque: layers under it need not be drawn.
     package let isOpaque: Bool
 
-    /// A surface of `width` x `height` pixels. Traps when `pixels` has another count. Whether nothing is seen through it is looked for where it is not known.
+    /// Creates a surface from a subtitle picture.
     package convenience init(_ picture: SubtitlePicture) { self.init(width: picture.width, height: picture.height, pixels: picture.pixels) }
 
+    /// Creates a surface of `width` x `height` pixels. Traps if `pixels` has another count. If `isOpaque` is nil, checks the pixels.
     package init(width: Int, height: Int, pixels: [UInt32], isOpaque: Bool? = nil) {
         precondition(width > 0 && height > 0 && pixels.count == width * height, "\(pixels.count) pixels are not \(width)x\(height)")
         self.width = width

@@ -2,13 +2,15 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Which subtitles are seen with which picture: what the feeder has of them, until the picture has gone by. A pure value behind the pipeline's lock.
+/// The subtitles that belong to each picture: the feeder's drawings, until their picture has passed. A pure value behind the pipeline's
+/// lock.
 ///
-/// Subtitles are a layer of the overlay, and change with a picture. When the presenter chooses a picture whose subtitles are others than those on the screen, it
-/// sets them, and has the picture wait for them as it does for a drawn answer to a touch (``OverlayState``): until a quarter of a period before its vblank. So
-/// both come with one commit. They are drawn ahead, and where they are not, they come a vblank later and the picture does not.
+/// Subtitles are a layer of the overlay, and change with a picture. If the presenter chooses a picture with other subtitles than those on
+/// the screen, it sets the new ones. The picture then waits for them, as for a drawn answer to a touch (``OverlayState``): until a quarter
+/// of a period before its vblank. So both come with one commit. Subtitles are drawn ahead; late ones come a vblank later and do not delay
+/// the picture.
 struct SubtitleTimeline: Sendable {
-    /// What is seen from an item time of a playthrough on.
+    /// Subtitles that are visible from an item time of a playthrough on.
     private struct Change: Sendable {
         var serial: UInt64
         var time: MediaTime
@@ -16,20 +18,20 @@ struct SubtitleTimeline: Sendable {
     }
 
     private var changes: [Change] = []
-    /// Those that are on the screen.
+    /// The subtitles on the screen.
     private var shown: (serial: UInt64, time: MediaTime)?
-    /// What is no longer of use, until somebody takes it who may free it.
+    /// Overlays no longer in use, kept until a caller takes them that may free them.
     private var retired: [Overlay] = []
     private static let most = 256, mostBytes = 96 << 20
 
-    /// Whether there is anything to look for.
+    /// Whether there are subtitles to look up.
     var isInUse: Bool { !changes.isEmpty || shown != nil }
 
-    /// Subtitles are seen from a picture on; gives back what is to be freed without the lock.
+    /// Adds the subtitles from an item time on. Returns overlays for the caller to free without the lock.
     mutating func add(_ overlay: Overlay, from time: MediaTime, of serial: UInt64) -> [Overlay] {
-        // Others are wanted now than those that were drawn for pictures to come.
+        // These replace subtitles drawn earlier for later pictures.
         while let last = changes.last, last.serial == serial, last.time >= time { retired.append(changes.removeLast().overlay) }
-        // Those that are on the screen are drawn anew.
+        // The subtitles on the screen are drawn anew.
         if let shown, shown == (serial, time) { self.shown = (serial, MediaTime(nanoseconds: .min)) }
         changes.append(Change(serial: serial, time: time, overlay: overlay))
         while changes.count > 1, changes.count > Self.most || changes.reduce(0, { $0 + $1.overlay.byteCount }) > Self.mostBytes {
@@ -39,7 +41,7 @@ struct SubtitleTimeline: Sendable {
         return retired
     }
 
-    /// What is to lie over a picture; nil where that is what does.
+    /// Returns the overlay for a picture; nil if it is already on the screen.
     mutating func overlay(for serial: UInt64?, at time: MediaTime) -> Overlay? {
         // Playthroughs are numbered in their order, and item times grow within one.
         func isOver(_ change: Change) -> Bool { serial.map { change.serial < $0 } ?? true }
@@ -58,11 +60,11 @@ struct SubtitleTimeline: Sendable {
         return change.overlay
     }
 
-    /// What is no longer seen is to be freed without the lock.
+    /// Keeps an overlay that is no longer visible, to be freed without the lock.
     mutating func retire(_ overlay: Overlay) { retired.append(overlay) }
 }
 
 extension Overlay {
-    /// Bytes of what is drawn.
+    /// The number of bytes of the drawn pictures.
     fileprivate var byteCount: Int { pictures.reduce(0) { $0 + $1.surface.width * $1.surface.height * 4 } }
 }

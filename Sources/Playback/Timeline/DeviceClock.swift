@@ -1,10 +1,10 @@
 import KioskPlatform
 
-/// Where the sound card is, between and beyond its own reports: a phase-locked loop over (host time, frames heard).
+/// The position of the sound card, between and beyond its own reports: a phase-locked loop over (host time, frames heard).
 ///
-/// Reports come once a period, late by whatever the scheduler took, and in some drivers in steps of a whole period. A second-order loop
-/// with a time constant of about a second averages that away and follows the card's own rate (crystals differ by up to some hundred ppm).
-/// After ``restart()`` the first reports are averaged evenly, so that it is usable at once.
+/// Reports come once a period, late by the scheduler's delay, and in some drivers in steps of a whole period. A second-order loop with a
+/// time constant of about a second averages that away and follows the card's own rate (crystals differ by up to some hundred ppm). After
+/// ``restart()`` the loop averages the first reports evenly, so it is usable at once.
 package struct DeviceClock: Sendable {
     private let nominalRate: Double  // frames a nanosecond
     private var rate: Double
@@ -12,19 +12,19 @@ package struct DeviceClock: Sendable {
     private var frames = 0.0
     private var reports = 0
 
-    /// A clock for a card of `sampleRate` frames a second that has not reported yet.
+    /// Creates a clock for a card of `sampleRate` frames a second that has not reported yet.
     package init(sampleRate: Int) {
         nominalRate = Double(sampleRate) / 1e9
         rate = nominalRate
     }
 
-    /// The card stopped and began again (interruption, xrun): what comes next is a new line, at the known rate.
+    /// Starts a new line at the known rate, after the card has stopped and restarted (interruption, xrun).
     package mutating func restart() {
         time = nil
         reports = 0
     }
 
-    /// Takes in that `frames` frames had been heard at `time`.
+    /// Takes in that `frames` frames had been heard at `now`.
     package mutating func report(frames observed: Double, at now: HostTime) {
         guard let last = time else {
             (time, frames, reports) = (now, observed, 1)
@@ -47,7 +47,7 @@ package struct DeviceClock: Sendable {
         time = now
     }
 
-    /// Frames heard at `now`, which may lie in the near future; nil before the first report.
+    /// Returns the frames heard at `now`, which may lie in the near future; nil before the first report.
     package func frames(at now: HostTime) -> Double? {
         time.map { frames + Double((now - $0).nanoseconds) * rate }
     }

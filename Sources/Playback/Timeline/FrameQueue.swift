@@ -2,48 +2,48 @@ import DequeModule
 import KioskMedia
 import KioskPlatform
 
-/// Decoded frames that wait to be composed, in order. The feeder adds to it while there is room, the compositor takes from it.
+/// Decoded frames that wait to be composed, in order. The feeder appends frames while there is room; the compositor takes them.
 ///
-/// Once it is full there is room again when it has become short (``hasRoom``): so the feeder is woken for several frames at once, instead of
-/// for each.
+/// Once the queue is full, it has room again only after it has become short (``hasRoom``). So the feeder wakes up for several frames at
+/// once instead of for each.
 struct FrameQueue: ~Copyable {
     private var frames = UniqueDeque<EnqueuedFrame>()
-    /// Bytes of picture memory it keeps alive.
+    /// The number of bytes of picture memory that the queue keeps alive.
     private(set) var byteCount = 0
-    /// Frames in it that hold pictures of a hardware decoder.
+    /// The number of frames that hold pictures of a hardware decoder.
     private var pooledCount = 0
-    /// Whether it has been full and has not become short since.
+    /// Whether the queue has been full and has not become short since.
     private var isDraining = false
-    /// How much earlier than its picture sound is heard. Sound is enqueued beneath pictures only, so that much more of them waits.
+    /// The time by which sound is heard earlier than its picture. Sound is enqueued only beneath pictures, so that much more of them waits.
     private let soundLead: MediaTime
 
     init(soundLead: MediaTime = .zero) { self.soundLead = max(soundLead, .zero) }
 
     /// A fifth of a second of pictures rides out a slow read or an expensive frame.
     static let longest = MediaTime.milliseconds(200)
-    /// Less than this is short, and less than this share of the bytes. Two frames more lie ready.
+    /// The length below which the queue is short, if its bytes are also below their share. Two more frames lie ready.
     static let short = MediaTime.milliseconds(120)
     private static let shortBytes = byteLimit * 4 / 5
-    /// So many may always wait, however long they stand.
+    /// The number of frames that may always wait, however long they stand.
     static let fewest = 4
-    /// No more bytes than this wait beyond those: they are the largest part of the memory the player needs. Five pictures of 1080p; two more lie
+    /// The limit of bytes beyond those frames: they are the largest part of the player's memory. It is five pictures of 1080p. Two more lie
     /// ready in scan-out buffers, so at 60 a second 0.1 s is decoded ahead.
     static let byteLimit = 14 << 20
 
     var count: Int { frames.count }
     var isEmpty: Bool { frames.isEmpty }
 
-    /// How much of the timeline it covers.
+    /// The length of timeline that the queue covers.
     var length: MediaTime { frames.isEmpty ? .zero : frames[frames.count - 1].place.end - frames[0].place.start }
 
-    /// Calls `body` with frame `index`, 0 for the next one to be taken.
+    /// Calls `body` with frame `index`, 0 for the next one.
     func withFrame<Result>(at index: Int, _ body: (borrowing EnqueuedFrame) -> Result) -> Result { body(frames[index]) }
 
-    /// Whether the feeder may add another.
+    /// Whether the feeder may append another frame.
     var hasRoom: Bool { !isDraining && !isFull }
 
     private var isFull: Bool {
-        // A hardware decoder has few pictures, and fails where all are taken.
+        // A hardware decoder has few pictures, and fails if all are taken.
         pooledCount >= PicturePool.mostQueued
             || beyondLead(count) >= Self.fewest && (length >= Self.longest + soundLead || beyondLead(byteCount) >= Self.byteLimit)
     }
@@ -53,7 +53,7 @@ struct FrameQueue: ~Copyable {
             && (beyondLead(count) < Self.fewest || length < Self.short + soundLead && beyondLead(byteCount) < Self.shortBytes)
     }
 
-    /// How much of it all is there for longer than ``soundLead``.
+    /// Returns the share of an amount that lies beyond ``soundLead``.
     private func beyondLead(_ amount: Int) -> Int {
         if soundLead == .zero { return amount }
         return length > soundLead ? Int((Double(amount) * ((length - soundLead).seconds / length.seconds)).rounded()) : 0
@@ -74,7 +74,7 @@ struct FrameQueue: ~Copyable {
         return frame
     }
 
-    /// Puts back what there was no buffer for.
+    /// Puts back a frame for which there was no buffer.
     mutating func prepend(_ frame: consuming EnqueuedFrame) {
         byteCount += frame.byteCount
         if frame.isPooled { pooledCount += 1 }

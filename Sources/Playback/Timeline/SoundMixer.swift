@@ -2,17 +2,18 @@ import KioskMedia
 import KioskPlatform
 import Synchronization
 
-/// Mixes what several players have to be heard: it renders for one output, and is for each of them what the output is to one.
+/// Mixes the sound of several players. It is a renderer for one output, and stands between that output and each player's renderer.
 ///
-/// Each player's queue counts its own frames from when it came; where the card is, and what was rendered and not heard, is told to all, so that
-/// all have one clock. A pause or a seek of one interrupts the card: the others render again what they have been given back.
+/// Each player's queue counts its own frames from when it joined. The mixer passes the card's position, and frames rendered but not heard,
+/// to all queues, so that all have one clock. A pause or a seek of one player interrupts the card; the others render again the frames they
+/// get back.
 final class SoundMixer: AudioRenderer {
     private struct Member {
         var number: Int
         var renderer: any AudioRenderer
-        /// Frames rendered since it came: no more can be taken back.
+        /// The number of frames rendered since the player joined: no more can be taken back.
         var rendered: Int64 = 0
-        /// How often it was asked whether it is ready since it last was.
+        /// The number of times in a row that the player was not ready.
         var refusals = 0
     }
 
@@ -20,7 +21,7 @@ final class SoundMixer: AudioRenderer {
         var members: [Member] = []
         var lastNumber = 0
         var hasStarted = false
-        /// What one of several has rendered.
+        /// The samples of one player before they are added to the others'.
         var scratch: [Float] = []
     }
 
@@ -31,7 +32,7 @@ final class SoundMixer: AudioRenderer {
 
     var hasStarted: Bool { state.withLock { $0.hasStarted } }
 
-    /// A player comes. Returns its number, and whether it is the first ever.
+    /// Adds a player. Returns its number, and whether it is the first ever.
     func add(_ renderer: any AudioRenderer) -> (number: Int, isFirst: Bool) {
         state.withLock { state in
             state.lastNumber += 1
@@ -41,11 +42,12 @@ final class SoundMixer: AudioRenderer {
         }
     }
 
-    /// A player goes.
+    /// Removes a player.
     func remove(_ number: Int) { state.withLock { $0.members.removeAll { $0.number == number } } }
 
-    /// The first player is waited for as one alone is, and others for about a second, as an output asks each five milliseconds: more sound than that
-    /// is on its way to none, and one whose stream has stopped must not keep the others' from the card.
+    /// The number of refusals after which the mixer no longer waits for a player: about a second, because an output asks every five
+    /// milliseconds. No player has more sound than that on its way, and one whose stream has stopped must not block the others. The mixer
+    /// waits for the first player without limit, as for a single one.
     private static let mostRefusals = 200
 
     func isReady(frames: Int) -> Bool {
@@ -100,24 +102,24 @@ final class SoundMixer: AudioRenderer {
     }
 }
 
-/// A sound card that several players have at the same time, by a ``SoundMixer``.
+/// A sound card that several players share through a ``SoundMixer``.
 ///
-/// It goes on, in silence, when the last player has gone, until it is ended (``stop(by:)``) or nobody has it any more.
+/// When the last player has gone, the card goes on in silence until ``stop(by:)`` or the end of the last reference.
 package final class SharedSound: Sendable {
     package let output: any PCMOutput
     private let mixer: SoundMixer
     private let hasEnded = Atomic(false)
 
-    /// Shares `output`, which nobody has started.
+    /// Shares `output`, which must not have been started.
     package init(_ output: any PCMOutput) {
         self.output = output
         mixer = SoundMixer(output.format)
     }
 
-    /// A player's own way to the card.
+    /// Returns a player's own output to the card.
     package func connect() -> any PCMOutput { MixedOutput(self, output, mixer) }
 
-    /// Ends it, once all players have been stopped; false where that takes longer.
+    /// Stops the card after all players have stopped. Returns false if that takes longer.
     @discardableResult
     package func stop(by deadline: HostTime = .now + .seconds(4)) -> Bool {
         if !mixer.hasStarted || hasEnded.exchange(true, ordering: .relaxed) { return true }
@@ -127,9 +129,9 @@ package final class SharedSound: Sendable {
     deinit { stop() }
 }
 
-/// A player's way to a card that others may have, too.
+/// A player's output to a card that others may share.
 private final class MixedOutput: PCMOutput {
-    // Held, as the card may end with the last who has it.
+    // Keeps the card alive: it may end with its last holder.
     private let owner: SharedSound
     private let output: any PCMOutput
     private let mixer: SoundMixer

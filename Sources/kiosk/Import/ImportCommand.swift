@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import KioskPlatform
 
-/// `kiosk import`: a kiosk.conf from the settings of another player.
+/// `kiosk import`: makes a kiosk.conf of another player's settings.
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
@@ -45,7 +45,7 @@ struct ImportCommand: ParsableCommand {
         try NewFile(output, mode: 0o644).write(text)
     }
 
-    /// Reads settings; false where the text has none.
+    /// Reads settings; false if the text has none.
     static func read(_ text: String, into draft: inout ConfigurationDraft) -> Bool {
         if let assets = AnthiasAssets(text) {
             assets.write(to: &draft)

@@ -5,7 +5,7 @@ import KioskPlatform
 struct LooperSettings {
     private var values: [String: String] = [:]
 
-    /// nil where the text is none.
+    /// Parses a text; nil if it is no such file.
     init?(_ text: String) {
         var section = "", isOurs = false
         for line in text.split(whereSeparator: \.isNewline) {
@@ -25,7 +25,7 @@ struct LooperSettings {
     private func text(_ key: String) -> String? { values[key].flatMap { $0.isEmpty ? nil : $0 } }
     private func flag(_ key: String) -> Bool? { values[key].map { ["true", "yes", "on", "1"].contains($0.lowercased()) } }
 
-    // MARK: Into a kiosk.conf
+    // MARK: Conversion
 
     func write(to draft: inout ConfigurationDraft) {
         let isOfPictures = text("video_looper.video_player") == "image_player"
@@ -90,7 +90,7 @@ struct LooperSettings {
         if text("alsa.hw_vol_file") != nil { draft.leaveOut("[alsa] hw_vol_file", "set [audio] volume, or turn it with kiosk ctl volume.") }
     }
 
-    /// Buttons at the pins of a Raspberry Pi: `"11" : 1, "15" : "test.mp4", "16" : "+2"`.
+    /// Converts buttons on the pins of a Raspberry Pi: `"11" : 1, "15" : "test.mp4", "16" : "+2"`.
     private func writeButtons(to draft: inout ConfigurationDraft) {
         guard let map = text("control.gpio_pin_map") else { return }
         var number = 0
@@ -104,7 +104,7 @@ struct LooperSettings {
                 draft.leaveOut("gpio_pin_map \(pair)", "kiosk has no such command; docs/control-commands.md lists them.")
                 continue
             }
-            // Function keys that no keyboard has.
+            // Keyboards lack these function keys.
             let key = "f\(13 + number)"
             draft.set(
                 "input.keys", key, command,
@@ -153,17 +153,17 @@ struct LooperSettings {
         }
     }
 
-    /// `16, 32, 48` is `#102030`.
+    /// Converts `16, 32, 48` to `#102030`.
     private static func color(_ text: String) -> String? {
         let parts = text.split(separator: ",").compactMap { UInt8($0.trimmingBlanks) }
         guard parts.count == 3 else { return nil }
         return "#" + parts.map { Int($0).padded(to: 2, radix: 16) }.joined()
     }
 
-    /// Codes of the keys F13 to F24 (linux/input-event-codes.h).
+    /// The codes of the keys F13 to F24 (linux/input-event-codes.h).
     private static let keyCodes = Array(183...194)
 
-    /// GPIO lines of a Raspberry Pi by the pins of its connector.
+    /// A Raspberry Pi's GPIO lines, by the pins of its connector.
     private static let lines = [
         3: 2, 5: 3, 7: 4, 8: 14, 10: 15, 11: 17, 12: 18, 13: 27, 15: 22, 16: 23, 18: 24, 19: 10, 21: 9, 22: 25, 23: 11, 24: 8, 26: 7, 29: 5,
         31: 6,

@@ -1,9 +1,9 @@
 import Commands
 import KioskPlatform
 
-/// mpv's options, of its command line and of mpv.conf.
+/// mpv's options, from its command line and mpv.conf.
 enum MPVOptions {
-    /// mpv.conf: an option a line, with or without a value; `#` begins a comment. What belongs to a profile of its own is left out.
+    /// Converts an mpv.conf: an option a line, with or without a value; `#` begins a comment. Leaves out profiles.
     static func write(file text: String, to draft: inout ConfigurationDraft) {
         var isApplied = true
         for line in text.split(whereSeparator: \.isNewline) {
@@ -18,7 +18,7 @@ enum MPVOptions {
         }
     }
 
-    /// Whether a text may be an mpv.conf: all of its lines are options, and mpv has some of them.
+    /// Returns whether a text may be an mpv.conf: all its lines are options, and mpv has some of them.
     static func isFile(_ text: String) -> Bool {
         let lines = text.split(whereSeparator: \.isNewline).map(\.trimmingBlanks).filter {
             !$0.isEmpty && !$0.hasPrefix("#") && !$0.hasPrefix("[")
@@ -39,7 +39,7 @@ enum MPVOptions {
         line.firstRange(of: " #").map { line[..<$0.lowerBound] } ?? line
     }
 
-    /// An option: `--loop-file=inf`, `--no-audio`, `fs`.
+    /// Converts an option: `--loop-file=inf`, `--no-audio`, `fs`.
     static func apply(_ word: String, to draft: inout ConfigurationDraft) {
         let bare = word.drop { $0 == "-" }
         let equals = bare.firstIndex(of: "=")
@@ -58,7 +58,7 @@ enum MPVOptions {
         }
     }
 
-    /// Options that begin so are about windows, buffers and logs, which kiosk does not have or does not ask about.
+    /// Prefixes of options for windows, buffers and logs, which kiosk does not have or need.
     private static let ignored = [
         "cache", "demuxer", "vo", "ao", "gpu", "opengl", "fullscreen", "fs", "border", "ontop", "window", "geometry", "autofit", "osd",
         "osc", "term",
@@ -105,7 +105,7 @@ enum MPVOptions {
             draft.set("audio", "delay", min(500, max(-500, Int(saturating: (Double(value) ?? 0) * 1000))))
         },
         "drm-connector": .value { draft, value in
-            // `1.HDMI-A-1` is that of the second card.
+            // In `1.HDMI-A-1`, 1 is the card's number.
             let parts = value.split(separator: ".", maxSplits: 1)
             draft.set("display", "connector", parts.count == 2 && Int(parts[0]) != nil ? "card\(parts[0]):\(parts[1])" : value)
         },
@@ -149,7 +149,7 @@ enum MPVOptions {
     ]
 
     private static let background: @Sendable (inout ConfigurationDraft, String) -> Void = { draft, value in
-        // Of `#AARRGGBB` the last six.
+        // The last six digits of `#AARRGGBB`.
         guard value.hasPrefix("#"), value.count == 7 || value.count == 9 else { return }
         draft.set("display", "background", "#" + value.suffix(6))
     }
