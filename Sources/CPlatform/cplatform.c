@@ -186,6 +186,8 @@ int kiosk_exchange(const char *a, const char *b) {
     return renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
 }
 
+int kiosk_pipe(int *ends, int flags) { return pipe2(ends, flags | O_CLOEXEC); }
+
 static int remove_one(const char *path, const struct stat *status, int type, struct FTW *place) {
     (void)status, (void)type, (void)place;
     (void)remove(path);

@@ -145,7 +145,7 @@ package final class AssetCache: Sendable {
         withExtendedLifetime(lock) {
             scan()
             if Transfer.isAvailable { return fetch(wanted) }
-            tell(.problem("the cache keeps no new files: libcurl is not installed (apt install libcurl3-gnutls)"))
+            tell(.problem("the cache keeps no new files: \(Transfer.absence)"))
             _ = state.wait { $0.isStopping ? true : nil }
         }
     }

@@ -59,7 +59,7 @@ package final class FeedWatch: Sendable {
     }
 
     private func ask(_ validators: Validators) -> Answer {
-        guard Transfer.isAvailable else { return .failed("libcurl is not installed: package libcurl4") }
+        guard Transfer.isAvailable else { return .failed(Transfer.absence) }
         var headers = validators.tag.map { ["If-None-Match: \($0)"] } ?? []
         if headers.isEmpty, let modified = validators.modified { headers.append("If-Modified-Since: \(modified)") }
         var (bytes, isTooLong): ([UInt8], Bool) = ([], false)

@@ -29,6 +29,9 @@ struct Transfer {
             }
     }
 
+    /// The complaint if libcurl is missing. Debian 13 has its package under this name, too.
+    static let absence = "libcurl is not installed (apt install libcurl3-gnutls)"
+
     /// Whether libcurl is installed.
     static var isAvailable: Bool { kiosk_transfer_is_available() != 0 }
 

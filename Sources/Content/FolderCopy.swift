@@ -102,7 +102,7 @@ package struct FolderCopy: Hashable, Sendable {
                 try copy(file, beneath.raw, to: target) { count in
                     done += Int64(count)
                     let percent = Int(clamping: done * 100 / max(bytes, 1))
-                    if percent > told { told = min(percent, 100) } else { return progress(told) }
+                    told = max(told, min(percent, 100))
                     return progress(told)
                 }
                 if !file.isSubtitles, let problem = check(target) {

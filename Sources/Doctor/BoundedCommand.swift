@@ -1,3 +1,4 @@
+import CKioskPlatform
 import Glibc
 import KioskPlatform
 
@@ -5,7 +6,7 @@ import KioskPlatform
 package enum BoundedCommand {
     /// The result of a run.
     package enum Outcome: Hashable {
-        /// It ended with this status; `output` is the beginning of its output.
+        /// It ended with this status; `output` is the end of its output.
         case ended(Int32, output: String)
         /// It was killed, by kiosk after the limit or by another process.
         case killed
@@ -13,12 +14,11 @@ package enum BoundedCommand {
         case refused(Int32)
     }
 
-    /// Runs `words[0]`, from the system's folders, with the other words as its arguments, and waits for it. Keeps about 64 KB of its
-    /// standard output and error. The corresponding C functions are `posix_spawnp` and `waitpid`.
+    /// Runs `words[0]`, from the system's folders, with the other words as its arguments, and waits for it. Keeps the last 64 KB or
+    /// more of its standard output and error. The corresponding C functions are `posix_spawnp` and `waitpid`.
     package static func run(_ words: [String], limit: MediaTime) -> Outcome {
         var ends: [Int32] = [0, 0]
-        guard pipe(&ends) == 0 else { return .refused(errno) }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        guard kiosk_pipe(&ends, 0) == 0 else { return .refused(errno) }
         let reader = Descriptor(ends[0]), writer = Descriptor(ends[1])
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -49,17 +49,21 @@ package enum BoundedCommand {
         return status & 0x7F == 0 ? .ended((status >> 8) & 0xFF, output: output) : .killed
     }
 
-    /// Reads a pipe until all its writers have closed it, or the time is up.
+    /// The bytes of the output that are kept at least.
+    private static let kept = 65536
+
+    /// Reads a pipe until all its writers have closed it, or the time is up. Returns the end of the text.
     private static func text(from descriptor: Int32, until deadline: HostTime) -> String {
         var text: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4096)
-        while text.count < 65536 {
+        while true {
             let rest = (deadline - .now).seconds * 1000
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard rest > 0, poll(&request, 1, Int32(saturating: rest)) > 0 else { break }
             let count = read(descriptor, &piece, piece.count)
             if count <= 0 { break }
             text += piece[..<count]
+            if text.count > 2 * kept { text.removeFirst(text.count - kept) }
         }
         return String(decoding: text, as: UTF8.self)
     }

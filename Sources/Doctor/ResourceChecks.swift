@@ -1,3 +1,4 @@
+import KioskMedia
 import KioskPlatform
 import KioskPlayback
 
@@ -15,7 +16,7 @@ extension BoxCheck {
         let isGrave = missing.contains { codecs.prefix(4).contains($0) }
         return .found(
             isGrave ? .error : .warning, "libavcodec has no decoder for \(missing.joined(separator: ", ")): kiosk cannot play such files",
-            advice: ["sudo apt install --reinstall libavcodec59; with FFMPEG=lean build the package again"])
+            advice: ["sudo apt install --reinstall \(DecoderInventory.library); with FFMPEG=lean build the package again"])
     }
 
     /// Checks whether restricted processes read untrusted media.

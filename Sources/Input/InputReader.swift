@@ -46,6 +46,8 @@ package final class InputReader: Sendable {
         /// Whether ``stop()`` has given up waiting for the thread.
         let isLeftBehind = Atomic(false)
         let rotation = Atomic(Rotation.none.rawValue)
+        /// The number of open devices.
+        let openCount = Atomic(0)
         let thread = Mutex<Thread?>(nil)
         let names = Mutex<[DeviceID: (name: String, place: String)]>([:])
     }
@@ -55,8 +57,8 @@ package final class InputReader: Sendable {
         (self.options, self.display) = (options, display)
     }
 
-    /// Whether the reader has opened any device since its start. From any thread.
-    package var hasDevices: Bool { control.names.withLock { !$0.isEmpty } }
+    /// Whether any device that is used is open. From any thread.
+    package var hasDevices: Bool { control.openCount.load(ordering: .relaxed) > 0 }
 
     /// Starts to read. Call once.
     package func start(_ handler: InputHandler) {
@@ -137,7 +139,7 @@ private struct InputLoop: ~Copyable {
     private let handler: InputHandler
 
     private var monitor = HotplugMonitor.open(subsystems: ["input"])
-    private var sources: [Source] = []
+    private var sources: [Source] = [] { didSet { control.openCount.store(sources.count, ordering: .relaxed) } }
     /// Nodes that are open, or of no use.
     private var settled: Set<InputFolder.Node> = []
     /// Nodes that did not open: since when, and whether the log has said so.

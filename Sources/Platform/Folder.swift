@@ -58,11 +58,11 @@ package struct Folder: ~Copyable {
         path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
-    /// Makes a folder and its parents; `path` is absolute. Returns nil, or the failed path and the error.
+    /// Makes a folder and its parents. Returns nil, or the failed path and the error.
     package static func make(_ path: String, mode: mode_t = 0o755) -> (path: String, error: SystemError)? {
-        var made = ""
+        var made = path.hasPrefix("/") ? "/" : ""
         for part in path.split(separator: "/") {
-            made += "/" + part
+            made += (made.isEmpty || made == "/" ? "" : "/") + part
             if mkdir(made, mode) != 0, errno != EEXIST, access(made, X_OK) != 0 { return (made, SystemError()) }
         }
         return nil

@@ -40,13 +40,10 @@ package final class Reader: Sendable {
     init(_ process: ReaderProcess) {
         (self.process, thread, socket, clock) = (process, nil, process.socket, FairTime.clock(ofProcess: process.pid))
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else {
+        guard kiosk_pipe(&ends, O_NONBLOCK) == 0 else {
             complaints = nil
             return
         }
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
-        _ = fcntl(ends[1], F_SETFL, O_NONBLOCK)
         complaints = SharedDescriptor(Descriptor(ends[0]))
         let its = Descriptor(ends[1])
         give(Int32(KIOSK_READER_LOG), its.raw)

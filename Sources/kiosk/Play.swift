@@ -288,12 +288,12 @@ struct Play: ParsableCommand {
             StandardErrorLog.flush()
             _exit(0)
         }
-        if isToRestart.withLock({ $0 }) { Self.restart(signals) }
+        if isToRestart.withLock({ $0 }), !remote.isService { Self.restart(signals) }
     }
 
-    /// Restarts the program. systemd restarts a service, after its end.
+    /// Restarts the program in this process. Not for a service: systemd restarts that after its end, and only then with a socket for the
+    /// watchdog.
     private static func restart(_ signals: SignalWait) {
-        if environment("NOTIFY_SOCKET") != nil { return }
         StandardErrorLog.flush()
         signals.end()
         execv("/proc/self/exe", CommandLine.unsafeArgv)

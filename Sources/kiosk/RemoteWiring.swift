@@ -26,6 +26,8 @@ final class RemoteWiring: Sendable {
     let control: RemoteControl
     private let player: PlaybackEngine
     private let service: ServiceNotifier?
+    /// Whether systemd listens to the player's state, and so restarts it after its end.
+    var isService: Bool { service != nil }
     private let present: Monitor<Configuration>
     private let socket = Mutex<ControlSocket?>(nil)
     private let state: Mutex<State>

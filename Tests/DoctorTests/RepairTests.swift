@@ -1,4 +1,5 @@
 import Foundation
+import KioskPlatform
 import TestSupport
 import Testing
 
@@ -40,5 +41,13 @@ import Testing
         #expect(Repair.failure(of: ["sh", "-c", "echo one; echo no such group; exit 6"]) == "status 6: no such group")
         #expect(Repair.failure(of: ["true"]) == nil)
         #expect(Repair.failure(of: ["kiosk-nothing-of-this-name"]) == "No such file or directory")
+    }
+
+    @Test("A command that prints much ends, and the end of what it prints is kept") func muchOutput() throws {
+        guard case .ended(3, let output) = BoundedCommand.run(["sh", "-c", "seq 100000; exit 3"], limit: .seconds(120)) else {
+            Issue.record("it did not end")
+            return
+        }
+        #expect(output.hasSuffix("\n99999\n100000\n") && (65536...131_072).contains(output.utf8.count))
     }
 }

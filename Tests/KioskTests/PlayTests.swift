@@ -53,6 +53,30 @@ import Testing
         #expect(Int(summary.1)! + Int(summary.2)! > 30 && Int(summary.3)! >= 2, "\(summary.0)")
     }
 
+    @Test("A scheduled restart: a service ends, for systemd to start it with its watchdog; another player begins again", arguments: [false, true])
+    func scheduledRestart(ofAService isService: Bool) throws {
+        let stage = try Stage()
+        var next = time(nil) + 60
+        if next % 60 > 50 { next += 60 }
+        var local = tm()
+        localtime_r(&next, &local)
+        let minute = String(format: "%02d:%02d", local.tm_hour, local.tm_min)
+        let configuration = try stage.folder.file(
+            "restart.conf", "[input]\ngrab = false\ntouch = false\n[[at]]\ntime = \"\(minute)\"\ndo = \"restart\"\n")
+        let kiosk = try KioskProcess(
+            ["--config", configuration] + stage.options.dropFirst(2) + ["--snapshots", stage.snapshots, Self.clips()[1]],
+            wrapper: isService ? ["NOTIFY_SOCKET=@kiosk-test-\(UUID().uuidString)"] : [])
+        let pid = kiosk.pid
+        if isService {
+            #expect(kiosk.status(within: 300) == 0)
+        } else {
+            #expect(eventually(300) { kiosk.log.count { $0.contains("looks like") } == 2 })
+            #expect(kiosk.isRunning && kiosk.pid == pid)
+            #expect(kiosk.end() == 0)
+        }
+        #expect(kiosk.log.count { $0.contains("kiosk: ended: ") } == (isService ? 1 : 2))
+    }
+
     @Test("Proof of play counts each turn of a clip that follows itself by itself") func proofOfPlayOfOneClip() throws {
         let folder = try TestFolder()
         let (clip, proof) = (try Clips.numbered("second.mp4", frames: 30, sound: false), folder.path + "/proof")

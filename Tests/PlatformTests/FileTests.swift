@@ -71,4 +71,12 @@ import Testing
         #expect(Folder.make(path("card0/z")).map { $0.path == path("card0/z") && $0.error == SystemError(ENOTDIR) } == true)
         #expect(["/a/b", "/a", "a/b", "a"].map(Folder.of) == ["/a", "/", "a", "."])
     }
+
+    @Test("A folder is made with its parents, from an absolute path and from a relative one") func makingFolders() {
+        let up = String(repeating: "../", count: workingFolder.split(separator: "/").count)
+        for made in [path("a/b"), up + path("c/d").dropFirst()] {
+            #expect(Folder.make(made) == nil)
+            #expect(access(made, X_OK) == 0, "\(made)")
+        }
+    }
 }

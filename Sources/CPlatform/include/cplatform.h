@@ -99,5 +99,8 @@ int kiosk_open_beneath(int root, const char *_Nonnull path);
 /// Exchanges two files or folders of one file system atomically. Returns 0, or -1 with errno. renameat2(2), which the Glibc module lacks.
 int kiosk_exchange(const char *_Nonnull a, const char *_Nonnull b);
 
+/// Makes a pipe, both ends close-on-exec. pipe2(2), which the Glibc module lacks.
+int kiosk_pipe(int *_Nonnull ends, int flags);
+
 /// Removes a folder and its content, as far as possible; follows no link. nftw(3), which the Glibc module lacks.
 void kiosk_remove_tree(const char *_Nonnull path);

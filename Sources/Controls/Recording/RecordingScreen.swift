@@ -404,7 +404,7 @@ package final class RecordingScreen: Sendable {
 
     private func hide() {
         let wasVisible = shown.withLock { shown in
-            defer { shown = Shown(session: shown.session, contacts: shown.contacts) }
+            defer { shown = Shown(isInUse: shown.isInUse, session: shown.session, contacts: shown.contacts) }
             return shown.isVisible
         }
         if wasVisible { player.setOverlay(Overlay(), by: .init(.recording)) }

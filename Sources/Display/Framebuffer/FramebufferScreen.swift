@@ -55,8 +55,8 @@ struct FramebufferDevice: ~Copyable {
 
     deinit { munmap(mapped.baseAddress, mapped.count) }
 
-    /// The first visible row.
-    var offset: Int { Int(information.yoffset) }
+    /// The first visible pixel.
+    var offset: (x: Int, y: Int) { (Int(information.xoffset), Int(information.yoffset)) }
     /// The size of the display; nil if the driver states none or an implausible one.
     var measures: PhysicalMeasures? {
         let said = PhysicalMeasures(width: Double(information.width), height: Double(information.height))
@@ -74,10 +74,9 @@ struct FramebufferDevice: ~Copyable {
         guard ioctl(descriptor.raw, UInt(FBIOBLANK), Int32(FB_BLANK_POWERDOWN)) == 0 else { throw DeviceError("switch \(path) off") }
     }
 
-    /// Shows the rows from `offset` on. The corresponding C call is `ioctl(FBIOPAN_DISPLAY)`.
-    mutating func pan(to offset: Int) throws(DeviceError) {
-        information.xoffset = 0
-        information.yoffset = UInt32(offset)
+    /// Shows the memory from the pixel at `x`, `y` on. The corresponding C call is `ioctl(FBIOPAN_DISPLAY)`.
+    mutating func pan(toX x: Int = 0, y: Int) throws(DeviceError) {
+        (information.xoffset, information.yoffset) = (UInt32(x), UInt32(y))
         information.activate = UInt32(FB_ACTIVATE_VBL)
         guard ioctl(descriptor.raw, UInt(FBIOPAN_DISPLAY), &information) == 0 else { throw DeviceError("pan \(path)") }
     }
@@ -135,15 +134,15 @@ final class FramebufferScreen: PacedScreen {
     let reportsVblank = false
     private let mapping: Mapping
     var paced: PacedFlip
-    /// The former content of the device, and its first visible row.
+    /// The former content of the device, and its first visible pixel.
     private var former: [UInt8]
-    private let formerOffset: Int
+    private let formerOffset: (x: Int, y: Int)
 
     /// The device, shared by the screen and its buffers.
     private final class Mapping {
         private(set) var device: FramebufferDevice
         init(_ device: consuming FramebufferDevice) { self.device = device }
-        func pan(to offset: Int) throws(DeviceError) { try device.pan(to: offset) }
+        func pan(toX x: Int = 0, y: Int) throws(DeviceError) { try device.pan(toX: x, y: y) }
     }
 
     /// Takes the device over and shows the background colour.
@@ -166,7 +165,7 @@ final class FramebufferScreen: PacedScreen {
         } else {
             buffers = (0..<bufferCount).map { _ in MemoryBuffer(width: width, height: height, format: format) }
         }
-        if pages == 1, mapping.device.isPanned { try? mapping.pan(to: 0) }
+        if pages == 1, mapping.device.isPanned { try? mapping.pan(y: 0) }
         buffers[0].clear(to: background)
         try? show(0)
         mapping.device.unblank()
@@ -192,13 +191,13 @@ final class FramebufferScreen: PacedScreen {
 
     private func show(_ buffer: Int) throws(DeviceError) {
         let pixels = buffers[buffer].pixels
-        guard buffers[buffer] is MemoryBuffer else { return try mapping.pan(to: buffer * pixels.height) }
+        guard buffers[buffer] is MemoryBuffer else { return try mapping.pan(y: buffer * pixels.height) }
         let row = pixels.width * pixels.format.bytesPerPixel
         for y in 0..<pixels.height { memcpy(mapping.device.base + y * mapping.device.stride, pixels.base + y * pixels.stride, row) }
     }
 
     func restore() {
         former.withUnsafeBytes { mapping.device.base.copyMemory(from: $0.baseAddress!, byteCount: $0.count) }
-        if !(buffers[0] is MemoryBuffer) || formerOffset != 0 { try? mapping.pan(to: formerOffset) }
+        if !(buffers[0] is MemoryBuffer) || formerOffset != (0, 0) { try? mapping.pan(toX: formerOffset.x, y: formerOffset.y) }
     }
 }

@@ -39,7 +39,10 @@ struct DeinterlacingGraph: ~Copyable, @unchecked Sendable {
         (isOfDevice, isOfFields) = (frame.av.isVAAPI, ofFields)
         let made = Outcome()
         if isOfDevice {
-            guard let copy = av_frame_clone(frame.av) else { return nil }
+            guard let copy = av_frame_clone(frame.av) else {
+                status = shim_averror(ENOMEM)
+                return nil
+            }
             nonisolated(unsafe) let av = copy
             let isDone = DriverCall.run(within: DriverCall.openingLimit) {
                 made.graph = kiosk_deinterlacer_open(av, 1, ofFields ? 1 : 0, Int32(PicturePool.extra), &made.status)

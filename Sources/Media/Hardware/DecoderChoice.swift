@@ -246,6 +246,9 @@ extension DecoderChoice.Track {
 
 /// The software decoders of libavcodec on this machine.
 package enum DecoderInventory {
+    /// The name of Debian's package with the libavcodec that this program was built for.
+    package static let library = "libavcodec\(LIBAVCODEC_VERSION_MAJOR)"
+
     /// Returns the codecs (FFmpeg's short names) that libavcodec cannot decode without hardware. The corresponding C functions are
     /// `avcodec_descriptor_get_by_name` and `av_codec_iterate`.
     package static func missing(of codecs: [String]) -> [String] {

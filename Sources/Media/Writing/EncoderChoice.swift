@@ -29,8 +29,6 @@ package enum EncoderChoice {
         var isVAAPI: Bool { encoder.hasSuffix("_vaapi") }
         var isV4L2: Bool { encoder.hasSuffix("_v4l2m2m") }
         var isHardware: Bool { isVAAPI || isV4L2 }
-        /// The node of its device, or the encoder's name.
-        var driver: String { device ?? encoder }
         var title: String { device.map { "\(encoder) (\($0))" } ?? encoder }
     }
 

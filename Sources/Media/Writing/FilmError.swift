@@ -69,7 +69,7 @@ extension FilmError.Reason {
         case .noEncoder(let codec, let tried):
             "there is no encoder for \(codec) on this machine"
                 + (tried.isEmpty ? "; " : " (\(tried.joined(separator: "; "))); ")
-                + "use Debian's FFmpeg (apt install libavcodec59), or a codec that `ffmpeg -encoders` lists"
+                + "use Debian's FFmpeg (apt install \(DecoderInventory.library)), or a codec that `ffmpeg -encoders` lists"
         case .noSpace: "there is no space left on its disk: delete files there, or write to another disk"
         case .noFolder: "there is no such folder: make it, or check the path"
         case .permissionDenied: "permission denied: choose a folder that you may write to"

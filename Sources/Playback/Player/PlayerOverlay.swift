@@ -25,7 +25,7 @@ extension PlaybackEngine {
     /// before it is seen at it. nil without a display, and before the first flip.
     package func vblank(after time: HostTime) -> HostTime? {
         guard let last = pipeline.withLock({ $0.lastFlip }), let period = video.mode?.refreshPeriod, period > .zero else { return nil }
-        let count = max(0, (time - last).nanoseconds / period.nanoseconds + 1)
+        let count = time < last ? 0 : (time - last).nanoseconds / period.nanoseconds + 1
         return last + period * count
     }
 
