@@ -53,7 +53,9 @@ import Testing
         #expect(Int(summary.1)! + Int(summary.2)! > 30 && Int(summary.3)! >= 2, "\(summary.0)")
     }
 
-    @Test("A scheduled restart: a service ends, for systemd to start it with its watchdog; another player begins again", arguments: [false, true])
+    @Test(
+        "A scheduled restart: a service ends, for systemd to start it with its watchdog; another player begins again",
+        arguments: [false, true])
     func scheduledRestart(ofAService isService: Bool) throws {
         let stage = try Stage()
         var next = time(nil) + 60
