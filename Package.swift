@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "KioskDisplay", targets: ["KioskDisplay"]),
         .library(name: "KioskAudio", targets: ["KioskAudio"]),
         .library(name: "KioskInput", targets: ["KioskInput", "KioskInputErrors"]),
+        .library(name: "KioskAVFoundation", targets: ["KioskAVFoundation"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
         .executable(name: "kiosk-tests", targets: ["TestRunner"]),
@@ -71,6 +72,10 @@ let package = Package(
         .target(
             name: "KioskInput", dependencies: ["KioskPlayer", "KioskInputCore", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
             path: "Sources/Library/Input", swiftSettings: pure),
+        // Apple's names and forms for the libraries.
+        .target(
+            name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],
+            path: "Sources/Library/AVFoundation", swiftSettings: upcoming),
         // What the libraries' errors say to Foundation: in the products, and not in the command.
         .target(name: "KioskPlayerErrors", dependencies: ["KioskPlayer"], path: "Sources/Library/PlayerErrors", swiftSettings: upcoming),
         .target(name: "KioskInputErrors", dependencies: ["KioskInput"], path: "Sources/Library/InputErrors", swiftSettings: upcoming),
@@ -313,7 +318,8 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "KioskPlayer", "KioskPlayerErrors", "KioskInput", "KioskInputErrors", "KioskPlayback", "KioskMedia", "KioskPlatform",
+                "KioskAVFoundation", "KioskPlayer", "KioskPlayerErrors", "KioskInput", "KioskInputErrors", "KioskPlayback", "KioskMedia",
+                "KioskPlatform",
             ],
             exclude: ["Expected"], swiftSettings: upcoming),
         // Damaged files by the thousand: docs/testing.md.

@@ -3,7 +3,9 @@ import PackageDescription
 
 // What an application does: it uses the products and nothing else, and has modules of its own whose names it chose itself.
 let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary"]
-let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput"].map { Target.Dependency.product(name: $0, package: "kiosk") }
+let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation"].map {
+    Target.Dependency.product(name: $0, package: "kiosk")
+}
 
 let package = Package(
     name: "Client",

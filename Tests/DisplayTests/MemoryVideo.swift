@@ -2,6 +2,7 @@ import CKioskDRM
 import CKioskFFmpeg
 import Glibc
 import KioskMedia
+import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
@@ -9,7 +10,7 @@ import KioskVocabulary
 
 /// Planes for video in memory.
 final class MemoryVideo: VideoHardware, @unchecked Sendable {
-    // Sendable because a test calls it on one thread.
+    // Sendable because a test calls it on one thread, but for what makes buffers, which decoders do, too: that is behind a lock.
     let width: Int, height: Int
     var driver = "memory"
     var planes: [PlaneRecord]
@@ -20,7 +21,9 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     /// Whether there is memory.
     var isOutOfMemory = false
     private(set) var asked = 0
-    private(set) var made: [VideoBuffer] = []
+    private var buffers: [VideoBuffer] = []
+    private let lock = Monitor(false)
+    var made: [VideoBuffer] { lock.withLock { _ in buffers } }
     private(set) var backgrounds: [UInt32] = []
     private(set) var imported = 0
     private(set) var shown: [VideoArrangement?] = []
@@ -51,9 +54,12 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
     func makeBuffer(_ format: VideoFormat, width: Int, height: Int, forScaling: Bool) throws(DeviceError) -> VideoBuffer {
         if isOutOfMemory { throw DeviceError("make a buffer", code: ENOMEM) }
         let pitch = VideoLayout.rowBytes(format, width: width, forScaling: forScaling) + gap
-        let buffer = MemoryVideoBuffer(format, width, height, forScaling: forScaling, number: UInt32(100 + made.count), pitch: pitch)
-        made.append(buffer)
-        return buffer
+        return lock.withLock { _ in
+            let number = UInt32(100 + buffers.count)
+            let buffer = MemoryVideoBuffer(format, width, height, forScaling: forScaling, number: number, pitch: pitch)
+            buffers.append(buffer)
+            return buffer
+        }
     }
     func makeBackground(_ colour: UInt32) -> HeldFramebuffer {
         backgrounds.append(colour)

@@ -17,10 +17,9 @@ extension Bitmap {
 }
 
 let observer = player.addPeriodicTimeObserver(forInterval: .milliseconds(200)) { time in
-    guard let size = display.size, let duration = player.duration, let bar = Bitmap.bar(width: size.width / 2, share: time / duration)
-    else {
-        return
-    }
+    guard let size = display.size, let duration = player.currentItem?.duration, duration.isNumeric,
+        let bar = Bitmap.bar(width: size.width / 2, share: time / duration)
+    else { return }
     display.overlay = [OverlayPicture(bar, x: size.width / 4, y: size.height / 20)]
 }
 player.play()

@@ -31,8 +31,8 @@ public struct Asset: Hashable, Sendable {
 
     /// The properties of an asset, from its headers.
     public struct Properties: Hashable, Sendable {
-        /// Its duration; nil for a still, and if it is endless or unknown.
-        public var duration: Duration?
+        /// Its duration; ``CMTime/indefinite`` for a still, and if it is endless or unknown.
+        public var duration: CMTime
         /// All its tracks, in file order within each kind.
         public var tracks: [Track]
         /// Its chapters, in order.
@@ -90,7 +90,7 @@ public struct Asset: Hashable, Sendable {
         /// Its title; nil if the file states none.
         public var title: String?
         /// The time from its beginning to its end.
-        public var timeRange: Range<Duration>
+        public var timeRange: CMTimeRange
     }
 
     /// The metadata of an asset: AVFoundation's common metadata. Texts are one line of at most 200 characters; nil if the file states none.
@@ -188,7 +188,8 @@ extension Asset.Properties {
             return result
         }
         self.init(
-            duration: description.duration?.duration, tracks: tracks, chapters: description.chapters.map(Asset.Chapter.init),
+            duration: description.duration.map { CMTime($0) } ?? .indefinite, tracks: tracks,
+            chapters: description.chapters.map(Asset.Chapter.init),
             isStill: description.isStill, isSeekable: description.isSeekable, metadata: Asset.Metadata(description.metadata))
     }
 }

@@ -44,7 +44,14 @@ final class ItemBoard: Sendable {
     func isReplaced(_ id: QueueItem.ID) -> Bool { state.withLock { $0.replaced.contains(id) } }
 
     /// Translates an event of the engine. Called on its event thread.
-    func note(_ event: PlaybackEvent) { if let event = translated(event) { events.tell(event) } }
+    func note(_ event: PlaybackEvent) {
+        guard let event = translated(event) else { return }
+        events.tell(event)
+        Self.tap.withLock { $0 }?(event)
+    }
+
+    /// A listener to the events of all players: notifications of Foundation.
+    fileprivate static let tap = Mutex<(@Sendable (PlayerEvent) -> Void)?>(nil)
 
     private func translated(_ event: PlaybackEvent) -> PlayerEvent? {
         switch event {
@@ -65,7 +72,7 @@ final class ItemBoard: Sendable {
         case .interruptionBegan: return .interruptionBegan
         case .interruptionEnded: return .interruptionEnded
         case .subtitle(let id, let text, let start, let end):
-            self[id]?.note(LegibleText(text: text, timeRange: start.duration..<max(start, end).duration))
+            self[id]?.note(LegibleText(text: text, timeRange: CMTimeRange(start..<max(start, end))))
             return nil
         }
     }
@@ -80,6 +87,11 @@ final class ItemBoard: Sendable {
             state.gone.removeAll { $0 != present }
         }
     }
+}
+
+extension Player {
+    /// Calls `listener` with the events of all players, on their event threads. For one listener in a process.
+    package static func tapEvents(_ listener: @escaping @Sendable (PlayerEvent) -> Void) { ItemBoard.tap.withLock { $0 = listener } }
 }
 
 /// Sends elements to any number of streams. From any thread.

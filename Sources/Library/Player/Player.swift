@@ -3,6 +3,7 @@ internal import KioskPlatform
 internal import KioskPlayback
 internal import KioskReaders
 public import KioskVocabulary
+internal import Observation
 internal import Synchronization
 
 /// Plays an item on a display and a sound card: AVPlayer for bare Linux.
@@ -17,9 +18,11 @@ public class Player: @unchecked Sendable {
 
     let engine: PlaybackEngine
     let options: Mutex<PlaybackEngine.Options>
-    let items = ItemBoard()
+    let board = ItemBoard()
     private let isStopped = Mutex(false)
     private let playRate = Mutex(1.0)
+    private let itemEnd: Mutex<ActionAtItemEnd>
+    let observation = ObservationRegistrar()
     private let connection: VideoOutput.Connection
 
     /// The output for its pictures.
@@ -44,13 +47,16 @@ public class Player: @unchecked Sendable {
         (videoOutput, audioOutput) = (video, audio)
         LibraryLog.begin()
         self.options = Mutex(options)
+        itemEnd = Mutex(loop == .off && first.count < 2 ? .pause : .advance)
         let connection = video.connect()
         self.connection = connection
         let readers = Self.readers
         readers.prepare()
         engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect(), readers: readers)
-        let items = items
-        engine.addObserver { items.note($0) }
+        engine.addObserver { [board, weak self] event in
+            board.note(event)
+            self?.noteChange(event)
+        }
         append(first)
         engine.pause()
         engine.start()
@@ -77,7 +83,7 @@ public class Player: @unchecked Sendable {
         }) {
             return
         }
-        items.events.end()
+        board.events.end()
         engine.beginStopping()
         videoOutput.disconnect(connection)
         engine.stop()
@@ -86,17 +92,39 @@ public class Player: @unchecked Sendable {
     var hasStopped: Bool { isStopped.withLock { $0 } }
 
     /// Appends items to the list.
-    func append(_ new: [PlayerItem]) { items.add(new, to: engine) { engine.append(new.map(\.entry)) } }
+    func append(_ new: [PlayerItem]) { board.add(new, to: engine) { engine.append(new.map(\.entry)) } }
 
     // MARK: Playing
 
     /// Resumes at ``defaultRate``; starts over if it has played to the end.
-    public func play() { play(at: defaultRate) }
+    public func play() { play(at: Double(defaultRate)) }
 
     private func play(at rate: Double) {
         if hasStopped { return }
-        engine.rate = rate
-        engine.play()
+        changing(\.rate) {
+            engine.rate = rate
+            engine.play()
+        }
+    }
+
+    /// Plays at this rate now; ``defaultRate`` stays. A rate that is not above zero changes nothing. The corresponding method of AVPlayer
+    /// plays before enough is loaded; this player begins as soon as the first picture and its sound are ready, and always so.
+    public func playImmediately(atRate rate: Float) { if let rate = Self.playable(rate) { play(at: rate) } }
+
+    /// Waits until the current item is ready: a paused player shows its first picture then, and ``play()`` begins at the next vblank. A player
+    /// prepares each item by itself.
+    ///
+    /// - Returns: whether it is ready: false if it cannot be played, and if there is none.
+    public func preroll(atRate rate: Float = 1) async -> Bool {
+        guard let item = currentItem else { return false }
+        for await status in item.statusUpdates {
+            switch status {
+            case .unknown: if hasStopped { return false }
+            case .readyToPlay: return true
+            case .failed: return false
+            }
+        }
+        return false
     }
 
     /// Freezes the picture on the screen; the sound stops within a period.
@@ -104,15 +132,22 @@ public class Player: @unchecked Sendable {
 
     /// The rate of ``play()`` in item seconds a second, 0.5…2, with the pitch kept; 1 at first. A change does not affect current playback.
     /// Other positive rates are clamped. A rate that is not above zero changes nothing: a player never plays backwards.
-    public var defaultRate: Double {
-        get { playRate.withLock { $0 } }
-        set { if let rate = Self.playable(newValue) { playRate.withLock { $0 = rate } } }
+    public var defaultRate: Float {
+        get { Float(reading(\.defaultRate) { playRate.withLock { $0 } }) }
+        set { if let rate = Self.playable(newValue) { changing(\.defaultRate) { playRate.withLock { $0 = rate } } } }
     }
 
     /// The requested rate in item seconds a second: 0 from a pause on, and at the end. Set 0 to pause, or a rate above (0.5…2) to play at
     /// it; ``defaultRate`` stays. A value below zero, or no number, changes nothing: a player never plays backwards.
-    public var rate: Double {
-        get { engine.wantsPlay && !hasStopped ? engine.rate : 0 }
+    ///
+    /// With ``ActionAtItemEnd/none`` the rate stays at the end.
+    public var rate: Float {
+        get {
+            reading(\.rate) {
+                if hasStopped { return 0 }
+                return engine.wantsPlay || actionAtItemEnd == .none && engine.snapshot.hasEnded ? Float(engine.rate) : 0
+            }
+        }
         set {
             if newValue == 0 { return pause() }
             if let rate = Self.playable(newValue) { play(at: rate) }
@@ -120,41 +155,76 @@ public class Player: @unchecked Sendable {
     }
 
     /// Returns the rate to play for a requested one; nil if it is invalid.
-    private static func playable(_ rate: Double) -> Double? { rate.isFinite && rate > 0 ? min(max(rate, 0.5), 2) : nil }
+    private static func playable(_ rate: Float) -> Double? { rate.isFinite && rate > 0 ? min(max(Double(rate), 0.5), 2) : nil }
 
     /// Loudness, 0…1 of full scale; changes are ramped.
-    public var volume: Double {
-        get { engine.volume }
-        set { engine.volume = newValue }
+    public var volume: Float {
+        get { Float(reading(\.volume) { engine.volume }) }
+        set { changing(\.volume) { engine.volume = Double(newValue) } }
     }
 
     /// Whether the sound is muted; changes are ramped.
     public var isMuted: Bool {
-        get { engine.isMuted }
-        set { engine.isMuted = newValue }
+        get { reading(\.isMuted) { engine.isMuted } }
+        set { changing(\.isMuted) { engine.isMuted = newValue } }
     }
 
     /// Whether it plays, pauses or waits; paused once it has been stopped.
-    public var timeControlStatus: TimeControlStatus { hasStopped ? .paused : engine.timeControlStatus }
+    public var timeControlStatus: TimeControlStatus { reading(\.timeControlStatus) { hasStopped ? .paused : engine.timeControlStatus } }
+
+    /// The reason why a player waits.
+    public enum WaitingReason: Hashable, Sendable {
+        /// There is no item, or none can be played.
+        case noItemToPlay
+        /// The item is being opened.
+        case evaluatingBufferingRate
+        /// The source of the item is slow.
+        case toMinimizeStalls
+    }
+
+    /// The reason for ``TimeControlStatus/waitingToPlay``; nil with another status.
+    public var reasonForWaitingToPlay: WaitingReason? {
+        guard timeControlStatus == .waitingToPlay else { return nil }
+        guard let item = currentItem, item.error == nil else { return .noItemToPlay }
+        return item.status == .readyToPlay ? .toMinimizeStalls : .evaluatingBufferingRate
+    }
+
+    /// What happens at the end of an item.
+    public enum ActionAtItemEnd: Hashable, Sendable {
+        /// The next item follows. After the last one the player pauses on the last frame.
+        case advance
+        /// The player pauses on the last frame.
+        case pause
+        /// The last frame stays, and ``Player/rate`` stays: a seek plays on at once.
+        case none
+    }
+
+    /// What happens after the last item: ``ActionAtItemEnd/pause`` for a player of one item, else ``ActionAtItemEnd/advance``. Items of a
+    /// queue that are not the last one are always followed by the next.
+    public var actionAtItemEnd: ActionAtItemEnd {
+        get { reading(\.actionAtItemEnd) { itemEnd.withLock { $0 } } }
+        set { changing(\.actionAtItemEnd) { itemEnd.withLock { $0 = newValue } } }
+    }
 
     // MARK: Items
 
     /// The current item, from the moment it is set or selected, though its first picture may still be decoded; nil if there is nothing to
     /// play. If an item cannot be played, the next one follows.
-    public var currentItem: PlayerItem? { engine.currentItem.flatMap { items.isReplaced($0) ? nil : items[$0] } }
+    public var currentItem: PlayerItem? {
+        reading(\.currentItem) { engine.currentItem.flatMap { board.isReplaced($0) ? nil : board[$0] } }
+    }
 
     /// Replaces all items by one, from its beginning; the previous picture stays until the first new one is ready. With nil there is
     /// nothing to play.
     public func replaceCurrentItem(with item: PlayerItem?) {
-        let former = engine.items.map(\.id)
-        if let item { append([item]) }
-        items.replace(former)
-        engine.remove(former, at: .now)
-        items.remove(former)
+        changing(\.currentItem) {
+            let former = engine.items.map(\.id)
+            if let item { append([item]) }
+            board.replace(former)
+            engine.remove(former, at: .now)
+            board.remove(former)
+        }
     }
-
-    /// The duration of the item on the screen; nil if it is endless, or unknown so far.
-    public var duration: Duration? { engine.snapshot.duration?.duration }
 
     // MARK: The picture
 

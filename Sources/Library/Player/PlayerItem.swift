@@ -1,6 +1,7 @@
 internal import KioskPlatform
 internal import KioskPlayback
 public import KioskVocabulary
+internal import Observation
 internal import Synchronization
 
 /// An asset in a playlist: its start and end, repetitions, loudness and place in the picture. It has an identity: two items of one asset
@@ -17,16 +18,16 @@ public final class PlayerItem: Sendable {
     /// The settings of an item.
     public struct Options: Hashable, Sendable {
         /// The time in the asset to begin at.
-        public var start = Duration.zero
+        public var start = CMTime.zero
         /// The time in the asset to end at; nil is its end.
-        public var end: Duration?
+        public var end: CMTime?
         /// The duration of one showing: a still stands for it, a longer movie is cut, a shorter one repeats. nil is the asset's own
         /// duration, and ten seconds for a still.
-        public var duration: Duration?
+        public var duration: CMTime?
         /// The number of showings in a row, without a gap.
         public var repeatCount = 1
         /// Loudness of this item, 0…1, on top of the player's.
-        public var volume = 1.0
+        public var volume: Float = 1
         /// Whether to drop its sound.
         public var isMuted = false
         /// How to fit its picture into the player's region.
@@ -39,7 +40,7 @@ public final class PlayerItem: Sendable {
         public var subtitleTrack = TrackSelection.automatic
         /// The delay of a live stream behind its newest received part, at most 60 s. nil is 1 s, and for HTTP the amount that the server
         /// has ready at the start.
-        public var configuredTimeOffsetFromLive: Duration?
+        public var configuredTimeOffsetFromLive: CMTime?
         /// How long the last frame of a lost or ended live stream stays while the player opens it again, at most an hour; then the next
         /// item follows.
         public var reconnectTime = StreamSettings().reconnect.duration
@@ -66,11 +67,14 @@ public final class PlayerItem: Sendable {
         /// The chosen tracks.
         var audio: TrackSelection, video: TrackSelection, subtitle: TrackSelection
         var gravity: VideoGravity
+        /// The observer that announces what is loaded.
+        var announcer: PlayerObserver?
     }
 
     private let state: Mutex<State>
     private let updates = Broadcast<Status>()
     private let texts = Broadcast<LegibleText>()
+    let observation = ObservationRegistrar()
 
     /// Creates an item of an asset.
     public init(_ asset: Asset, options: Options = Options()) {
@@ -86,15 +90,15 @@ public final class PlayerItem: Sendable {
     /// How to fit its picture into the player's region: at first as in its options. A change shows within two refresh periods, playing or
     /// paused, and delays no frame.
     public var videoGravity: VideoGravity {
-        get { state.withLock { $0.gravity } }
+        get { reading(\.videoGravity) { state.withLock { $0.gravity } } }
         set {
-            state.withLock { $0.gravity = newValue }
+            changing(\.videoGravity) { state.withLock { $0.gravity = newValue } }
             if let place { place.engine.setGravity(newValue, of: place.id) }
         }
     }
 
     /// The current state.
-    public var status: Status { state.withLock { $0.status } }
+    public var status: Status { reading(\.status) { state.withLock { $0.status } } }
 
     /// The status now, and whenever it changes.
     public var statusUpdates: AsyncStream<Status> { state.withLock { updates.stream($0.status, limit: 16) } }
@@ -106,16 +110,41 @@ public final class PlayerItem: Sendable {
     func note(_ text: LegibleText) { texts.tell(text) }
 
     func note(_ status: Status) {
-        state.withLock { state in
-            if state.status == status { return }
+        let isNew = state.withLock { state in
+            if state.status == status { return false }
             state.status = status
             updates.tell(status)
+            return true
         }
+        if isNew { noteChange() }
     }
 
     /// Records the player that has it on its list, and its identity there.
     func setPlace(_ engine: PlaybackEngine, _ id: QueueItem.ID) {
-        state.withLock { ($0.engine, $0.id) = (engine, id) }
+        let former = state.withLock { state in
+            defer { (state.engine, state.id) = (engine, id) }
+            return state.engine === engine ? nil : Self.announcer(&state)
+        }
+        former.map { $0.engine.removeObserver($0.observer) }
+    }
+
+    /// Takes the observer, to remove it.
+    private static func announcer(_ state: inout State) -> (engine: PlaybackEngine, observer: PlayerObserver)? {
+        defer { state.announcer = nil }
+        return if let engine = state.engine, let observer = state.announcer { (engine, observer) } else { nil }
+    }
+
+    /// Announces twice a second what is loaded, while a player has it.
+    func announceLoading() {
+        state.withLock { state in
+            guard let engine = state.engine, state.announcer == nil else { return }
+            state.announcer = engine.addPeriodicTimeObserver(forInterval: .milliseconds(500)) { [weak self] _ in self?.noteLoading() }
+        }
+    }
+
+    deinit {
+        let former = state.withLock { Self.announcer(&$0) }
+        former.map { $0.engine.removeObserver($0.observer) }
     }
 
     /// The player that has it, or had it last.
@@ -150,16 +179,18 @@ public final class PlayerItem: Sendable {
         let (audio, video, subtitle, gravity) = state.withLock { ($0.audio, $0.video, $0.subtitle, $0.gravity) }
         var entry = PlaylistItem(source: asset.location)
         entry.gravity = gravity
-        entry.volume = options.volume.isFinite ? min(max(options.volume, 0), 1) : 1
+        entry.volume = options.volume.isFinite ? min(max(Double(options.volume), 0), 1) : 1
         entry.isMuted = options.isMuted
         entry.repeatCount = max(1, options.repeatCount)
-        entry.start = max(.zero, MediaTime(options.start))
-        entry.end = options.end.map(MediaTime.init)
-        entry.duration = options.duration.map { max(.milliseconds(10), MediaTime($0)) }
+        entry.start = max(.zero, MediaTime(options.start) ?? .zero)
+        entry.end = options.end.flatMap { MediaTime($0) }
+        entry.duration = options.duration.flatMap { MediaTime($0) }.map { max(.milliseconds(10), $0) }
         (entry.audioTrack, entry.videoTrack, entry.subtitleTrack) = (audio.engine, video.engine, subtitle.engine)
         entry.stream = asset.streamSettings
         entry.stream.reconnect = min(max(MediaTime(options.reconnectTime), .zero), .seconds(3600))
-        entry.stream.latency = options.configuredTimeOffsetFromLive.map { min(max(MediaTime($0), .zero), StreamSettings.longestLatency) }
+        entry.stream.latency = options.configuredTimeOffsetFromLive.flatMap { MediaTime($0) }.map {
+            min(max($0, .zero), StreamSettings.longestLatency)
+        }
         return entry
     }
 }
@@ -169,7 +200,7 @@ public struct LegibleText: Hashable, Sendable {
     /// Its lines, without styling.
     public var text: String
     /// The item times at which it appears and disappears.
-    public var timeRange: Range<Duration>
+    public var timeRange: CMTimeRange
 }
 
 extension PlayerItem: Hashable {

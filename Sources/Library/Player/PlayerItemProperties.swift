@@ -5,16 +5,6 @@ public import KioskVocabulary
 
 // Properties of an item from the player that has it. Each read takes the engine's lock, which is held for some microseconds.
 
-/// The duration of an item: AVPlayerItem's duration with its two special values.
-public enum ItemDuration: Hashable, Sendable {
-    /// It has not been opened yet.
-    case unknown
-    /// Unknown even when open: a live stream, or a file without a duration in its header. CMTime's `indefinite`.
-    case indefinite
-    /// The item time at the end of its last frame.
-    case time(Duration)
-}
-
 /// A choice of the track of a kind: AVMediaSelection.
 public enum TrackSelection: Hashable, Sendable {
     /// The file's default track, then the one with most channels or pixels. For subtitles, the forced ones in the language of the sound, or
@@ -50,46 +40,43 @@ extension PlayerItem {
     }
 
     /// The error of the last attempt to open it; nil otherwise.
-    public var error: PlaybackError? { if case .failed(let error) = status { error } else { nil } }
+    public var error: PlaybackError? { reading(\.error) { if case .failed(let error) = status { error } else { nil } } }
 
-    /// Its duration within its options: the item time at the end of its last frame.
-    public var duration: ItemDuration {
-        switch facts?.duration {
-        case .time(let time): .time(time.duration)
-        case .indefinite: .indefinite
-        case .unknown, nil: .unknown
-        }
-    }
+    /// Its duration within its options: the item time at the end of its last frame. ``CMTime/indefinite`` until the item has been opened, for a
+    /// live stream, and for a file without a duration in its header.
+    public var duration: CMTime { reading(\.duration) { if case .time(let time) = facts?.duration { CMTime(time) } else { .indefinite } } }
 
     /// Pixels across and down of its picture at its own size, upright and with square pixels. nil without a picture, also while its picture
     /// track is off.
-    public var presentationSize: PixelSize? { facts?.presentationSize }
+    public var presentationSize: PixelSize? { reading(\.presentationSize) { facts?.presentationSize } }
 
     /// All its tracks, and whether each is in use.
     public var tracks: [Track] {
-        guard let facts else { return [] }
+        guard let facts = reading(\.tracks, { facts }) else { return [] }
         return facts.tracks.map { Track(assetTrack: Asset.Track($0), isEnabled: facts.selectedTracks.values.contains($0.id)) }
     }
 
     /// Its chapters in order, in item time.
-    public var chapters: [Asset.Chapter] { facts?.chapters.map(Asset.Chapter.init) ?? [] }
+    public var chapters: [Asset.Chapter] { reading(\.chapters) { facts?.chapters.map(Asset.Chapter.init) ?? [] } }
 
     /// The metadata of its file.
-    public var metadata: Asset.Metadata { facts.map { Asset.Metadata($0.metadata) } ?? Asset.Metadata() }
+    public var metadata: Asset.Metadata { reading(\.metadata) { facts.map { Asset.Metadata($0.metadata) } ?? Asset.Metadata() } }
 
     /// The item times that are available without waiting for the source: all of a file. Of a stream, the received part beyond the picture
     /// on the screen, and nothing while it is not on the screen.
-    public var loadedTimeRanges: [Range<Duration>] { facts?.loadedTimeRanges.map(\.durations) ?? [] }
+    public var loadedTimeRanges: [CMTimeRange] { readingOften(\.loadedTimeRanges) { facts?.loadedTimeRanges.map(CMTimeRange.init) ?? [] } }
 
     /// The item times that it can seek to; none for a live stream.
-    public var seekableTimeRanges: [Range<Duration>] { facts?.seekableTimeRanges.map(\.durations) ?? [] }
+    public var seekableTimeRanges: [CMTimeRange] { reading(\.seekableTimeRanges) { facts?.seekableTimeRanges.map(CMTimeRange.init) ?? [] } }
 
     /// Whether it can probably play to its end without waiting for its source.
     ///
     /// For a stream, the measured speed of the line and the received part decide: the end has to arrive before its time to play. A live
     /// stream keeps up while at least half of its latency is buffered. A stream buffers up to 30 seconds; on a slow line this can stay
     /// false with all of them loaded. False while the item is not on the screen, unless it is a file.
-    public var isPlaybackLikelyToKeepUp: Bool { facts?.isPlaybackLikelyToKeepUp ?? false }
+    public var isPlaybackLikelyToKeepUp: Bool {
+        readingOften(\.isPlaybackLikelyToKeepUp) { facts?.isPlaybackLikelyToKeepUp ?? false }
+    }
 
     /// Plays another track of a kind from now on, or none. Sound changes within a second or two, while the picture continues. For pictures,
     /// the player reopens the item at its current position. Subtitles change at once, or with the next one in the file. The choice also
@@ -99,6 +86,7 @@ extension PlayerItem {
     @discardableResult public func select(_ selection: TrackSelection, in mediaType: Asset.Track.MediaType) -> Bool {
         let (isChanged, place) = choose(selection, in: mediaType)
         guard isChanged else { return false }
+        defer { noteChange() }
         return place.map { $0.engine.select(selection.engine, of: mediaType.engine, in: $0.id) } ?? true
     }
 
@@ -106,8 +94,8 @@ extension PlayerItem {
     private var facts: ItemFacts? { place.flatMap { $0.engine.facts(of: $0.id) } }
 }
 
-extension Range<MediaTime> {
-    fileprivate var durations: Range<Duration> { lowerBound.duration..<upperBound.duration }
+extension CMTimeRange {
+    init(_ range: Range<MediaTime>) { self.init(start: CMTime(range.lowerBound), end: CMTime(range.upperBound)) }
 }
 
 extension Asset.Track.MediaType {
@@ -130,7 +118,7 @@ extension Asset.Track {
 
 extension Asset.Chapter {
     init(_ chapter: AssetChapter) {
-        self.init(title: chapter.title, timeRange: (chapter.start..<max(chapter.start, chapter.end)).durations)
+        self.init(title: chapter.title, timeRange: CMTimeRange(chapter.start..<max(chapter.start, chapter.end)))
     }
 }
 

@@ -1,26 +1,50 @@
+public import Dispatch
 internal import KioskMedia
 internal import KioskPlatform
 internal import KioskPlayback
 
 /// Seeking, and observing time.
 extension Player {
-    /// The item time on the screen.
-    public var currentTime: Duration { engine.currentTime.duration }
-
-    /// The precision of a seek.
-    public enum SeekPrecision: Hashable, Sendable {
-        /// To the frame of exactly that time.
-        case exact
-        /// To the nearest key frame, which needs less decoding.
-        case keyFrame
-    }
+    /// Returns the item time on the screen. During a seek it is the target.
+    public func currentTime() -> CMTime { CMTime(engine.currentTime) }
 
     /// Moves to an item time, clamped to the item's first and last frame. Returns once the frame there is on the screen, playing or paused.
     ///
-    /// - Returns: whether the seek landed. False if another seek or item came first, if the item cannot seek (a live stream), and at the
-    ///   end of the player or of the task.
-    @discardableResult public func seek(to time: Duration, precision: SeekPrecision = .exact) async -> Bool {
-        let effect = engine.seekEffect(to: MediaTime(time), precision: precision == .exact ? .exact : .keyFrame())
+    /// The seek goes to exactly that frame. If `toleranceBefore` reaches back to the item's beginning, it goes to the key frame before, which
+    /// needs less decoding. No other tolerance makes a seek faster.
+    ///
+    /// - Returns: whether the seek landed. False if another seek or item came first, if the item cannot seek (a live stream) or `time` is
+    ///   none, and at the end of the player or of the task.
+    @discardableResult public func seek(
+        to time: CMTime, toleranceBefore: CMTime = .zero, toleranceAfter: CMTime = .zero
+    ) async -> Bool {
+        await lands(beginSeek(time, toleranceBefore))
+    }
+
+    /// Begins the same seek, and returns at once.
+    public func seek(to time: CMTime, toleranceBefore: CMTime = .zero, toleranceAfter: CMTime = .zero) {
+        _ = beginSeek(time, toleranceBefore)
+    }
+
+    /// Begins the same seek, and calls `completionHandler` once, with whether the seek landed.
+    public func seek(
+        to time: CMTime, toleranceBefore: CMTime = .zero, toleranceAfter: CMTime = .zero,
+        completionHandler: @escaping @Sendable (Bool) -> Void
+    ) {
+        let effect = beginSeek(time, toleranceBefore)
+        Task { [weak self] in completionHandler(await self?.lands(effect) ?? false) }
+    }
+
+    private func beginSeek(_ time: CMTime, _ before: CMTime) -> PlayerEffect {
+        guard let target = MediaTime(time), !hasStopped else { return .none }
+        let resumes = actionAtItemEnd == .none && engine.snapshot.hasEnded
+        let effect = engine.seekEffect(to: target, precision: before.isNumeric && before < time || !before.isValid ? .exact : .keyFrame())
+        if resumes { engine.play() }
+        return effect
+    }
+
+    /// Waits until a seek is on the screen, or never will be.
+    private func lands(_ effect: PlayerEffect) async -> Bool {
         while effect != .none, !hasStopped {
             switch engine.state(of: effect) {
             case .seen: return true
@@ -32,13 +56,8 @@ extension Player {
         return false
     }
 
-    /// The same without waiting: calls `completion` once, with whether the seek landed.
-    public func seek(to time: Duration, precision: SeekPrecision = .exact, completion: @escaping @Sendable (Bool) -> Void) {
-        Task { [weak self] in completion(await self?.seek(to: time, precision: precision) ?? false) }
-    }
-
     /// All events from now on. Each call returns a sequence of its own; it ends with the player.
-    public var events: AsyncStream<PlayerEvent> { items.events.stream() }
+    public var events: AsyncStream<PlayerEvent> { board.events.stream() }
 
     /// The current ``timeControlStatus``, and each change.
     public var timeControlStatusUpdates: AsyncStream<TimeControlStatus> {
@@ -56,18 +75,28 @@ extension Player {
 
     // MARK: Observers
 
-    /// Calls `observer` with the item time every `interval` (at least 10 ms) of real time, and at once after an event. Calls come on a
-    /// thread of the player, until the observer is removed.
+    /// Calls `observer` with the item time every `interval` (at least 10 ms) of real time, and at once after an event. Calls come on `queue`,
+    /// or on a thread of the player if that is nil, until the observer is removed.
     public func addPeriodicTimeObserver(
-        forInterval interval: Duration, using observer: @escaping @Sendable (Duration) -> Void
+        forInterval interval: CMTime, queue: DispatchQueue? = nil, using observer: @escaping @Sendable (CMTime) -> Void
     ) -> TimeObserver {
-        TimeObserver(engine.addPeriodicTimeObserver(forInterval: MediaTime(interval)) { observer($0.duration) })
+        TimeObserver(
+            engine.addPeriodicTimeObserver(forInterval: MediaTime(interval) ?? .zero) { time in
+                guard let queue else { return observer(CMTime(time)) }
+                queue.async { observer(CMTime(time)) }
+            })
     }
 
-    /// Calls `observer` each time playback passes one of these item times, within some milliseconds. Calls come on a thread of the player,
-    /// until the observer is removed. A seek across a time does not pass it.
-    public func addBoundaryTimeObserver(forTimes times: [Duration], using observer: @escaping @Sendable () -> Void) -> TimeObserver {
-        TimeObserver(engine.addBoundaryTimeObserver(forTimes: times.map(MediaTime.init), using: observer))
+    /// Calls `observer` each time playback passes one of these item times, within some milliseconds. Calls come on `queue`, or on a thread of
+    /// the player if that is nil, until the observer is removed. A seek across a time does not pass it.
+    public func addBoundaryTimeObserver(
+        forTimes times: [CMTime], queue: DispatchQueue? = nil, using observer: @escaping @Sendable () -> Void
+    ) -> TimeObserver {
+        TimeObserver(
+            engine.addBoundaryTimeObserver(forTimes: times.compactMap { MediaTime($0) }) {
+                guard let queue else { return observer() }
+                queue.async(execute: observer)
+            })
     }
 
     /// Removes an observer. A call that is under way completes.

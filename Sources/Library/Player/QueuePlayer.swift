@@ -25,8 +25,8 @@ public final class QueuePlayer: Player, @unchecked Sendable {
         self.init(items, loop: loop.engine, video: video, audio: audio, region: region)
     }
 
-    /// The items, in order.
-    public var queue: [PlayerItem] { engine.items.compactMap { items[$0.id] } }
+    /// Returns the items, in order. Unlike AVQueuePlayer's, they stay on the list when they have been played.
+    public func items() -> [PlayerItem] { engine.items.compactMap { board[$0.id] } }
 
     /// The item after the last one; a change takes effect with the next item.
     public var loopMode: LoopMode {
@@ -44,29 +44,33 @@ public final class QueuePlayer: Player, @unchecked Sendable {
     ///
     /// - Returns: false if it is on the list already, or `other` is not: nothing has changed then.
     @discardableResult public func insert(_ item: PlayerItem, after other: PlayerItem? = nil) -> Bool {
-        let present = queue
-        if present.contains(item) { return false }
-        var place = present.count
-        if let other {
-            guard let index = present.firstIndex(of: other) else { return false }
-            place = index + 1
-        }
-        items.add([item], to: engine) { engine.insert([item.entry], at: place) }
+        guard let place = place(of: item, after: other) else { return false }
+        board.add([item], to: engine) { engine.insert([item.entry], at: place) }
         return true
+    }
+
+    /// Whether ``insert(_:after:)`` would insert the item.
+    public func canInsert(_ item: PlayerItem, after other: PlayerItem? = nil) -> Bool { place(of: item, after: other) != nil }
+
+    private func place(of item: PlayerItem, after other: PlayerItem?) -> Int? {
+        let present = items()
+        if present.contains(item) { return nil }
+        guard let other else { return present.count }
+        return present.firstIndex(of: other).map { $0 + 1 }
     }
 
     /// Removes an item from the list. If it is on the screen, it plays to its end.
     public func remove(_ item: PlayerItem) {
-        guard let id = items.id(of: item) else { return }
+        guard let id = board.id(of: item) else { return }
         engine.remove([id])
-        items.remove([id])
+        board.remove([id])
     }
 
     /// Removes all items from the list. The item on the screen plays to its end.
     public func removeAllItems() {
         let all = engine.items.map(\.id)
         engine.remove(all)
-        items.remove(all)
+        board.remove(all)
     }
 
     /// Goes to the next item now; no dark frame comes between.
@@ -77,7 +81,7 @@ public final class QueuePlayer: Player, @unchecked Sendable {
 
     /// Goes to an item of the list, and keeps playing or pausing.
     public func go(to item: PlayerItem) {
-        guard let id = items.id(of: item), let place = engine.item(id)?.place else { return }
+        guard let id = board.id(of: item), let place = engine.item(id)?.place else { return }
         engine.perform(.selectItem(place + 1))
     }
 }
@@ -93,11 +97,11 @@ extension QueuePlayer.LoopMode {
 public final class PlayerLooper: Sendable {
     private let player: QueuePlayer
 
-    /// Makes `player` repeat `item`, and nothing else. From then on its queue is `item`.
-    public init(player: QueuePlayer, item: PlayerItem) {
+    /// Makes `player` repeat `templateItem`, and nothing else. From then on its queue is that item itself: a loop needs no copies.
+    public init(player: QueuePlayer, templateItem item: PlayerItem) {
         self.player = player
         player.loopMode = .item
-        if player.queue != [item] { player.replaceCurrentItem(with: item) }
+        if player.items() != [item] { player.replaceCurrentItem(with: item) }
     }
 
     /// Makes the current showing the last one.
