@@ -57,5 +57,34 @@ extension BedTests {
             }
             #expect(record.sound?.tone.map { abs($0.frequency - 440) < 440 * 0.00125 } == true && record.sound?.holes == [])
         }
+
+        @Test func `two players begin at an instant of the host's clock, and are in step`() async throws {
+            let clips = [
+                try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
+            ]
+            let machine = Machine { ($0.time, $0.mode, $0.displays) = (.free, Machine.Mode(width: 1024, height: 768), 2) }
+            let program = Program.command(
+                [Bed.package + "/.build/release/TwoDisplays", "hw:Loopback,0,0"] + clips.map(\.path) + ["4"])
+            let record = try await Bed.run(
+                "at an instant", for: .seconds(9), playing: clips, program, on: machine,
+                area: Vblank.Rectangle(x: 0, y: 96, width: 1024, height: 576))
+            let line = try #require(record.log.first { $0.text.contains("both begin in ") }, "\(record.log)")
+            let wait = try #require(line.text.firstMatch(of: #/both begin in ([0-9.]+) s/#).flatMap { Double($0.1) })
+            let instant = line.time + .seconds(wait)
+            let vblank = Duration.seconds(1 / record.refreshRate)
+            var begins: [Duration] = []
+            for (display, clip) in clips.enumerated() {
+                let frames = record.frames(on: display)
+                // It stands at half a second, the frame with number 15, until the instant.
+                let first = clip.numbers.lowerBound + 15
+                let standing = try #require(frames.firstIndex { $0.number == first }, "\(display): \(frames.prefix(5))")
+                let begin = frames[standing].time + vblank * frames[standing].vblanks - .seconds(1.0 / 30)
+                begins.append(begin)
+                #expect(abs((begin - instant) / vblank) <= 1, "\(display): \(begin) for \(instant)")
+                let playing = frames[(standing + 1)...].dropLast().prefix(60)
+                #expect(playing.map(\.number) == Array(first + 1...first + 60) && playing.allSatisfy { $0.vblanks == 2 }, "\(display)")
+            }
+            #expect(abs((begins[1] - begins[0]) / vblank) <= 1, "\(begins)")
+        }
     }
 }

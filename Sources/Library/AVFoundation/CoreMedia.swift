@@ -59,6 +59,19 @@ public func CMTimeRangeGetIntersection(_ range: CMTimeRange, otherRange: CMTimeR
 /// Returns the smallest range that has both.
 public func CMTimeRangeGetUnion(_ range: CMTimeRange, otherRange: CMTimeRange) -> CMTimeRange { range.union(otherRange) }
 
+/// A clock of the machine: only the host's.
+public struct CMClock: Sendable {
+    /// The host's clock.
+    public static var hostTimeClock: CMClock { CMClock() }
+    /// The current time of the clock.
+    public var time: CMTime { .hostTime }
+}
+
+/// Returns the host's clock.
+public func CMClockGetHostTimeClock() -> CMClock { .hostTimeClock }
+/// Returns the current time of a clock.
+public func CMClockGetTime(_ clock: CMClock) -> CMTime { clock.time }
+
 extension CMTimeRange {
     /// The range itself: on Apple's systems an NSValue holds it.
     public var timeRangeValue: CMTimeRange { self }

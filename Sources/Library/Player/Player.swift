@@ -23,6 +23,8 @@ public class Player: @unchecked Sendable {
     private let playRate = Mutex(1.0)
     private let itemEnd: Mutex<ActionAtItemEnd>
     let observation = ObservationRegistrar()
+    /// The number of orders to play or to pause: a newer one calls a start at a host time off.
+    let orders = Atomic(UInt64(0))
     private let connection: VideoOutput.Connection
 
     /// The output for its pictures.
@@ -99,8 +101,9 @@ public class Player: @unchecked Sendable {
     /// Resumes at ``defaultRate``; starts over if it has played to the end.
     public func play() { play(at: Double(defaultRate)) }
 
-    private func play(at rate: Double) {
+    func play(at rate: Double) {
         if hasStopped { return }
+        orders.add(1, ordering: .relaxed)
         changing(\.rate) {
             engine.rate = rate
             engine.play()
@@ -128,7 +131,10 @@ public class Player: @unchecked Sendable {
     }
 
     /// Freezes the picture on the screen; the sound stops within a period.
-    public func pause() { engine.pause() }
+    public func pause() {
+        orders.add(1, ordering: .relaxed)
+        engine.pause()
+    }
 
     /// The rate of ``play()`` in item seconds a second, 0.5…2, with the pitch kept; 1 at first. A change does not affect current playback.
     /// Other positive rates are clamped. A rate that is not above zero changes nothing: a player never plays backwards.
@@ -155,7 +161,7 @@ public class Player: @unchecked Sendable {
     }
 
     /// Returns the rate to play for a requested one; nil if it is invalid.
-    private static func playable(_ rate: Float) -> Double? { rate.isFinite && rate > 0 ? min(max(Double(rate), 0.5), 2) : nil }
+    static func playable(_ rate: Float) -> Double? { rate.isFinite && rate > 0 ? min(max(Double(rate), 0.5), 2) : nil }
 
     /// Loudness, 0…1 of full scale; changes are ramped.
     public var volume: Float {

@@ -1,11 +1,12 @@
-// TwoDisplays CARD CLIP OTHER   plays a clip on each display of one seat, again and again, until it is interrupted; the first is heard on an ALSA device.
+// TwoDisplays CARD CLIP OTHER [SECONDS]   plays a clip on each display of one seat, again and again, until it is interrupted; the first is heard on an
+// ALSA device. With SECONDS both begin at one instant, that far from now; it says when, on standard error.
 import Glibc
 import KioskAudio
 import KioskDisplay
 import KioskPlayer
 
 let words = Array(CommandLine.arguments.dropFirst())
-guard words.count == 3 else { fatalError("usage: TwoDisplays CARD CLIP OTHER") }
+guard (3...4).contains(words.count) else { fatalError("usage: TwoDisplays CARD CLIP OTHER [SECONDS]") }
 let seat = DisplaySeat()
 let first = seat.open(DisplayConfiguration(connector: "Virtual-1"))
 let second = seat.open(DisplayConfiguration(connector: "Virtual-2"))
@@ -13,7 +14,14 @@ let players = [
     QueuePlayer(items: [PlayerItem(words[1])], loop: .queue, video: first, audio: .alsa(device: words[0])),
     QueuePlayer(items: [PlayerItem(words[2])], loop: .queue, video: second),
 ]
-for player in players { player.play() }
+if let wait = words.dropFirst(3).first.flatMap(Double.init) {
+    let instant = CMTime.hostTime + .seconds(wait)
+    for player in players { player.setRate(1, time: .milliseconds(500), atHostTime: instant) }
+    let line = "both begin in \((instant - .hostTime).seconds) s\n"
+    write(STDERR_FILENO, line, line.utf8.count)
+} else {
+    for player in players { player.play() }
+}
 
 var signals = sigset_t()
 sigemptyset(&signals)
