@@ -62,6 +62,8 @@ library: build demo
 	$(REPLAN)
 	for product in loop picture-in-picture exhibit overlay; do $(OPTIMIZED) --package-path Examples --product example-$$product || exit; done
 	$(REPLAN)
+	$(OPTIMIZED) --package-path Examples/Template --product sign
+	$(REPLAN)
 	.build/release/Client demo/one.mp4 demo/two.mp4
 
 # By DocC, into .build/documentation; a warning is an error

@@ -92,5 +92,24 @@ extension BedTests {
             #expect(row.prefix(256).allSatisfy { $0.isLike(Picture.Color(255, 255, 255)) }, "\(row.prefix(10))")
             #expect(row.last?.isLike(Picture.Color(255, 255, 255)) == false)
         }
+
+        /// Examples/Template, as it stands there.
+        @Test func `a sign of one's own loops, a tap pauses it, and a key goes on`() async throws {
+            let clips = [
+                try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
+            ]
+            let program = Program.command([Bed.package + "/.build/release/sign"] + clips.map(\.path))
+            let record = try await Bed.run(
+                "example sign", for: .seconds(12), playing: clips, program, on: Self.machine, area: Self.picture
+            ) { at in
+                at(6.5, .tap(500, 400), "pause")
+                at(8, .tap(500, 400), "play")
+                at(9, .key(.right), "next")
+            }
+            #expect(record.seams.prefix(1).map(\.first.number) == [1001] && record.seams[0].isClean, "\(record.seams)")
+            let standing = try #require(record.frames.last { $0.time < record.time(of: "play") })
+            #expect(standing.vblanks > 80 && standing.time < record.time(of: "pause") + .milliseconds(300), "\(standing)")
+            #expect(record.jump(after: "next").map { $0.to == 1 && $0.time < .milliseconds(300) } == true)
+        }
     }
 }

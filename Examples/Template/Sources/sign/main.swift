@@ -1,0 +1,29 @@
+// sign FILE…   plays files one after the other for ever. A tap pauses and plays, an arrow key goes to the next or the previous file.
+import KioskAudio
+import KioskDisplay
+import KioskInput
+import KioskPlayer
+
+let files = CommandLine.arguments.dropFirst()
+guard !files.isEmpty else { fatalError("usage: sign FILE…") }
+
+let display = VideoOutput.display()
+let player = QueuePlayer(items: files.map { PlayerItem($0) }, loop: .queue, video: display, audio: .alsa(display: display))
+let input = try InputDevices(keys: ["KEY_LEFT", "KEY_RIGHT"], display: display)
+player.play()
+
+let failures = Task {
+    for await event in player.events {
+        if case .itemFailed(_, let error) = event { print(error) }
+    }
+}
+
+for await event in input.events {
+    switch event {
+    case .touch(let touch) where touch.phase == .began:
+        if player.timeControlStatus == .paused { player.play() } else { player.pause() }
+    case .key(let key) where key.phase == .pressed:
+        if key.name == "KEY_LEFT" { player.returnToPreviousItem() } else { player.advanceToNextItem() }
+    default: break
+    }
+}
