@@ -20,6 +20,7 @@ let package = Package(
         .library(name: "KioskDisplay", targets: ["KioskDisplay"]),
         .library(name: "KioskAudio", targets: ["KioskAudio"]),
         .library(name: "KioskInput", targets: ["KioskInput", "KioskInputErrors"]),
+        .library(name: "KioskExport", targets: ["KioskExport", "KioskExportErrors"]),
         .library(name: "KioskAVFoundation", targets: ["KioskAVFoundation"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
@@ -41,9 +42,10 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "KioskCapture", "Export", "Controls", "KioskInputCore", "KioskDisplayCore", "KioskAudioCore", "Cache",
+                "Remote", "Doctor", "KioskCapture", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
+                "KioskAudioCore", "Cache",
                 "Content",
-                "Commands", "Configuration", "Schedule",
+                "KioskCommands", "KioskConfiguration", "KioskSchedule",
                 "KioskPlayback", "KioskReaderProtocol", "KioskReaders",
                 "KioskMedia", "KioskVocabulary",
                 "KioskPlatform",
@@ -72,6 +74,13 @@ let package = Package(
         .target(
             name: "KioskInput", dependencies: ["KioskPlayer", "KioskInputCore", "KioskPlayback", "KioskVocabulary", "KioskPlatform"],
             path: "Sources/Library/Input", swiftSettings: pure),
+        .target(
+            name: "KioskExport",
+            dependencies: [
+                "KioskPlayer", "KioskExportCore", "KioskConfiguration", "KioskReaders", "KioskMedia", "KioskVocabulary", "KioskPlatform",
+            ],
+            path: "Sources/Library/Export", swiftSettings: upcoming),
+        .target(name: "KioskExportErrors", dependencies: ["KioskExport"], path: "Sources/Library/ExportErrors", swiftSettings: upcoming),
         // Apple's names and forms for the libraries.
         .target(
             name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],
@@ -82,7 +91,8 @@ let package = Package(
         .target(
             name: "Remote",
             dependencies: [
-                "CKioskPlatform", "Cache", "Commands", "Configuration", "KioskMedia", "KioskPlayback", "KioskReaders", "KioskVocabulary",
+                "CKioskPlatform", "Cache", "KioskCommands", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskReaders",
+                "KioskVocabulary",
                 "KioskPlatform", log,
             ],
             swiftSettings: upcoming
@@ -96,23 +106,25 @@ let package = Package(
             ],
             swiftSettings: upcoming),
         .target(
-            name: "Controls",
+            name: "KioskControlsCore",
             dependencies: [
-                "CCairo", "CQRCode", "Configuration", "Schedule", "KioskCapture", "KioskReaders", "KioskInputCore", "KioskDisplayCore",
+                "CKioskCairo", "CKioskQRCode", "KioskConfiguration", "KioskSchedule", "KioskCapture", "KioskReaders", "KioskInputCore",
+                "KioskDisplayCore",
                 "KioskPlayback",
                 "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
-            swiftSettings: pure),
+            path: "Sources/Controls", swiftSettings: pure),
         .target(
-            name: "Export",
+            name: "KioskExportCore",
             dependencies: [
-                "CKioskFFmpeg", "CKioskPlatform", "Controls", "KioskDisplayCore", "KioskPlayback", "KioskReaders", "KioskReaderProtocol",
-                "Configuration",
+                "CKioskFFmpeg", "CKioskPlatform", "KioskControlsCore", "KioskDisplayCore", "KioskPlayback", "KioskReaders",
+                "KioskReaderProtocol",
+                "KioskConfiguration",
                 "KioskMedia",
                 "KioskVocabulary", "KioskPlatform",
             ],
-            swiftSettings: upcoming),
+            path: "Sources/Export", swiftSettings: upcoming),
         .target(
             name: "KioskCapture",
             dependencies: [
@@ -164,15 +176,17 @@ let package = Package(
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(
             name: "Content",
-            dependencies: ["CKioskPlatform", "Configuration", "Schedule", "KioskVocabulary", "KioskPlatform", log, system],
+            dependencies: ["CKioskPlatform", "KioskConfiguration", "KioskSchedule", "KioskVocabulary", "KioskPlatform", log, system],
             swiftSettings: pure),
         .target(
-            name: "Configuration", dependencies: ["CTOML", "Commands", "Schedule", "KioskVocabulary", "KioskPlatform", system],
-            swiftSettings: pure),
+            name: "KioskConfiguration",
+            dependencies: ["CKioskTOML", "KioskCommands", "KioskSchedule", "KioskVocabulary", "KioskPlatform", system],
+            path: "Sources/Configuration", swiftSettings: pure),
         // When: rules of days and hours, time zones, the sun.
-        .target(name: "Schedule", dependencies: ["KioskPlatform"], swiftSettings: pure),
+        .target(name: "KioskSchedule", dependencies: ["KioskPlatform"], path: "Sources/Schedule", swiftSettings: pure),
         // The table of commands.
-        .target(name: "Commands", dependencies: ["KioskVocabulary", "KioskPlatform", log], swiftSettings: pure),
+        .target(
+            name: "KioskCommands", dependencies: ["KioskVocabulary", "KioskPlatform", log], path: "Sources/Commands", swiftSettings: pure),
         .target(name: "KioskVocabulary", dependencies: ["KioskPlatform"], path: "Sources/Vocabulary", swiftSettings: pure),
         .target(
             name: "KioskPlatform", dependencies: ["CKioskPlatform", "CKioskUdev", log, system, deque], path: "Sources/Platform",
@@ -192,9 +206,9 @@ let package = Package(
         // libass and fontconfig, loaded when subtitles are wanted.
         .target(name: "CSubtitles", cSettings: [.treatAllWarnings(as: .error)]),
         // libqrencode, loaded when a QR code is wanted.
-        .target(name: "CQRCode", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskQRCode", path: "Sources/CQRCode", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
-        .target(name: "CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskTOML", path: "Sources/CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         // libavformat and libavcodec, which are loaded when they are first called.
         .target(name: "CFFmpegStubs", dependencies: ["CKioskFFmpeg"], cSettings: [.treatAllWarnings(as: .error)]),
         .systemLibrary(
@@ -206,7 +220,7 @@ let package = Package(
                     "libavformat-dev", "libavcodec-dev", "libswscale-dev", "libswresample-dev", "libavutil-dev", "libva-dev",
                 ])
             ]),
-        .systemLibrary(name: "CCairo", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
+        .systemLibrary(name: "CKioskCairo", path: "Sources/CCairo", pkgConfig: "pangocairo", providers: [.apt(["libpango1.0-dev"])]),
         .systemLibrary(name: "CKioskDRM", path: "Sources/CDRM", pkgConfig: "libdrm", providers: [.apt(["libdrm-dev"])]),
         .systemLibrary(name: "CKioskALSA", path: "Sources/CALSA", pkgConfig: "alsa", providers: [.apt(["libasound2-dev"])]),
         .systemLibrary(name: "CKioskEvdev", path: "Sources/CEvdev", pkgConfig: "libevdev", providers: [.apt(["libevdev-dev"])]),
@@ -231,16 +245,19 @@ let package = Package(
             swiftSettings: upcoming),
         .testTarget(
             name: "ConfigurationTests",
-            dependencies: ["Commands", "Configuration", "Schedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
+            dependencies: [
+                "KioskCommands", "KioskConfiguration", "KioskSchedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system,
+            ],
             swiftSettings: upcoming),
         .testTarget(
-            name: "ScheduleTests", dependencies: ["Schedule", "TestSupport", "KioskPlatform"], exclude: ["year.py"], swiftSettings: upcoming
+            name: "ScheduleTests", dependencies: ["KioskSchedule", "TestSupport", "KioskPlatform"], exclude: ["year.py"],
+            swiftSettings: upcoming
         ),
         .testTarget(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .testTarget(
             name: "ContentTests",
-            dependencies: ["Content", "Configuration", "Schedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
+            dependencies: ["Content", "KioskConfiguration", "KioskSchedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
             swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests",
@@ -250,26 +267,28 @@ let package = Package(
             name: "ExportTests",
             dependencies: [
                 "KioskReaders",
-                "Export", "CKioskFFmpeg", "Configuration", "Controls", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskMedia",
+                "KioskExportCore", "CKioskFFmpeg", "KioskConfiguration", "KioskControlsCore", "KioskAudioCore", "KioskDisplayCore",
+                "KioskPlayback", "KioskMedia",
                 "KioskPlatform", "TestSupport", "KioskVocabulary", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "KioskCapture", "KioskReaders", "CKioskFFmpeg", "Configuration", "KioskMedia", "KioskPlayback", "KioskVocabulary",
+                "KioskCapture", "KioskReaders", "CKioskFFmpeg", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskVocabulary",
                 "KioskPlatform",
                 "TestSupport", "VADriver",
             ],
             swiftSettings: upcoming),
         .testTarget(
-            name: "InputTests", dependencies: ["KioskInputCore", "CKioskEvdev", "Configuration", "KioskVocabulary", "KioskPlatform"],
+            name: "InputTests", dependencies: ["KioskInputCore", "CKioskEvdev", "KioskConfiguration", "KioskVocabulary", "KioskPlatform"],
             swiftSettings: upcoming),
         .testTarget(
             name: "ControlsTests",
             dependencies: [
                 "KioskReaders",
-                "Controls", "CCairo", "CQRCode", "Configuration", "Schedule", "KioskAudioCore", "KioskDisplayCore", "KioskInputCore",
+                "KioskControlsCore", "CKioskCairo", "CKioskQRCode", "KioskConfiguration", "KioskSchedule", "KioskAudioCore",
+                "KioskDisplayCore", "KioskInputCore",
                 "KioskMedia", "KioskPlayback",
                 "KioskVocabulary",
                 "KioskPlatform", "TestSupport",
@@ -279,7 +298,7 @@ let package = Package(
             name: "RemoteTests",
             dependencies: [
                 "KioskReaders",
-                "Remote", "Cache", "Commands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform", "TestSupport",
+                "Remote", "Cache", "KioskCommands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform", "TestSupport",
                 "KioskVocabulary",
             ],
             swiftSettings: upcoming),
@@ -318,7 +337,8 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "KioskAVFoundation", "KioskPlayer", "KioskPlayerErrors", "KioskInput", "KioskInputErrors", "KioskPlayback", "KioskMedia",
+                "KioskAVFoundation", "KioskExport", "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors", "KioskInput",
+                "KioskInputErrors", "KioskPlayback", "KioskMedia",
                 "KioskPlatform",
             ],
             exclude: ["Expected"], swiftSettings: upcoming),
@@ -327,7 +347,7 @@ let package = Package(
             name: "Fuzz",
             dependencies: [
                 "KioskAudioCore", "CKioskFFmpeg", "KioskDisplayCore", "KioskMedia", "KioskPlatform", "KioskPlayback", "KioskReaders",
-                "KioskReaderProtocol", "Commands", "Remote",
+                "KioskReaderProtocol", "KioskCommands", "Remote",
                 log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"), "KioskVocabulary",
             ],
@@ -362,7 +382,8 @@ let package = Package(
             swiftSettings: upcoming),
         .testTarget(name: "BenchTests", dependencies: ["Bench", "Bed"], swiftSettings: upcoming),
         .testTarget(
-            name: "BedTests", dependencies: ["Bed", "Controls", "KioskPlayback", "KioskVocabulary", "TestSupport"], swiftSettings: upcoming),
+            name: "BedTests", dependencies: ["Bed", "KioskControlsCore", "KioskPlayback", "KioskVocabulary", "TestSupport"],
+            swiftSettings: upcoming),
         .testTarget(
             name: "DisplayTests",
             dependencies: [

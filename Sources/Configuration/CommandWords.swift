@@ -1,6 +1,6 @@
 // The commands of keys, gestures, taps on items and the idle time, as kiosk.conf writes them: a word, and for some words an argument.
 // `volume 40`, `seek 1:30`, `play special.mp4 then resume`. The words come from the table of commands.
-import Commands
+import KioskCommands
 import KioskVocabulary
 
 /// Why a text is not a command, worded to follow the name of the key.

@@ -1,5 +1,5 @@
 // [input] and its tables, and [theme].
-import Commands
+import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 

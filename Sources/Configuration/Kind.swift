@@ -1,5 +1,5 @@
 // The types of keys: how to read a value, complain about it, write it, and check it in an editor.
-import Commands
+import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 

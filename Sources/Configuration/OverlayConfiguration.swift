@@ -1,7 +1,7 @@
 // [[overlay]].
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 
 extension Configuration {
     /// `[[overlay]]`: a text, a clock or a picture above the main picture.

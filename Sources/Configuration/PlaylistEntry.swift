@@ -1,6 +1,6 @@
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 
 /// One `[[playlist]]`: a source and its settings. nil stands for a key that the file leaves out.
 package struct PlaylistEntry: Hashable, Sendable {

@@ -1,6 +1,6 @@
+import KioskSchedule
 // [place], [[program]] and [[at]]; and the time keys of a playlist's entries.
 import KioskVocabulary
-import Schedule
 
 extension Configuration {
     /// `[place]`.

@@ -1,5 +1,5 @@
 // The only file that uses CTOML. It takes events, and builds a tree with a stack of unfinished containers.
-import CTOML
+import CKioskTOML
 
 /// A value of a TOML text, with its position.
 struct TOMLValue {

@@ -1,8 +1,8 @@
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 
 /// The state that the threads of ``PlaylistExpansion`` share, and its transitions. Use it only with its lock held.
 struct ExpansionState {

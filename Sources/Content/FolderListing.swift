@@ -1,5 +1,5 @@
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 import SystemPackage

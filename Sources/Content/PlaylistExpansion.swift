@@ -1,7 +1,7 @@
-import Configuration
+import KioskConfiguration
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 
 /// Keeps the items of a playlist in step with its folders, lists and files. The kernel reports changes (``FolderWatch``), kiosk looks into
 /// the entries (``ExpansionSchedule``), decides which files are complete (``ContentLedger``), and reports the items to play.

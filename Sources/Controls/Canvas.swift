@@ -1,4 +1,4 @@
-import CCairo
+import CKioskCairo
 import Glibc
 import KioskPlayback
 import KioskVocabulary

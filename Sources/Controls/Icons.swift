@@ -1,4 +1,4 @@
-import CCairo
+import CKioskCairo
 import KioskVocabulary
 
 // Icons. Each is drawn in a circle of radius `r` around `x`, `y`.

@@ -1,4 +1,4 @@
-import CCairo
+import CKioskCairo
 import KioskPlatform
 import KioskVocabulary
 import Logging

@@ -1,5 +1,5 @@
-import Configuration
-import Controls
+import KioskConfiguration
+import KioskControlsCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

@@ -1,5 +1,5 @@
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskDisplayCore
 import KioskMedia
 import KioskPlatform

@@ -1,4 +1,4 @@
-import Configuration
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskReaderProtocol

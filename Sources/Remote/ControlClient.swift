@@ -1,6 +1,6 @@
 import CKioskPlatform
-import Commands
 import Glibc
+import KioskCommands
 import KioskPlatform
 
 /// A client of a running player's control socket.

@@ -1,6 +1,6 @@
 import CKioskPlatform
-import Commands
 import Glibc
+import KioskCommands
 import KioskPlatform
 
 /// A client of the control socket: its unanswered requests, and its unsent answers.

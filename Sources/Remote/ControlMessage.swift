@@ -1,4 +1,4 @@
-import Commands
+import KioskCommands
 import KioskPlatform
 
 /// A program's request to a running player, a line of JSON: `{"id":7,"command":"seek","to":12.5}`.

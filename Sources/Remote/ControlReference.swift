@@ -1,5 +1,5 @@
 // Makes docs/control-commands.md of the table of commands. A test compares the two.
-import Commands
+import KioskCommands
 
 /// The reference page of the control socket.
 package enum ControlReference {

@@ -1,5 +1,5 @@
-import Commands
 import Glibc
+import KioskCommands
 import KioskPlatform
 import Logging
 import Synchronization

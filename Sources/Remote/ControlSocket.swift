@@ -1,6 +1,6 @@
 import CKioskPlatform
-import Commands
 import Glibc
+import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 import Logging

@@ -1,7 +1,7 @@
 // The words of `kiosk ctl`: `seek +10`, `playlist append a.mp4 --at now`. The command's entry in the table turns them into a request. Wrong
 // words are refused before anything is sent.
-import Commands
-import Configuration
+import KioskCommands
+import KioskConfiguration
 
 /// Why words are not a command, with the alternatives.
 package struct ControlWordsFault: Error, Hashable, Sendable, CustomStringConvertible {

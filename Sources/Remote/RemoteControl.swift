@@ -1,5 +1,5 @@
 import Cache
-import Commands
+import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

@@ -1,5 +1,5 @@
 import Cache
-import Commands
+import KioskCommands
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

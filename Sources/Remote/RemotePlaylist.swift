@@ -1,4 +1,4 @@
-import Commands
+import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

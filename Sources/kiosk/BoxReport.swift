@@ -1,7 +1,7 @@
-import Commands
-import Configuration
 import Doctor
 import Glibc
+import KioskCommands
+import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 import Remote

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Configuration
 import Content
-import Export
+import KioskConfiguration
 import KioskDisplayCore
+import KioskExportCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Configuration
 import KioskAudioCore
 import KioskCapture
+import KioskConfiguration
 import KioskDisplayCore
 import KioskInputCore
 import KioskMedia

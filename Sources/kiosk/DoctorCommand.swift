@@ -1,9 +1,9 @@
 import ArgumentParser
-import Commands
-import Configuration
 import Content
 import Doctor
 import Glibc
+import KioskCommands
+import KioskConfiguration
 import KioskPlatform
 import KioskReaders
 import KioskVocabulary

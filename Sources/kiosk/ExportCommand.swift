@@ -1,9 +1,9 @@
 import ArgumentParser
-import Commands
-import Configuration
 import Content
-import Export
 import Glibc
+import KioskCommands
+import KioskConfiguration
+import KioskExportCore
 import KioskMedia
 import KioskPlatform
 import KioskReaders

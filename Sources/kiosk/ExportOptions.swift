@@ -1,5 +1,5 @@
 import ArgumentParser
-import Configuration
+import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 

@@ -1,5 +1,5 @@
-import Configuration
-import Controls
+import KioskConfiguration
+import KioskControlsCore
 import KioskDisplayCore
 import KioskInputCore
 import KioskPlatform

@@ -1,9 +1,9 @@
-import Configuration
+import KioskConfiguration
 import KioskPlatform
 import KioskPlayback
+import KioskSchedule
 import KioskVocabulary
 import Logging
-import Schedule
 
 /// Plays programs between other items (`every`): ``InterludeState`` decides the turns.
 ///

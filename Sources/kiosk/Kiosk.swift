@@ -1,6 +1,6 @@
 import ArgumentParser
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskPlatform
 import Remote
 

@@ -1,9 +1,9 @@
 import Cache
-import Commands
-import Configuration
 import Content
-import Controls
 import Glibc
+import KioskCommands
+import KioskConfiguration
+import KioskControlsCore
 import KioskDisplayCore
 import KioskMedia
 import KioskPlatform

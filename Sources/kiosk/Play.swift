@@ -1,21 +1,21 @@
 import ArgumentParser
 import CKioskPlatform
 import Cache
-import Configuration
 import Content
-import Controls
 import Glibc
 import KioskAudioCore
+import KioskConfiguration
+import KioskControlsCore
 import KioskDisplayCore
 import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskReaders
+import KioskSchedule
 import KioskVocabulary
 import Logging
 import Remote
-import Schedule
 
 /// `kiosk [SOURCE…]`: plays until a signal or a command ends it.
 struct Play: ParsableCommand {

@@ -1,4 +1,4 @@
-import Configuration
+import KioskConfiguration
 import KioskDisplayCore
 import KioskInputCore
 import KioskPlatform

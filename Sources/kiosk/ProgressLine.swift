@@ -1,6 +1,6 @@
 import ArgumentParser
-import Commands
 import Glibc
+import KioskCommands
 import KioskPlatform
 
 /// The options of commands that write a file.

@@ -1,7 +1,7 @@
 import ArgumentParser
-import Commands
 import Glibc
 import KioskCapture
+import KioskCommands
 import KioskMedia
 import KioskPlatform
 import KioskReaders

@@ -1,6 +1,6 @@
-import Commands
-import Configuration
-import Controls
+import KioskCommands
+import KioskConfiguration
+import KioskControlsCore
 import KioskDisplayCore
 import KioskInputCore
 import KioskPlatform

@@ -1,6 +1,6 @@
-import Configuration
 import Content
 import Glibc
+import KioskConfiguration
 import KioskInputCore
 import KioskPlatform
 import KioskVocabulary

@@ -1,9 +1,9 @@
 import Cache
-import Commands
-import Configuration
 import Content
 import Glibc
 import KioskAudioCore
+import KioskCommands
+import KioskConfiguration
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback

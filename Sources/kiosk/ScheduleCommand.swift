@@ -1,9 +1,9 @@
 import ArgumentParser
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 
 /// `kiosk schedule`: prints what plays when, and why.
 struct ScheduleCommand: ParsableCommand {

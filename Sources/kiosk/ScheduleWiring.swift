@@ -1,9 +1,9 @@
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
 import Logging
-import Schedule
 
 /// Applies the schedule while the player runs: the entries that are on, and the timers.
 ///

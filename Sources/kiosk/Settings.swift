@@ -1,7 +1,7 @@
 import ArgumentParser
-import Configuration
 import Glibc
 import KioskAudioCore
+import KioskConfiguration
 import KioskDisplayCore
 import KioskInputCore
 import KioskMedia

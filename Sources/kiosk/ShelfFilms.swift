@@ -1,7 +1,7 @@
-import Configuration
-import Controls
-import Export
 import Glibc
+import KioskConfiguration
+import KioskControlsCore
+import KioskExportCore
 import KioskPlatform
 import KioskReaders
 import KioskVocabulary

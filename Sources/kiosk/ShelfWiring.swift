@@ -1,8 +1,8 @@
 import Cache
-import Commands
-import Configuration
 import Content
-import Controls
+import KioskCommands
+import KioskConfiguration
+import KioskControlsCore
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary

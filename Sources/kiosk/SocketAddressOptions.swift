@@ -1,7 +1,7 @@
 import ArgumentParser
-import Commands
-import Configuration
 import Glibc
+import KioskCommands
+import KioskConfiguration
 import KioskVocabulary
 import Remote
 

@@ -1,7 +1,7 @@
 import Cache
-import Commands
-import Configuration
 import Content
+import KioskCommands
+import KioskConfiguration
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback

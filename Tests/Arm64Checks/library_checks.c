@@ -1,4 +1,4 @@
-// What needs headers of libraries: options of libavformat that are constants, made writable a page at a time, and TOML as CTOML reads it, where a letter beyond
+// What needs headers of libraries: options of libavformat that are constants, made writable a page at a time, and TOML as CKioskTOML reads it, where a letter beyond
 // ASCII is a negative char on x86-64 only. av_opt_find(3) stands here: no FFmpeg of another processor is at hand.
 #include <drm_mode.h>
 #include <libavutil/opt.h>

@@ -4,7 +4,7 @@ import KioskPlayback
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 extension BedTests {
     /// What the controls look like, as scanned out: every state on displays of every kind, looked at by the test where it can judge, and by

@@ -2,7 +2,7 @@ import Bed
 import KioskPlayback
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 /// A display with controls over a clip: where they are, and when they are seen.
 ///

@@ -2,7 +2,7 @@ import Bed
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 extension BedTests {
     /// The controls on the screen, touched by fingers: in virtual time, so that what must happen is exact.

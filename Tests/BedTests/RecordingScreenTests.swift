@@ -3,7 +3,7 @@ import Foundation
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 /// The recording in the player, as a viewer has it: vivid is the camera, fingers press what is on the screen.
 extension BedTests.Recordings {

@@ -1,7 +1,7 @@
 import Bed
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 extension BedTests {
     /// kiosk.conf is saved while it plays.

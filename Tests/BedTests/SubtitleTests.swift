@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 extension BedTests {
     /// Subtitles come and go with the picture that they belong to.

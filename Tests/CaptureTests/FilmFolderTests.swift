@@ -1,5 +1,5 @@
-import Configuration
 import Foundation
+import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 import Testing

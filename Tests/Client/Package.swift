@@ -2,8 +2,8 @@
 import PackageDescription
 
 // What an application does: it uses the products and nothing else, and has modules of its own whose names it chose itself.
-let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary"]
-let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation"].map {
+let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary", "Export", "Configuration", "Controls"]
+let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation", "KioskExport"].map {
     Target.Dependency.product(name: $0, package: "kiosk")
 }
 

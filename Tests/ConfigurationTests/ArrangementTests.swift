@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// Arrangement files: what they say, and what is said of mistakes in them.
 @Suite struct ArrangementTests {

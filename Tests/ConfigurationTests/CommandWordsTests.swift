@@ -1,9 +1,9 @@
-import Commands
+import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 @Suite struct CommandWordsTests {
     private let words = CommandWords(folder: "/srv/signs")

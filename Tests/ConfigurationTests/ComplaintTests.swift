@@ -2,7 +2,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// A file, and to the letter what is said about it.
 struct Row: CustomTestStringConvertible {

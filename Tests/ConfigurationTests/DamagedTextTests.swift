@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 @Suite struct FuzzTests {
     @Test("A damaged kiosk.conf gives values, or complaints that each say where", arguments: 0..<8 as Range<UInt64>) func damage(

@@ -2,7 +2,7 @@ import Foundation
 import KioskPlatform
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// What the documents say about kiosk.conf can be pasted into one.
 @Suite struct DocumentationTests {

@@ -1,10 +1,10 @@
-import Commands
 import Foundation
+import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// The kiosk.conf at the top of the repository: written from the keys (``Configuration/keys``), and the manual.
 struct Manual {

@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 @Suite struct PlaylistTests {
     @Test("An entry says of the network what [network] does not") func network() throws {

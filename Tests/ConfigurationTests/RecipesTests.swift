@@ -1,8 +1,8 @@
-import Schedule
+import KioskSchedule
 import TestSupport
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// docs/recipes.md: each link leads to a recipe, and each kiosk.conf does what its heading says. `RecipeCommandTests` run what stands there.
 @Suite struct RecipesTests {

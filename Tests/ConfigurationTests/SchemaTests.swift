@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// What an editor checks a kiosk.conf by says what the player says.
 @Suite struct SchemaTests {

@@ -1,7 +1,7 @@
 import KioskVocabulary
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 /// Languages, tracks, sizes and what `[audio]` says of the session.
 @Suite struct TrackChoiceTests {

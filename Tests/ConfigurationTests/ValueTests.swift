@@ -1,9 +1,9 @@
-import Commands
+import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Array(text.utf8), path: "kiosk.conf", folder: "/srv/signs") }
 

@@ -1,9 +1,9 @@
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 import Testing
 
-@testable import Configuration
+@testable import KioskConfiguration
 
 @Suite struct ZoneConfigurationTests {
     private func read(_ text: String) throws -> Configuration {

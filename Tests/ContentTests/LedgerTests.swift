@@ -1,4 +1,4 @@
-import Configuration
+import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 import Testing

@@ -3,8 +3,8 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Configuration
 @testable import Content
+@testable import KioskConfiguration
 
 /// Months of a shop's content, made up from a seed: releases that are pointed elsewhere, files that are copied, replaced by rename, written in
 /// place, renamed from one Unicode form to the other and deleted, on a disk and on a share, while the clock is set now and then. What must

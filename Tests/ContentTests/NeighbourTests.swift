@@ -1,7 +1,7 @@
-import Configuration
+import KioskConfiguration
 import KioskPlatform
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 import TestSupport
 import Testing
 

@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Configuration
 @testable import Content
+@testable import KioskConfiguration
 
 /// A folder of its own for a test, gone with it.
 struct Scratch: ~Copyable {

@@ -4,8 +4,8 @@ import KioskVocabulary
 import SystemPackage
 import Testing
 
-@testable import Configuration
 @testable import Content
+@testable import KioskConfiguration
 
 /// Real folders, and the kernel's own word for what changes in them. What cannot be played has "bad" in it.
 @Suite(.serialized) struct WatchedFolderTests {

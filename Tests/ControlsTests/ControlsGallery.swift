@@ -1,10 +1,10 @@
-import CCairo
+import CKioskCairo
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// Every state of the controls on one screen, as pictures.

@@ -1,4 +1,4 @@
-import CCairo
+import CKioskCairo
 import Glibc
 import KioskAudioCore
 import KioskMedia
@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskDisplayCore
 @testable import KioskInputCore
 

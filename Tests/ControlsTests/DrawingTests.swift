@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 @Suite struct DrawingTests {
     /// Pictures to look at: KIOSK_GALLERY=FOLDER swift test --filter DrawingTests.gallery

@@ -3,7 +3,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 @Suite struct LayoutTests {
     struct Row: CustomTestStringConvertible, Sendable {

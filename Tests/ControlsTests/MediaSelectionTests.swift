@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// The list of subtitles and sound tracks: what is on it, what fingers and keys do there, and when it goes.

@@ -1,15 +1,15 @@
-import CQRCode
-import Configuration
+import CKioskQRCode
 import Foundation
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 /// What overlays say and where they are, and how they are drawn.
 @Suite struct OverlayTests {

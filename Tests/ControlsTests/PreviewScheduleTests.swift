@@ -2,7 +2,7 @@ import KioskPlatform
 import KioskPlayback
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 /// What the preview thread does next, in made-up time.
 @Suite final class PreviewScheduleTests {

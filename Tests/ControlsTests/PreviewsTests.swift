@@ -3,7 +3,7 @@ import KioskPlayback
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 /// The preview thread on real files.
 @Suite(.blocking) struct PreviewsTests {

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 @Suite struct RecordingStageTests {

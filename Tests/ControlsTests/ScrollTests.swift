@@ -1,7 +1,7 @@
 import KioskPlatform
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 @Suite struct ScrollTests {
     private static func at(_ milliseconds: Double) -> HostTime { HostTime(nanoseconds: Int64(milliseconds * 1e6)) }

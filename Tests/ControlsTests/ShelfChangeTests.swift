@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// What is on the shelf becomes something else while it is open, scrolled and touched; between two frames, too, when the threads that draw ahead

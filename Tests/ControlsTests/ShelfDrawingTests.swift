@@ -5,7 +5,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 @Suite struct ShelfDrawingTests {
     /// States of the shelf, and how one gets there.

@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// A shelf on a screen, and fingers and keys on it.

@@ -4,7 +4,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 
 /// The strip of a ticker: what is on it, and where it is.
 @Suite struct TickerTests {

@@ -3,7 +3,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// What touches and keys mean: one row for each rule. Commands are those since the row began to touch.

@@ -3,7 +3,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// Where nothing is drawn (`[input] controls = "none"`): events in, commands out, each with the kernel's time of the event that decided.

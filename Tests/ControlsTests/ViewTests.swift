@@ -3,7 +3,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// What is seen, and for how long.

@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// Somebody before a screen: touches it, presses keys, and lets time pass. What the controls ask for is kept.

@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 import Testing
 
-@testable import Controls
+@testable import KioskControlsCore
 @testable import KioskInputCore
 
 /// Whatever happens on the shelf, in whatever order, it can be drawn, and the threads that draw ahead are asked for what is there. Thousands of

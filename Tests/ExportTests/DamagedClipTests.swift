@@ -1,11 +1,11 @@
-import Configuration
 import Foundation
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 
 /// What is said of clips that cannot be decoded in full.
 @Suite(.serialized) struct DamagedClipTests {

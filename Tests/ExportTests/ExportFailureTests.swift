@@ -1,5 +1,5 @@
-import Configuration
 import Foundation
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskReaders
@@ -7,7 +7,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 
 /// Films that are not made: what is said then, and that nothing is left of them.
 @Suite(.serialized) struct ExportFailureTests {

@@ -1,7 +1,7 @@
 import CKioskFFmpeg
-import Configuration
 import Foundation
 import KioskAudioCore
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
@@ -10,8 +10,8 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Export
 @testable import KioskDisplayCore
+@testable import KioskExportCore
 
 /// What is exported beside what a display shows: the player plays the same list on a display in memory, and every picture that was on it is
 /// looked for in the film.

@@ -1,13 +1,13 @@
 import CKioskFFmpeg
-import Configuration
 import Foundation
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 
 /// Films made of clips of the gallery, read back.
 @Suite(.serialized) struct ExportSessionTests {

@@ -1,7 +1,7 @@
 import KioskPlayback
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 @testable import KioskMedia
 
 /// The pure values of an export.

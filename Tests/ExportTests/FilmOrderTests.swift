@@ -1,12 +1,12 @@
-import Configuration
 import Foundation
 import Glibc
+import KioskConfiguration
 import KioskMedia
 import KioskReaders
 import KioskVocabulary
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 
 /// Films that were being made when the player ended.
 @Suite struct FilmOrderTests {

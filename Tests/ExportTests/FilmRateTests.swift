@@ -1,11 +1,11 @@
-import Configuration
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 
 /// At which rate a film shows every picture of a clip.
 @Suite struct FilmRateTests {

@@ -7,7 +7,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Export
+@testable import KioskExportCore
 
 /// A folder that goes with the value.
 final class ExportFolder {

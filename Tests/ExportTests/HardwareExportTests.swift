@@ -1,5 +1,5 @@
-import Configuration
 import Foundation
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskReaders
@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import VADriver
 
-@testable import Export
+@testable import KioskExportCore
 
 extension ExportSessionTests {
     /// With Tests/VADriver, whose device /dev/full encodes without loss.

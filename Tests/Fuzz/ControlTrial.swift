@@ -1,8 +1,8 @@
 import CKioskFFmpeg
-import Commands
 import Foundation
 import Glibc
 import KioskAudioCore
+import KioskCommands
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback

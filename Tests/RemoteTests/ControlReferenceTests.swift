@@ -1,5 +1,5 @@
-import Commands
 import Foundation
+import KioskCommands
 import KioskVocabulary
 import Testing
 

@@ -1,6 +1,6 @@
-import Commands
 import Foundation
 import Glibc
+import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import TestSupport

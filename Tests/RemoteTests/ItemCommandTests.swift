@@ -1,6 +1,6 @@
 import Cache
-import Commands
 import Foundation
+import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

@@ -1,4 +1,4 @@
-import Commands
+import KioskCommands
 import Remote
 import Testing
 

@@ -1,7 +1,7 @@
 import Cache
-import Commands
 import Foundation
 import KioskAudioCore
+import KioskCommands
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback

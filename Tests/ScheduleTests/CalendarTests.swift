@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Schedule
+@testable import KioskSchedule
 
 @Suite struct CalendarTests {
     @Test("Every day from 1600 to 2400 is the day after the one before, in the calendar and in the week") func everyDay() throws {

@@ -1,7 +1,7 @@
 import KioskPlatform
 import Testing
 
-@testable import Schedule
+@testable import KioskSchedule
 
 /// What is played in between, and when.
 @Suite struct InterludeTests {

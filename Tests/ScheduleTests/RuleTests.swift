@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@testable import Schedule
+@testable import KioskSchedule
 
 extension TimeRule {
     init(_ days: String? = nil, _ hours: String? = nil, from: String? = nil, until: String? = nil) {

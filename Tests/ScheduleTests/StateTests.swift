@@ -2,7 +2,7 @@ import KioskPlatform
 import TestSupport
 import Testing
 
-@testable import Schedule
+@testable import KioskSchedule
 
 /// A schedule while its clock goes, leaps and is wrong.
 @Suite struct StateTests {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Schedule
+@testable import KioskSchedule
 
 /// A year in three time zones against Python, whose `zoneinfo` reads the same database: year.py looks at each minute whether a rule holds, and here the changes are
 /// worked out.

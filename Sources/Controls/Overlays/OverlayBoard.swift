@@ -1,10 +1,10 @@
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskSchedule
 import KioskVocabulary
-import Schedule
 import Synchronization
 
 /// Texts, clocks, pictures and QR codes over the picture, from `[[overlay]]` and from programs.

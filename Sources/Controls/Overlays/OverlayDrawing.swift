@@ -1,5 +1,5 @@
-import CCairo
-import CQRCode
+import CKioskCairo
+import CKioskQRCode
 import KioskMedia
 import KioskPlayback
 import KioskVocabulary

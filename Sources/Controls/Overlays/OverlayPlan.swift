@@ -1,11 +1,11 @@
-import Configuration
 import Glibc
+import KioskConfiguration
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskSchedule
 import KioskVocabulary
 import Logging
-import Schedule
 
 /// The content and the places of overlays at one instant. Pure values, from the configuration, the clock, the item on the screen and
 /// programs' requests.

@@ -1,6 +1,6 @@
-import Configuration
 import Glibc
 import KioskCapture
+import KioskConfiguration
 import KioskDisplayCore
 import KioskInputCore
 import KioskMedia

@@ -1,4 +1,4 @@
-import CCairo
+import CKioskCairo
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary

@@ -1,4 +1,4 @@
-import CCairo
+import CKioskCairo
 import KioskPlayback
 import KioskVocabulary
 

@@ -1,4 +1,5 @@
 // swift-format-ignore-file: AlwaysUseLowerCamelCase
+
 public import KioskPlayer
 
 // The functions of CoreMedia, as C programs and older tutorials call them.

@@ -154,7 +154,7 @@ public struct Asset: Hashable, Sendable {
     }
 
     /// Its absolute path, or its URL.
-    var location: String {
+    package var location: String {
         let source = withoutFileScheme(source)
         return isURL(source) || source.hasPrefix("/") ? source : workingFolder + "/" + source
     }
@@ -195,9 +195,9 @@ extension Asset.Properties {
 }
 
 /// The log lines of other libraries.
-enum LibraryLog {
+package enum LibraryLog {
     private static let hasBegun: Void = FFmpegLog.capture()
 
     /// Sends the log lines of libav* to swift-log from now on, at `debug` with the label `ffmpeg`, instead of standard error.
-    static func begin() { hasBegun }
+    package static func begin() { hasBegun }
 }

@@ -1,4 +1,4 @@
-internal import KioskPlatform
+package import KioskPlatform
 
 /// A time as an exact fraction of seconds: `value` / `timescale`. A frame of NTSC is 1001/30000 s, which no decimal fraction is.
 ///
@@ -308,5 +308,8 @@ extension CMTime {
     fileprivate var nanosecondsIfNumeric: Int128? { isNumeric ? nanoseconds : nil }
 
     /// The engine's time.
-    init(_ time: MediaTime) { self.init(value: time.nanoseconds, timescale: 1_000_000_000) }
+    package init(_ time: MediaTime) { self.init(value: time.nanoseconds, timescale: 1_000_000_000) }
+
+    /// The engine's time, to the nanosecond; nil if it is invalid or indefinite.
+    package var mediaTime: MediaTime? { MediaTime(self) }
 }

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import KioskPlatform
-internal import KioskReaders
+package import KioskReaders
 internal import Synchronization
 
 extension Player {
@@ -22,7 +22,7 @@ extension Player {
     }
 
     /// The readers of future players and assets.
-    static var readers: Readers { choice.withLock { $0.readers } }
+    package static var readers: Readers { choice.withLock { $0.readers } }
 
     private struct Choice {
         let isolation: Isolation

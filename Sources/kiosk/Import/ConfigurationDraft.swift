@@ -1,5 +1,5 @@
-import Commands
-import Configuration
+import KioskCommands
+import KioskConfiguration
 import KioskPlatform
 
 /// A kiosk.conf made of another player's settings: keys by table, playlist entries, and settings without an equivalent. A pure value.

@@ -1,4 +1,4 @@
-import Commands
+import KioskCommands
 import KioskPlatform
 
 /// video_looper.ini of Adafruit's pi_video_looper: sections of `key = value`. A pure value.

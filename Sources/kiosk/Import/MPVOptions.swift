@@ -1,4 +1,4 @@
-import Commands
+import KioskCommands
 import KioskPlatform
 
 /// mpv's options, from its command line and mpv.conf.

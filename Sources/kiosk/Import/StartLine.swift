@@ -1,5 +1,5 @@
-import Commands
 import Glibc
+import KioskCommands
 import KioskPlatform
 
 /// The command line of another player: `omxplayer -o hdmi --loop clip.mp4`. A pure value.

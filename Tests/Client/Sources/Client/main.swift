@@ -1,6 +1,9 @@
 // Client CLIP OTHER   uses the libraries as an application does, on displays in memory and without a sound card; says what was not so.
 import Audio
+import Configuration
+import Controls
 import Display
+import Export
 import Glibc
 import Input
 import KioskAudio
@@ -12,8 +15,11 @@ import Platform
 import Playback
 import Vocabulary
 
-let own = [nameOfMedia, nameOfDisplay, nameOfAudio, nameOfInput, nameOfPlatform, nameOfPlayback, nameOfVocabulary]
-Check.expect(own.count == 7, "modules of the application's own beside those of the libraries")
+let own = [
+    nameOfMedia, nameOfDisplay, nameOfAudio, nameOfInput, nameOfPlatform, nameOfPlayback, nameOfVocabulary, nameOfExport,
+    nameOfConfiguration, nameOfControls,
+]
+Check.expect(own.count == 10, "modules of the application's own beside those of the libraries")
 
 let clips = CommandLine.arguments.dropFirst().map { String($0) }
 guard clips.count == 2 else { fatalError("usage: Client CLIP OTHER") }
@@ -29,5 +35,6 @@ await checkTwoPlayers(clips)
 await checkManyPlayers(clips)
 try await checkAVFoundation(clips)
 await checkObservation(clips)
+try await checkExport(clips)
 checkInput()
 exit(Check.failed == 0 ? 0 : 1)
