@@ -120,12 +120,13 @@ public class Player: @unchecked Sendable {
     /// - Returns: whether it is ready: false if it cannot be played, and if there is none.
     public func preroll(atRate rate: Float = 1) async -> Bool {
         guard let item = currentItem else { return false }
-        for await status in item.statusUpdates {
-            switch status {
-            case .unknown: if hasStopped { return false }
+        while !hasStopped, currentItem == item {
+            switch item.status {
+            case .unknown: break
             case .readyToPlay: return true
             case .failed: return false
             }
+            do { try await Task.sleep(for: .milliseconds(4)) } catch { return false }
         }
         return false
     }

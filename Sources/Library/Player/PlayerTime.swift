@@ -38,7 +38,8 @@ extension Player {
     private func beginSeek(_ time: CMTime, _ before: CMTime) -> PlayerEffect {
         guard let target = MediaTime(time), !hasStopped else { return .none }
         let resumes = actionAtItemEnd == .none && engine.snapshot.hasEnded
-        let effect = engine.seekEffect(to: target, precision: before.isNumeric && before < time || !before.isValid ? .exact : .keyFrame())
+        let isWide = before.isPositiveInfinity || before.isNumeric && before > .zero && before >= time
+        let effect = engine.seekEffect(to: target, precision: isWide ? .keyFrame() : .exact)
         if resumes { engine.play() }
         return effect
     }
