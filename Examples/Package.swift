@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Each is one file of some lines. make examples builds them; the bed runs them.
+// Each example is one short file. `make examples` builds them, and the bed runs them.
 let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput"].map { Target.Dependency.product(name: $0, package: "kiosk") }
 
 let package = Package(

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A sign of your own: copy this folder, and read its README.md.
+// A template for your own sign: copy this folder and read its README.md.
 let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput"].map { Target.Dependency.product(name: $0, package: "kiosk") }
 
 let package = Package(

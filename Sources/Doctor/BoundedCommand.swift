@@ -59,8 +59,9 @@ package enum BoundedCommand {
         while true {
             let rest = (deadline - .now).seconds * 1000
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard rest > 0, poll(&request, 1, Int32(saturating: rest)) > 0 else { break }
-            let count = read(descriptor, &piece, piece.count)
+            let ready = rest > 0 ? poll(&request, 1, Int32(saturating: rest)) : 0
+            if ready < 0, errno == EINTR { continue }
+            let count = ready > 0 ? read(descriptor, &piece, piece.count) : 0
             if count <= 0 { break }
             text += piece[..<count]
             if text.count > 2 * kept { text.removeFirst(text.count - kept) }

@@ -1,8 +1,9 @@
-// checks PAGE        runs all groups; the C library has to say that pages have PAGE bytes. Status 1 when something has failed.
-// checks page        prints how many bytes a page has
-// checks work        does what an honest reader does, between two calls of getppid(2), for a trace of system calls
-// checks             as the first process of a system: the same as checks PAGE, and what needs a kernel; then it is switched off. PAGE is in the environment
-// checks calls NAME… says which of these a reader of files may not make
+// checks PAGE        runs all groups; the C library must report pages of PAGE bytes. Status 1 if a check fails.
+// checks page        prints the bytes of a page
+// checks work        does an honest reader's work between two calls of getppid(2), for a trace of system calls
+// checks             as the first process of a system: like checks PAGE, with PAGE from the environment; then the checks that need a
+//                    kernel; then it powers off
+// checks calls NAME… prints those of these calls that a reader of files may not make
 #define _GNU_SOURCE
 #include "checks.h"
 
@@ -24,7 +25,7 @@ void expect(bool is_so, const char *format, ...) {
     if (is_so) return;
     va_list arguments;
     va_start(arguments, format);
-    // One fault shows up in thousands of cases
+    // One fault shows up in thousands of cases: ten lines are enough
     if (++failures <= 10) {
         fprintf(stderr, "FAILED: ");
         vfprintf(stderr, format, arguments);
@@ -105,13 +106,13 @@ static bool run_all(const char *page) {
     return failures == 0;
 }
 
-/// The only program of a system.
+/// Runs as the only program of a system.
 static _Noreturn void boot(void) {
     is_booted = true;
     mkdir("/proc", 0755), mkdir("/dev", 0755), mkdir("/tmp", 01777);
     bool is_mounted = mount("proc", "/proc", "proc", 0, NULL) == 0 && mount("dev", "/dev", "devtmpfs", 0, NULL) == 0 && mount("tmp", "/tmp", "tmpfs", 0, NULL) == 0;
     expect(is_mounted, "nothing can be mounted");
-    // The kernel gives no descriptors to the first process of a memory file system without a console in it
+    // If an initramfs has no console in it, the kernel gives its first process no descriptors
     int console = open("/dev/console", O_RDWR);
     for (int i = 0; i < 3; i++) dup2(console, i);
     if (console > 2) close(console);

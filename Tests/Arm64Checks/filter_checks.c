@@ -1,5 +1,6 @@
-// The filter of system calls for this processor, run by a small interpreter of its program, and the handler of SIGSYS with a context made here: qemu-user has no
-// seccomp. Then the work of an honest reader, of which Tests/arm64 looks at the system calls. And, by a kernel of this processor, what SandboxTests try on the other.
+// The system call filter for this processor. qemu-user has no seccomp, so a small interpreter runs its program, and the SIGSYS handler
+// gets a context made here. Then the work of an honest reader; Tests/arm64 looks at its system calls. And, on a kernel of this processor,
+// the trials that SandboxTests makes on the other.
 #define _GNU_SOURCE
 #include "sandbox.c"
 
@@ -10,7 +11,7 @@
 
 // ---- The program ----
 
-/// The answer to a call; 1 where the program is none that the kernel takes.
+/// Returns the filter's answer to a call; 1 if the kernel would not take the program.
 static uint32_t answer_of(const struct program *program, const struct seccomp_data *data) {
     enum { BROKEN = 1 };
     uint32_t value = 0;
@@ -50,7 +51,7 @@ static void check_call(const struct program *program, const struct kiosk_sandbox
     unsigned count = 11;
     for (unsigned i = 0; i < rule->count; i++) {
         probes[count++] = rule->values[i];
-        // Bits that the rule leaves out, and one that it does not
+        // The same value with bits outside the mask, and one with a changed bit
         probes[count++] = rule->values[i] | (rule->mask ? ~rule->mask & number() : 0);
         probes[count++] = rule->values[i] ^ 1u << number() % 32;
     }
@@ -60,7 +61,7 @@ static void check_call(const struct program *program, const struct kiosk_sandbox
     for (unsigned i = 0; i < count; i++) {
         struct seccomp_data data = {.nr = call->number, .arch = FILTER_ARCHITECTURE};
         for (int argument = 0; argument < 6; argument++) data.args[argument] = (uint64_t)number() << 32 | number();
-        // The upper half means nothing
+        // The filter ignores the upper half
         data.args[rule->argument] = (uint64_t)number() << 32 | probes[i];
         wrong += answer_of(program, &data) != wanted_answer(rule, probes[i]);
     }
@@ -80,7 +81,7 @@ static const struct kiosk_sandbox_row *row_of(const char *name, const struct kio
     return NULL;
 }
 
-/// Calls without a number on aarch64, and those that its C library makes instead.
+/// Calls without a number on aarch64, and the ones that its C library makes instead.
 static const char *const successors[][2] = {
     {"time", "clock_gettime"},     {"stat", "newfstatat"},        {"lstat", "newfstatat"}, {"access", "faccessat"}, {"readlink", "readlinkat"},
     {"poll", "ppoll"},             {"select", "pselect6"},        {"pipe", "pipe2"},       {"epoll_wait", "epoll_pwait"}, {"epoll_create", "epoll_create1"},
@@ -198,7 +199,7 @@ void check_handler(void) {
 // ---- An honest reader ----
 
 void check_work(void) {
-    // The filter is left out: see above
+    // Without the filter: qemu-user has no seccomp
     struct test_sandbox_trial trial = {.profile = KIOSK_SANDBOX_FILE, .deed = TEST_WORK};
     struct test_sandbox_outcome outcome = test_in_sandbox(&trial);
     expect(outcome.has_entered && outcome.status == 0 && outcome.result == 0 && strcmp(outcome.log, "hello\n") == 0,
@@ -280,12 +281,12 @@ void trace_work(void) {
     expect(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, control) == 0 && send_descriptor(control[0], given[0]) == 0, "no socket");
     given[1] = control[1];
     expect(ftruncate(given[3], 4096) == 0 && write(given[4], TEST_SANDBOX_SOURCE, sizeof TEST_SANDBOX_SOURCE) > 0, "no files");
-    // Where a reader has them: what is seen there comes from elsewhere, so none is written over before its turn
+    // As numbered in a reader. First moves them out of the way, so that no dup2(2) overwrites one before its turn
     for (int i = 0; i < 5; i++) given[i] = given[i] < 0 ? -1 : fcntl(given[i], F_DUPFD, 100);
     for (int i = 0; i < 5; i++) {
         if (given[i] >= 0) dup2(given[i], KIOSK_READER_LOG + i);
     }
-    // Nothing else makes this call
+    // Nothing else makes this call: it marks the beginning and the end in the trace
     syscall(SYS_getppid);
     long step = work();
     syscall(SYS_getppid);
@@ -295,7 +296,7 @@ void trace_work(void) {
 bool are_allowed(char *const *names) {
     bool are_all = true;
     for (; *names; names++) {
-        // qemu-user knows some by their number only
+        // qemu-user knows some calls only by their number
         const char *name = **names >= '0' && **names <= '9' ? kiosk_sandbox_call_name(atoi(*names)) : *names;
         const struct kiosk_sandbox_row *row = name ? row_of(name, NULL) : NULL;
         enum kiosk_sandbox_rule rule = row ? row->rules[KIOSK_SANDBOX_FILE] : KIOSK_COUNTED;

@@ -1,5 +1,5 @@
-// What the kernel and kiosk hand each other: sizes, places and numbers of requests. They are the same on both processors, as both have words of 64 bits, times of
-// 64 bits and the least significant byte first.
+// Sizes, offsets and request numbers of the structures that kiosk and the kernel exchange. They are the same on both processors, as both
+// have words of 64 bits, times of 64 bits and the least significant byte first.
 #define _GNU_SOURCE
 #include <linux/cec.h>
 #include <linux/dma-buf.h>

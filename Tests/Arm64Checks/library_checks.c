@@ -1,5 +1,5 @@
-// What needs headers of libraries: options of libavformat that are constants, made writable a page at a time, and TOML as CKioskTOML reads it, where a letter beyond
-// ASCII is a negative char on x86-64 only. av_opt_find(3) stands here: no FFmpeg of another processor is at hand.
+// Checks that need headers of libraries. kiosk changes constant options of libavformat by making them writable a page at a time. CKioskTOML
+// reads TOML; a byte beyond ASCII is a negative char on x86-64 only. av_opt_find(3) is replaced: no FFmpeg of another processor is at hand.
 #include <drm_mode.h>
 #include <libavutil/opt.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ const AVOption *av_opt_find(void *object, const char *name, const char *unit, in
 void check_options(void) {
     size_t page = page_size(), size = 4 * page;
     unsigned char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    // All over two pages, so that some lie in both
+    // At places all over two pages, so that some options lie in both
     for (size_t place = 0; place + sizeof *only < 2 * page; place += place % page > page - 2 * sizeof *only ? 8 : 264) {
         mprotect(memory, size, PROT_READ | PROT_WRITE);
         only = (AVOption *)(void *)(memory + page + place);

@@ -1,7 +1,7 @@
-// The arena and what stands in for malloc's functions, mappings that are no whole pages, and waiting in memory of several processes.
+// The arena, its replacements of malloc's functions, mappings that are no whole pages, and futexes shared by processes.
 //
-// madvise(2) is replaced (-Wl,--wrap=madvise): qemu-user takes any place for it, where a kernel refuses what is not the beginning of a page. What was found is kept
-// by pieces of 4 KiB. A kernel that this was booted with is asked as well. opendir(3) is replaced, too, below.
+// madvise(2) is replaced (-Wl,--wrap=madvise): qemu-user takes any address for it, a kernel only the beginning of a page. The replacement
+// records the populated memory by pieces of 4 KiB. On a booted kernel it calls the real one as well. opendir(3) is replaced, too, below.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static struct {
     size_t size;
     bool is_found[PIECES];
     int calls, refused;
-    // As memory of devices, which the kernel leaves out
+    // Like memory of devices, which the kernel does not populate
     bool is_of_device;
 } watched;
 
@@ -54,7 +54,7 @@ int __wrap_madvise(void *place, size_t count, int advice) {
     return 0;
 }
 
-/// Memory of several processes, watched.
+/// Maps and watches shared memory.
 static unsigned char *watch(size_t size) {
     int file = kiosk_shared_file("checks", size);
     void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
@@ -101,7 +101,7 @@ static bool is_marked(const struct taken *block) {
     return block->place[0] == block->mark && block->place[block->size / 2] == block->mark && block->place[block->size - 1] == block->mark;
 }
 
-/// Whether an arena may lie there, tried by another process: there is one only.
+/// Returns whether an arena may lie there. Tries it in another process, as a process has only one arena.
 static bool could_attach(void *base, size_t size) {
     int status = 0;
     fflush(NULL);
@@ -145,7 +145,7 @@ void check_arena(void) {
     expect(watched.refused == 0, "the kernel would have refused to find pages %d times", watched.refused);
     // Once for each page, in pieces as large as blocks
     expect(watched.calls > 0 && watched.calls <= 300, "pages were found by %d calls", watched.calls);
-    // First fit: the same blocks at the same places, whatever a page is
+    // First fit puts the same blocks at the same places, for any page size
     tell("arena: %d blocks, the farthest byte is number %zu", count, farthest);
     while (count > 0) kiosk_arena_free(blocks[--count].place);
     void *all = kiosk_arena_take(4096, SIZE - SLACK);
@@ -157,7 +157,7 @@ void check_arena(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        // qemu-user has something to say about the signal
+        // qemu-user prints a message about the signal
         close(2);
         kiosk_arena_free(all);
         _exit(0);
@@ -172,7 +172,7 @@ void check_arena(void) {
 void check_allocator(void) {
     unsigned char *base = watch(SIZE);
     void *memory = NULL;
-    // As the compiler must not know
+    // The volatile pointer hides the function from the compiler
     size_t (*volatile room)(const void *) = kiosk_arena_room;
     expect(posix_memalign(&memory, 64, 1 << 20) == 0 && !kiosk_arena_owns(memory), "memory is of the arena before there is one");
     free(memory);
@@ -195,7 +195,7 @@ void check_allocator(void) {
     expect(watched.refused == 0, "the kernel would have refused to find pages %d times", watched.refused);
 }
 
-// ---- Pages that are found before they are touched ----
+// ---- Populating pages before the first access ----
 
 void check_populating(void) {
     size_t size = 1 << 20;
@@ -225,7 +225,7 @@ void check_populating(void) {
 
 // ---- Mappings ----
 
-/// A file that is no whole pages, mapped twice: both see the same, from the first byte to the last, and all of it goes away again.
+/// Maps a file that is no whole pages twice. Both mappings have the same bytes, from the first to the last. munmap(2) removes all pages.
 static void check_size(size_t size) {
     int file = kiosk_shared_file("checks", size);
     unsigned char *one = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -238,7 +238,7 @@ static void check_size(size_t size) {
     size_t wrong = other[size - 1] != 99;
     for (size_t i = 0; i + 61 < size; i += 61) wrong += other[i] != (unsigned char)(i * 7);
     expect(wrong == 0, "%zu of %zu bytes differ in the other mapping", wrong, size);
-    // What a page has beyond the end is all 0, and may be read: libavcodec and libswscale do
+    // The rest of the last page is 0 and may be read: libavcodec and libswscale read beyond the end
     size_t whole = (size + page_size() - 1) / page_size() * page_size();
     for (size_t i = size; i < whole; i++) wrong += other[i] != 0;
     expect(wrong == 0, "behind %zu bytes there is something", size);
@@ -276,7 +276,7 @@ void check_futexes(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        // By a mapping of its own, at another address
+        // Through a mapping of its own, at another address
         unsigned char *its = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         for (uint32_t round = 0; round < ROUNDS; round++) {
             uint32_t *word = (uint32_t *)(void *)(its + BELL);
@@ -306,7 +306,7 @@ void check_futexes(void) {
 
 // ---- The zygote ----
 
-/// The zygote counts its threads in /proc, where qemu-user has one of its own. A folder that is not there counts as one.
+/// The zygote counts its threads in /proc; under qemu-user there is one more. kiosk counts an unreadable folder as one thread.
 DIR *__wrap_opendir(const char *path);
 DIR *__wrap_opendir(const char *path) {
     expect(strcmp(path, "/proc/self/task") == 0, "the zygote looks into %s", path);
@@ -321,7 +321,7 @@ void check_zygote(void) {
     if (zygote == 0) {
         dup2(ends[1], KIOSK_READER_CONTROL);
         kiosk_zygote_serve();
-        // Here it is a reader
+        // The child of the zygote continues here as a reader
         if (kiosk_send(KIOSK_READER_CONTROL, "here", 4, -1) != 4) _exit(1);
         _exit(7);
     }

@@ -1,4 +1,5 @@
-// Pixels and samples by vectors, beside the same pixel by pixel. Nothing is written beside the target, and integers come out the same on each processor.
+// Vector code for pixels and samples, compared with plain code. It writes nothing beside the target, and integers come out the same on each
+// processor.
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "cdisplay.h"
 #include "checks.h"
 #include "cmedia.h"
-// For a picture of libass that no libass has drawn
+// For an image of libass made without libass
 #include "ass.c"
 
 enum { ROOM = 512 * 512, EDGE = 64, GUARD = 0xA5 };
@@ -20,11 +21,11 @@ static void fill(void) {
     memset(wanted, GUARD, sizeof wanted);
 }
 
-/// One of the eight ways of a picture of so many pixels; what lies where is said in pixels.
+/// Checks one of the eight orientations of a picture. Counts distances in pixels.
 static void rotate(int columns, int rows, int bytes, int way, int shift, uint64_t *sum) {
     bool is_turned = way & 1, is_mirrored = way & 2, is_upside_down = way & 4;
     int width = is_turned ? rows : columns, height = is_turned ? columns : rows;
-    // Rows that begin at any pixel, with pixels between them
+    // Rows begin at any pixel, with unused pixels between them
     long step = (long)(width + shift) * bytes, stride = (long)(columns + shift + 1) * bytes;
     long across = is_turned ? step : bytes, down = is_turned ? bytes : step;
     const uint8_t *from = source + EDGE + shift * bytes;
@@ -51,7 +52,7 @@ void check_rotation(void) {
     for (int bytes = 1; bytes <= 4; bytes *= 2) {
         uint64_t sum = 0;
         for (int way = 0; way < 8; way++) {
-            // Rotated, or mirrored left and right, or neither: that is what callers ask for
+            // Callers ask for rotated rows, mirrored ones, or neither
             for (int i = 0; i < SIDES * SIDES; i++) rotate(sides[i / SIDES], sides[i % SIDES], bytes, way, i % 3, &sum);
         }
         tell("rotation: %d bytes %016llx", bytes, (unsigned long long)sum);
@@ -86,7 +87,7 @@ void check_scaling(void) {
     for (int i = 0; i < 64 * 64; i++) from[i] = number();
     kiosk_scale_pixels(from, 40, 30, to, 40, 30);
     expect(memcmp(from, to, sizeof *from * 40 * 30) == 0, "a picture in its own size is another one");
-    // Whole blocks: the mean of each, to one more or less, as compilers may multiply and add at once
+    // Whole blocks: the mean of each, give or take one, as compilers may fuse multiplication and addition
     kiosk_scale_pixels(from, 64, 64, to, 16, 16);
     for (int i = 0; i < 16 * 16; i++) {
         for (int shift = 0; shift < 32; shift += 8) {
@@ -145,7 +146,7 @@ void check_interpolation(void) {
     static const double ratios[] = {1, 0.9997, 44100.0 / 48000, 0.5};
     for (int which = 0; which < 4; which++) {
         double ratio = ratios[which], worst = 0;
-        // At a place that no vector is aligned to
+        // At an address without vector alignment
         kiosk_interpolate(samples + 1, taps, PHASES, 0.3, ratio, out, FRAMES, 2);
         for (int frame = 0; frame < FRAMES; frame++) {
             double place = 0.3 + frame * ratio, phase = (place - floor(place)) * PHASES, sum = 0;

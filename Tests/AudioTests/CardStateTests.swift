@@ -66,7 +66,7 @@ import Testing
         let speakers = "02-00: USB Audio : USB Audio : playback 1"
         var watch = CardWatch(list: hdmi, at: at(0))
         var looks = 0
-        /// The looks, in ms, at which it has come, of those every half second.
+        /// Looks every half second, and returns the times, in ms, at which a card has come.
         func come(_ lines: String..., from: Int64, to: Int64) -> [Int64] {
             stride(from: from, through: to, by: 500).filter { time in
                 watch.hasNewCard(at: at(time)) {
@@ -106,7 +106,7 @@ import Testing
         #expect(state == .open(since: at(800), backOff: .milliseconds(500)))
     }
 
-    /// ALSA's null takes everything at once: to find that out again costs a second of pictures.
+    /// ALSA's null device takes everything at once. Each attempt to find that out costs a second of pictures.
     @Test func whatKeepsNoTimeIsNotTriedAgainByItself() {
         let fault = AudioError.keepsNoTime(device: "null")
         var state = CardState.initial(error: fault, at: at(0))
@@ -173,7 +173,7 @@ import Testing
             let third = history.record(at: at(2), isEarly: true)
             #expect(third.lengthen && third.hasFailed)
         }
-        // Now and then one stops early, or late, and goes on.
+        // A single early stop, or a late one, is no failure.
         for second in 1...20 { #expect(!history.record(at: at(Int64(second) * 11_000), isEarly: true).hasFailed) }
         for k in 0..<9 { #expect(!history.record(at: at(300_000 + Int64(k)), isEarly: k % 3 != 1).hasFailed) }
     }

@@ -8,7 +8,7 @@ import Testing
 @testable import KioskAudioCore
 @testable import KioskPlayback
 
-/// The output on cards that fail.
+/// The output on failing cards.
 @Suite(.blocking) struct CardTests {
     private let renderer = CountingRenderer()
 
@@ -16,7 +16,7 @@ import Testing
         ALSAOutput { rate, buffer, _ throws(AudioError) in try card.open(rate: rate, buffer: buffer) }
     }
 
-    /// Waits, with a bound, until `condition` holds.
+    /// Waits until `condition` holds, at most 120 s.
     private func wait(_ condition: () -> Bool) -> Bool {
         for _ in 0..<12_000 where !condition() { usleep(10_000) }
         return condition()
@@ -33,7 +33,7 @@ import Testing
         #expect(card.state.withLock { $0.starts } == 1)
     }
 
-    /// USB without the bandwidth for it says EPIPE. Nothing of it has been heard, and time goes on without it.
+    /// A USB card without enough bandwidth returns EPIPE. It has played nothing, and time continues without it.
     @Test func aCardThatCannotBeStartedIsLost() {
         let card = MadeUpCard(.init(startResult: -EPIPE))
         let output = output(card)
@@ -55,7 +55,7 @@ import Testing
         #expect((6...50).contains(card.state.withLock { $0.starts }), "with longer buffers, too")
     }
 
-    /// What opening takes is time that has passed.
+    /// The time that opening takes counts as passed.
     @Test func silenceGoesOnWhileACardIsOpened() throws {
         let card = MadeUpCard()
         let renderer = renderer
@@ -76,13 +76,13 @@ import Testing
         let after = renderer.counts
         #expect(after.interruptions > before.interruptions, "the clock begins anew")
         let silence = after.silence - before.silence
-        // A longer delay is passed over. Silence comes in whole periods.
+        // The clock skips a longer delay. Silence comes in whole periods.
         let period = 48_000.0 / Double(SilentOutput.periodsPerSecond)
         #expect(took > SilentClock.longestDelay || Double(silence) > 0.9 * took.seconds * 48_000 - period)
         #expect(after.broken == [])
     }
 
-    /// Time goes on, what was not heard is given back, and when the call returns the card plays again.
+    /// Time continues, the renderer gets the unheard frames back, and the card plays again once the call returns.
     @Test func anotherThreadStandsInWhileACardHangs() {
         let card = MadeUpCard()
         let output = output(card)
@@ -94,7 +94,7 @@ import Testing
         }
         #expect(card.state.withLock { $0.starts } == 1 && output.name.hasPrefix("made-up"), "nothing hangs")
         card.state.withLock { $0.hangs = true }
-        // What is in its buffer has been played, and the thread hangs.
+        // The card has played its buffer, and the thread hangs.
         usleep(300_000)
         let before = renderer.counts
         usleep(200_000)
@@ -125,7 +125,7 @@ import Testing
         card.state.withLock { $0.hangs = false }
     }
 
-    /// USB speakers that are put back, while HDMI has stood in for them.
+    /// USB speakers return while HDMI has replaced them.
     @Test func theChoiceIsMadeAnewWhenACardComes() {
         let (first, second) = (MadeUpCard(), MadeUpCard())
         let list = Mutex("00-03: HDMI 0 : HDMI 0 : playback 1\n")
@@ -158,7 +158,7 @@ import Testing
         #expect(first.state.withLock { $0.starts } == 1)
     }
 
-    /// A machine that is suspended with sound in its card has not played it, however long it slept.
+    /// A suspended machine has not played the sound in its card, however long it slept.
     @Test func whatASuspendedCardHeldIsPlayedLater() {
         let card = MadeUpCard()
         let output = output(card)
@@ -171,7 +171,7 @@ import Testing
         output.stop()
         let held = card.state.withLock { $0.frozenWith }
         let back = renderer.counts.firstTakenBack
-        // And what was on its way to it: a period, and another where the card had to wait for us and took it in no time.
+        // Frames on the way to the card count, too: a period, and another one if the card was waiting and took it at once.
         #expect((held...held + 3 * 960).contains(back), "\(back), \(held)")
     }
 

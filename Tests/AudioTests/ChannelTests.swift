@@ -11,9 +11,9 @@ import Testing
 @testable import KioskAudioCore
 @testable import KioskPlayback
 
-/// Which channel of a card gets what.
+/// The mapping of rendered channels to a card's channels.
 @Suite struct ChannelMixTests {
-    /// A frame of `rendered` as a card with these speakers gets it.
+    /// Returns a frame of `rendered` for a card with these speakers.
     private func frame(_ rendered: [Float], _ speakers: [Speaker?]) -> [Float] {
         let layout = FrameLayout(sample: .float, speakers: speakers)
         var bytes = [UInt8](repeating: 0xAA, count: 2 * layout.bytesPerFrame)
@@ -36,7 +36,7 @@ import Testing
     @Test func eachPositionArrivesWhereItBelongs() {
         #expect(frame(six, Speaker.standard(6)) == [0.01, 0.02, 0.05, 0.06, 0.03, 0.04])
         #expect(frame(eight, Speaker.standard(8)) == [0.01, 0.02, 0.05, 0.06, 0.03, 0.04, 0.07, 0.08])
-        // In whatever order a card has them.
+        // In any order that a card has.
         #expect(frame(eight, Array(Speaker.allCases.reversed())) == eight.reversed())
         #expect(frame([0.01, 0.02], [.frontRight, .frontLeft]) == [0.02, 0.01])
         #expect(frame([0.01, 0.02], [.frontCentre, nil, .frontLeft, .frontRight]) == [0, 0, 0.01, 0.02])
@@ -61,7 +61,7 @@ import Testing
         #expect(isNear(frame(six, Speaker.standard(2)), [left, right]))
         #expect(isNear(frame(six, Speaker.standard(1)), [(left + right) / 2]))
         #expect(isNear(frame(eight, Speaker.standard(2)), [left + half * 0.07, right + half * 0.08]))
-        // Four loudspeakers: the centre alone is shared out. Three: the bass has one.
+        // Four speakers: the mix divides the centre only. Three speakers: the bass has its own.
         #expect(isNear(frame(six, Speaker.standard(4)), [0.01 + half * 0.03, 0.02 + half * 0.03, 0.05, 0.06]))
         #expect(isNear(frame(six, Speaker.standard(3)), [left, right, 0.04]))
     }
@@ -86,7 +86,7 @@ import Testing
         #expect(samples == [32_767, 32_767, -32_768, -32_768, 0, 0])
     }
 
-    /// The way that is taken for stereo on all usual cards is the old one, to the bit.
+    /// The short path for stereo on all usual cards gives the same bits as the long one.
     @Test func stereoTakesTheShortWay() {
         for count in 1...8 { #expect(FrameLayout(sample: .s16, channelCount: count).mix(from: 2) == nil) }
         #expect(FrameLayout(sample: .s16, speakers: [.frontRight, .frontLeft]).mix(from: 2) != nil)
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    // MARK: Maps of cards
+    // MARK: Channel maps of cards
 
     private let front = [UInt32(SND_CHMAP_FL.rawValue), UInt32(SND_CHMAP_FR.rawValue)]
 
@@ -136,7 +136,7 @@ import Testing
     }
 }
 
-/// How many channels are rendered, and asked for.
+/// The number of channels that the output renders and requests.
 @Suite struct ChannelWishTests {
     private func card(_ index: Int, _ outputs: [(Int, AudioCard.Output, Int?)]) -> AudioCard {
         AudioCard(
@@ -153,7 +153,7 @@ import Testing
         #expect(count(0, 3) == 8 && count(0, 3, rendered: 6) == 6 && count(0, 3, rendered: 2) == 2)
         #expect(count(0, 7) == 2 && count(0, 0) == 2 && count(0, 8) == 2 && count(1, 0) == 6 && count(9, 0) == 2)
         #expect(ChannelWish(renderedCount: 8, displays: cards).count(of: nil) == 2, "a sound server")
-        // What is configured is asked for everywhere.
+        // The configured number applies to all devices.
         #expect(ChannelWish(renderedCount: 6).count(of: nil) == 6)
         #expect(ChannelWish(renderedCount: 6).count(of: Hardware(card: 0, device: 0)) == 6)
     }
@@ -171,7 +171,7 @@ import Testing
         #expect(AudioDevice.pcm("no card at all").renderedCount(.automatic) == 2)
     }
 
-    /// What is not told in time does not hold up the picture, and changes nothing later.
+    /// The picture does not wait for a late answer, and the answer changes nothing later.
     @Test func aCardThatDoesNotSayIsNotWaitedFor() {
         let (mayTell, asked) = (Monitor(false), Monitor<Int?>(nil))
         let ask: @Sendable () -> Int = {
@@ -190,9 +190,9 @@ import Testing
     }
 }
 
-/// Surround sound as cards get it.
+/// Surround sound on a card.
 @Suite(.blocking) struct SurroundCardTests {
-    /// A sixteenth on the first channel, two on the second, and so on.
+    /// Renders 1/16 on the first channel, 2/16 on the second, and so on.
     private final class Steps: AudioRenderer {
         let channelCount: Int
         private let frames = Monitor(0)
@@ -241,7 +241,7 @@ import Testing
         #expect(heard.count > 2 * count && heard.indices.allSatisfy { heard[$0] == frame[$0 % count] * 2048 })
     }
 
-    /// What is rendered stays as it was when another card comes.
+    /// The number of rendered channels stays the same when another card comes.
     @Test func aStereoCardThatComesLaterGetsAMix() {
         let (first, second) = (MadeUpCard(.init(channels: 6)), MadeUpCard())
         let list = Mutex("00-03: HDMI 0 : HDMI 0 : playback 1\n")
@@ -264,7 +264,7 @@ import Testing
         #expect(firstFrame(second) == mixed.map { Int16(($0 * 2048).rounded()) })
     }
 
-    /// Through libasound's own plugins, into a file.
+    /// Plays through libasound's own plugins into a file.
     @Test(arguments: [2, 6, 8]) func aFileGetsAsManyChannelsAsAreWished(count: Int) throws {
         let path = NSTemporaryDirectory() + "kiosk-channels-\(UUID().uuidString).raw"
         defer { unlink(path) }

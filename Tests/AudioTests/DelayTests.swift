@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskAudioCore
 
-/// `[audio] delay` and `delays`: what each card is late by.
+/// `[audio] delay` and `delays`: the delay of each card.
 @Suite(.blocking) struct DelayTests {
     @Test func `each card has the delay of the first entry that fits`() {
         let delays = AudioDelays(
@@ -35,24 +35,24 @@ import Testing
             samples.withUnsafeMutableBufferPointer { line.exchange($0) }
             return samples
         }
-        /// What is heard of the frames from `first` on, of those that came in from 0 on.
+        /// Returns the expected output for a range of frames, if frame 0 came in first.
         func heard(_ range: Range<Int>) -> [Float] {
             range.flatMap { $0 < frames ? [0, 0] : [Float($0 - frames + 1), Float(frames - $0 - 1)] }
         }
         for period in 0..<6 { #expect(play(period * 5..<period * 5 + 5) == heard(period * 5..<period * 5 + 5)) }
-        // Twelve frames were not heard: they are rendered again, and none is lost.
+        // Twelve frames were not heard. The renderer renders them again, and none is lost.
         line.takeBack(12)
         #expect(play(18..<23) == heard(18..<23) && play(23..<31) == heard(23..<31))
         line.takeBack(0)
         #expect(play(31..<34) == heard(31..<34))
         line.clear()
         #expect(play(0..<2) == heard(0..<2))
-        // More than it has had is all of it.
+        // Taking back more than it has had takes back everything.
         line.takeBack(1000)
         #expect(play(0..<20) == heard(0..<20))
     }
 
-    /// Counts up with each frame.
+    /// Renders samples that rise with each frame.
     private final class Ramp: AudioRenderer {
         let frames = Monitor(0)
         func render(into samples: UnsafeMutableBufferPointer<Float>) {

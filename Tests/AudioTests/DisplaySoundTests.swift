@@ -3,17 +3,17 @@ import Testing
 
 @testable import KioskAudioCore
 
-/// Which sound output leads to the display.
+/// The choice of the sound output that leads to the display.
 @Suite struct DisplaySoundTests {
     private static func bytes(_ text: String) -> [UInt8] { text.split(separator: " ").map { UInt8($0, radix: 16)! } }
 
-    /// An ELD as a driver makes it of an EDID with this maker, product and name.
+    /// Returns an ELD as a driver makes it from an EDID with this maker, product and name.
     private static func eld(_ model: String, _ name: String) -> [UInt8] {
         bytes("10 00 07 00") + [0x60 | UInt8(name.utf8.count)] + bytes("11 00 01 00 00 00 00 00 00 00 00") + bytes(model) + Array(name.utf8)
             + bytes("09 07 07")
     }
 
-    // The EDID of a television of 2008, and the 24 bytes of ELD that an AMD Radeon HD 7450 had for it: neither maker nor name.
+    // The EDID of a television of 2008, and the ELD that an AMD Radeon HD 7450 had for it: 24 bytes without maker or name.
     private static let sharpEDID =
         bytes(
             """
@@ -38,7 +38,7 @@ import Testing
         #expect(MonitorIdentity(eld: Self.sharpELD)?.isAnonymous == true)
         // NVIDIA's driver pads names.
         #expect(MonitorIdentity(eld: Self.eld("00 00 00 00", "27QHD240\n    "))?.name == "27QHD240")
-        // Nothing plugged in, as one driver and another say it; and what is not to be believed.
+        // Nothing plugged in, as two drivers report it; then invalid data.
         #expect(MonitorIdentity(eld: []) == nil && MonitorIdentity(eld: [UInt8](repeating: 0, count: 128)) == nil)
         var long = Self.eld("1e 6d 08 5b", "LG TV")
         long[4] = 0x1F
@@ -48,7 +48,7 @@ import Testing
         for count in 0..<20 { #expect(MonitorIdentity(eld: Array(Self.sharpELD.prefix(count))) == nil) }
     }
 
-    /// With so many bytes of descriptors as `count` says, or not.
+    /// Returns the channels of an ELD with these descriptors. Its header counts `count` of them, true or not.
     private func channels(_ descriptors: String, count: UInt8, name: String = "LG TV") -> Int? {
         var eld = Self.eld("1e 6d 08 5b", name).dropLast(3) + Self.bytes(descriptors)
         eld[5] = count << 4 | 1
@@ -115,7 +115,7 @@ import Testing
         #expect(standing(.display(nil), hdmi) == .noMonitor && standing(.other, hdmi) == .other)
     }
 
-    // MARK: What is played to
+    // MARK: Choosing an output
 
     private func card(_ index: Int, _ id: String, driver: String = "HDA-Intel", _ outputs: [(Int, AudioCard.Output)]) -> AudioCard {
         AudioCard(
@@ -148,7 +148,7 @@ import Testing
             let names = names(route(0, 0, isPlainMixer: isPlainMixer), [pch], displays)
             #expect(names.first == "hw:CARD=PCH,DEV=7" && Set(names).count == names.count && names.contains("default"))
         }
-        // Only ALSA's own default: what somebody has set is what they want.
+        // This holds only for ALSA's own default. A default set by an administrator is deliberate.
         #expect(names(route(0, 0, isSet: true), [pch], displays).first == "default")
         #expect(names(route(0, 0, isPlainMixer: true, isSet: true), [pch], displays).first == "hw:CARD=PCH,DEV=0")
         #expect(names(DefaultRoute(hardware: nil, isPlainMixer: false, isSet: true), [pch], displays).first == "default", "a sound server")
@@ -176,7 +176,7 @@ import Testing
         #expect(reason == "the sound of the display LG TV on HDMI-A-2")
     }
 
-    // MARK: What keeps it silent
+    // MARK: Muted controls
 
     private func silencers(_ device: Int, _ elements: [MixerElement]) -> [String] {
         let cards = [card(0, "PCH", [(0, .other), (3, .display(nil)), (7, .display(lg))]), card(1, "HDMI", [(3, .display(lg))])]

@@ -6,28 +6,29 @@ import Synchronization
 
 @testable import KioskAudioCore
 
-/// A sound card made with ALSA's plugin interface: plays to nobody at the pace of the clock, 48 kHz in periods of 20 ms, stereo unless it is told
-/// otherwise, and fails as it is told.
+/// A simulated sound card, made with ALSA's plugin interface. It plays to nobody at the pace of the clock, at 48 kHz in periods of 20 ms.
+///
+/// It has two channels by default, and fails as ``State`` says.
 final class MadeUpCard: Sendable {
     struct State {
-        /// What it answers to being started; 0 or a negative errno.
+        /// The result of a start: 0 or a negative errno.
         var startResult: Int32 = 0
-        /// Whether it has an underrun as soon as it has been started.
+        /// Whether it has an underrun right after the start.
         var stopsAtOnce = false
-        /// How long the process stands still, machine and all, when it is looked at next: the card is suspended after it.
+        /// The time for which the process stops at the next look, like a suspended machine. The card is then suspended.
         var freeze: MediaTime?
-        /// Whether it is suspended just as it is to be started, once.
+        /// Whether the next start finds it suspended, once.
         var isSuspendedByStart = false
-        /// What it held when it was suspended.
+        /// The frames that it held when it was suspended.
         var frozenWith = 0
-        /// Whether it does not come back from a call, as long as that is so.
+        /// Whether its calls hang; they return once this is false.
         var hangs = false
-        /// How many channels it has, and its map, by ALSA's numbers; none where it does not tell.
+        /// The number of channels, and their map in ALSA's numbers; nil if it reports none.
         var channels: UInt32 = 2
         var map: [UInt32]?
-        /// The first samples that it was given, a tenth of a second of stereo.
+        /// The first samples written to it, a tenth of a second in stereo.
         var heard: [Int16] = []
-        /// How often it was started, and where it is.
+        /// The number of starts, and the position.
         var starts = 0
         var written = 0
         var played = 0
@@ -37,7 +38,7 @@ final class MadeUpCard: Sendable {
 
     init(_ state: State = State()) { self.state = Mutex(state) }
 
-    /// Opens it as if by name.
+    /// Opens the card as if by name.
     func open(rate: PCM.Rate, buffer: MediaTime, channelCount: Int = 2) throws(AudioError) -> OpenDevice {
         let plugin = Plugin(self)
         snd_pcm_ioplug_create(plugin.io, "made-up", SND_PCM_STREAM_PLAYBACK, SND_PCM_NONBLOCK)
@@ -81,18 +82,18 @@ final class MadeUpCard: Sendable {
         state.withLock { $0.since = nil }
     }
 
-    /// Frames played since it was prepared; nil after an underrun.
+    /// Returns the frames played since it was prepared; nil after an underrun.
     fileprivate func position() -> Int? {
         state.withLock { state in
             guard let since = state.since else { return state.played }
-            // It waits for who is late, so that a busy machine makes no underruns; and goes on by less than the smallest buffer from look
-            // to look, as what it tells libasound is a place in a ring.
+            // It waits for a late writer, so that a busy machine makes no underruns. From look to look it advances by less than the
+            // smallest buffer, as it reports a position in a ring to libasound.
             state.played = min(state.written, state.played + 1900, Int((HostTime.now - since).seconds * 48_000))
             return state.stopsAtOnce ? nil : state.played
         }
     }
 
-    /// Stands still with the rest of the machine where that is due; true after it.
+    /// Stops as with a suspended machine, if that is due; returns whether it has.
     fileprivate func freeze() -> Bool {
         guard let time = state.withLock({ $0.freeze.take() }) else { return false }
         stop()
@@ -102,12 +103,12 @@ final class MadeUpCard: Sendable {
     }
 }
 
-/// What libasound calls.
+/// The callbacks for libasound.
 private final class Plugin {
     let card: MadeUpCard
     let io = UnsafeMutablePointer<snd_pcm_ioplug_t>.allocate(capacity: 1)
     private let callbacks = UnsafeMutablePointer<snd_pcm_ioplug_callback_t>.allocate(capacity: 1)
-    /// Always ready to be read; who has polled it is held up a little (`poll_revents`).
+    /// Always readable; `poll_revents` delays each poll a little.
     private let ready = open("/dev/zero", O_RDONLY | O_CLOEXEC)
     private let name = strdup("made-up")!
 
@@ -134,7 +135,7 @@ private final class Plugin {
             Plugin.of(io).card.state.withLock { state in
                 state.written += Int(size)
                 let channels = Int(state.channels)
-                // libasound hands over the areas of what has been written: never none.
+                // libasound passes the areas of the written frames: never nil.
                 let frame = areas!.pointee.addr!.assumingMemoryBound(to: Int16.self) + Int(offset) * channels
                 state.heard += UnsafeBufferPointer(start: frame, count: min(Int(size) * channels, max(0, 9600 - state.heard.count)))
             }
@@ -142,7 +143,7 @@ private final class Plugin {
         }
         if card.state.withLock({ $0.map != nil }) {
             callbacks.pointee.get_chmap = { io in
-                // Whoever asks frees it.
+                // The caller frees it.
                 let positions = Plugin.of(io).card.state.withLock { $0.map! }
                 let memory = malloc(4 + 4 * positions.count)!
                 memory.storeBytes(of: UInt32(positions.count), as: UInt32.self)

@@ -8,15 +8,15 @@ import Testing
 @testable import KioskAudioCore
 @testable import KioskPlayback
 
-/// Counts what it is asked for, and checks the contract as it goes.
+/// Counts the output's requests, and checks the contract.
 final class CountingRenderer: AudioRenderer {
     struct Counts {
         var rendered = 0
         var takenBack = 0
-        /// The first that was not nothing.
+        /// The first count that was not zero.
         var firstTakenBack = 0
         var interruptions = 0
-        /// Frames rendered by the period of silence.
+        /// Frames rendered in whole periods of silence.
         var silence = 0
         var reports: [(position: Int, time: HostTime)] = []
         var broken: [String] = []
@@ -56,15 +56,14 @@ final class CountingRenderer: AudioRenderer {
         }
     }
 
-    /// Waits, with a bound, until `frames` frames have been rendered.
+    /// Waits until `frames` frames have been rendered, at most 120 s.
     func wait(for frames: Int) -> Bool {
         monitor.wait(until: .now + .seconds(120)) { $0.rendered >= frames ? true : nil } ?? false
     }
 
     var counts: Counts { monitor.withLock { $0 } }
 
-    /// The reports, as if time had stood still where a machine was held up for longer than ``SilentClock/longestDelay``: the clock does not
-    /// catch up with that.
+    /// Returns the reports without the delays longer than ``SilentClock/longestDelay``, as after them the clock does not catch up.
     func reports(at sampleRate: Int) -> [(position: Int, time: HostTime)] {
         let reports = counts.reports
         var standstill = MediaTime.zero
@@ -79,12 +78,12 @@ final class CountingRenderer: AudioRenderer {
 }
 
 @Suite struct OutputTests {
-    /// On a machine with cards these too would play; a name that no card has makes it the stand-in everywhere.
+    /// With a real card these would play to it. A name that no card has makes ALSA's output silent everywhere.
     private static func outputs() -> [any PCMOutput] {
         [SilentOutput(), ALSAOutput(device: .pcm("hw:CARD=NoSuchCard"))]
     }
 
-    /// Frames that a silent output renders at a time.
+    /// The frames that a silent output renders at a time.
     private static let period = 48_000 / SilentOutput.periodsPerSecond
 
     @Test func silenceGoesByTheClock() {
@@ -96,7 +95,7 @@ final class CountingRenderer: AudioRenderer {
             output.stop()
             let counts = renderer.counts
             let elapsed = (HostTime.now - begin).seconds
-            // Never ahead of time by more than the period being heard; every report says what the clock says.
+            // It is never ahead of time by more than the audible period, and every report agrees with the clock.
             #expect(Double(counts.rendered) <= elapsed * Double(output.format.sampleRate) + Double(Self.period))
             #expect(elapsed >= 0.3 - 1 / Double(SilentOutput.periodsPerSecond))
             let reports = renderer.reports(at: output.format.sampleRate)
@@ -141,7 +140,7 @@ final class CountingRenderer: AudioRenderer {
         }
     }
 
-    /// A player that waited for it would not come to `hasOpened` in this order.
+    /// A player that waited for the card would not reach `hasOpened` in this order.
     @Test func aCardThatTakesLongToOpenIsNotWaitedFor() {
         let (mayOpen, hasOpened) = (Monitor(false), Monitor(false))
         let output = ALSAOutput { _, _, _ throws(AudioError) in
@@ -175,7 +174,7 @@ final class CountingRenderer: AudioRenderer {
         #expect(renderer.wait(for: 48_000 * 2))
         for _ in 0..<500 where !output.name.contains("faster than time") { usleep(10_000) }
         #expect(output.name.contains("faster than time"))
-        // It was never played to: everything was rendered in time.
+        // The null device never set the pace: all frames were rendered in time.
         let reports = renderer.reports(at: 48_000)
         for report in reports {
             #expect(abs(Double(report.position - reports[0].position) - (report.time - reports[0].time).seconds * 48_000) < 1)

@@ -14,7 +14,7 @@ import Testing
         for index in 0..<8_640_000 {
             let due = clock.deadline
             if index % 100 == 0 { #expect(due == start + .milliseconds(Int64(index) * 10)) }
-            // Woken late, and the next deadline does not move.
+            // The thread wakes late, and the next deadline does not move.
             guard clock.advance(at: due + MediaTime(nanoseconds: 700_000)) == due else {
                 Issue.record("period \(index)")
                 return
@@ -85,7 +85,7 @@ import Testing
     /// A buffer of 100 ms.
     private func pace() -> CardPace { CardPace(sampleRate: 48_000, bufferSize: 4800, start: start) }
 
-    /// Plays on for `duration` from `time`, with a look every 10 ms; the fault, and when it was seen.
+    /// Plays for `duration` from `time`, with a look every 10 ms. Returns the fault and its time.
     private func play(
         _ pace: inout CardPace, from time: MediaTime, for duration: MediaTime, heard: (MediaTime) -> Int?
     ) -> (fault: CardPace.Fault, time: MediaTime)? {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// The first look after a suspend finds the card where it was.
+    /// The first look after a suspend finds the card at the same place.
     @Test(arguments: [200, 2000, 3_600_000] as [Int64])
     func whoDidNotLookHasSeenNothingStand(for absence: Int64) throws {
         var pace = pace()
@@ -126,7 +126,7 @@ import Testing
         #expect(play(&pace, from: back + .milliseconds(1000), for: .milliseconds(200)) { _ in 48_000 }?.fault == .stalled)
     }
 
-    /// It may have been started with less than its buffer holds.
+    /// The card may have started with less than a full buffer.
     @Test(arguments: [4800, 1920]) func aCardDoesNotRunEmptySoonerThanItPlays(given: Int) {
         #expect(pace().stopsEarly(given: given, at: start))
         let half = MediaTime(nanoseconds: Int64(given) * 1_000_000_000 / 48_000 / 2)
@@ -136,7 +136,7 @@ import Testing
         #expect(!pace().stopsEarly(given: 0, at: start))
     }
 
-    /// ALSA's null device takes whatever it is given, and says that all of it was heard.
+    /// ALSA's null device takes any number of frames, and reports all of them as heard.
     @Test func aCardIsNotFasterThanTime() {
         var pace = pace()
         #expect(pace.check(rendered: 57_000, heard: 57_000, at: start + .milliseconds(1)) == nil)

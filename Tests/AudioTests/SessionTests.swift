@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskAudioCore
 
-/// Which device is played to where sound is mixed with that of others, and where plugs are followed.
+/// The choice of the device with a shared mixer, and with jack detection.
 @Suite struct SessionTests {
     private func card(_ index: Int, _ id: String, isPlugged: Bool? = nil, monitor: MonitorIdentity? = nil) -> AudioCard {
         AudioCard(
@@ -68,7 +68,7 @@ import Testing
         #expect(Jack.isPlugged([], device: 0, isFirst: true) == nil)
     }
 
-    // MARK: Plugs that are pulled
+    // MARK: Pulled plugs
 
     private func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 1_000_000_000) + .seconds(seconds) }
 

@@ -1,36 +1,35 @@
-/// What is done to the player, and when. `at(2, .key(.space), "pause")` reads like the line of a script.
+/// The actions on the player and their times. `at(2, .key(.space), "pause")` reads like the line of a script.
 package struct ActionTimeline: Sendable {
-    /// One thing that is done.
+    /// One action.
     package enum Action: Sendable {
-        /// A finger, in pixels of the touch screen, which has the size of the mode. Fingers are numbered from 0.
+        /// Moves a finger, in pixels of the touch screen, which has the size of the mode. Fingers are numbered from 0.
         case down(Int, Int, finger: Int = 0), move(Int, Int, finger: Int = 0), up(finger: Int = 0)
-        /// A finger that comes and goes within 60 ms.
+        /// A finger that touches and lifts within 60 ms.
         case tap(Int, Int)
         /// A finger that goes from one place to another in 20 steps.
         case swipe(from: (Int, Int), to: (Int, Int), over: Duration = .milliseconds(250))
         /// Two taps at one place within 200 ms.
         case doubleTap(Int, Int)
-        /// Two fingers that come and go together, within 70 ms.
+        /// Two fingers that touch and lift together, within 70 ms.
         case twoFingerTap((Int, Int), (Int, Int))
-        /// A finger that goes from one place to another in 40 steps and stays there before it lifts.
+        /// A finger that goes from one place to another in 40 steps and pauses there before it lifts.
         case drag(from: (Int, Int), to: (Int, Int), over: Duration, stays: Duration)
-        /// What another device sent once, by a device of that kind that is there for as long as this takes: it is plugged in, and 0.4 s
-        /// later sends the first event.
+        /// A recording, replayed once by a device of its own that exists only during the replay. The first event follows 0.4 s after the
+        /// device is plugged in.
         case replay(Recording)
-        /// A key that is held for 50 ms; pressed; let go.
+        /// A key: held for 50 ms, pressed, or released.
         case key(Key), press(Key), release(Key)
-        /// A picture of what a display scans out. With a `file` such as "seam.png" it is kept under that name, and not read into the
-        /// record.
+        /// A screenshot of a display. With a `file` such as "seam.png" it is kept under that name and not read into the record.
         case screenshot(display: Int = 0, file: String? = nil)
         /// A display is plugged in or unplugged.
         case display(_ isConnected: Bool, display: Int = 0)
         /// An input device is plugged in or unplugged.
         case plug(Device), unplug(Device)
-        /// The state of the console's terminal becomes an output, in the words of ``Record/terminal``.
+        /// Writes the state of the console's terminal to an output, in the words of ``Record/terminal``.
         case terminal
         /// A signal for the player.
         case signal(Int32)
-        /// A line of shell in the guest, as root; $PLAYER is the player's process id. Nothing waits for it.
+        /// A shell line, run in the guest as root; $PLAYER is the player's process id. Nothing waits for it.
         case shell(String)
     }
 
@@ -59,20 +58,20 @@ package struct ActionTimeline: Sendable {
 
     init() {}
 
-    /// Has `action` done `seconds` after the player's start; below 0 before it.
+    /// Adds `action` at `seconds` after the player's start; before the start if negative.
     ///
-    /// - Parameter name: what it, its picture or its output is called in the record.
+    /// - Parameter name: the name of the action, its screenshot or its output in the record.
     package mutating func callAsFunction(_ seconds: Double, _ action: Action, _ name: String? = nil) {
         entries.append(Entry(time: .microseconds(Int((seconds * 1e6).rounded())), action: action, name: name))
     }
 
-    /// Has a PNG taken at every vblank of a stretch of time such as "4.9-5.2": what one wants to look at when a run has failed. Best in
-    /// virtual time, where taking them costs none.
+    /// Adds a screenshot as PNG at every vblank of a stretch of time such as "4.9-5.2", to inspect a failed run. Best in virtual time,
+    /// where screenshots cost no time.
     mutating func takePictures(_ stretch: String, refresh: Int) {
         let bounds = stretch.split(separator: "-").compactMap { Double($0) }
         guard bounds.count == 2, bounds[0] <= bounds[1] else { return }
         for count in 0...Int((bounds[1] - bounds[0]) * Double(refresh)) {
-            // A little behind the vblank, so that what is taken is what it latched.
+            // A little after the vblank, to take the picture that it latched.
             let time = bounds[0] + (Double(count) + 0.3) / Double(refresh)
             let milliseconds = String(Int((time * 1000).rounded()))
             let file = "at-" + String(repeating: "0", count: max(0, 6 - milliseconds.count)) + milliseconds + "ms.png"
@@ -80,7 +79,7 @@ package struct ActionTimeline: Sendable {
         }
     }
 
-    /// The lines for the director, in the order of their times: "at MICROSECONDS ID WHAT". The ID is the place of the entry.
+    /// The lines for the director, sorted by time: "at MICROSECONDS ID WHAT". The ID is the index of the entry.
     var script: [String] {
         let steps = entries.enumerated().flatMap { id, entry in
             entry.action.steps.map { (time: entry.time + $0.after, id: id, what: $0.what) }
@@ -92,7 +91,7 @@ package struct ActionTimeline: Sendable {
 }
 
 extension ActionTimeline.Action {
-    /// What the director knows how to do.
+    /// The action as steps that the director understands.
     fileprivate var steps: [(after: Duration, what: String)] {
         switch self {
         case .down(let x, let y, let finger): [(.zero, "down \(x) \(y) \(finger)")]
@@ -127,6 +126,6 @@ extension ActionTimeline.Action {
 }
 
 extension Duration {
-    /// In microseconds, what is smaller left out.
+    /// The duration in whole microseconds, rounded toward zero.
     var microseconds: Int { Int(components.seconds) * 1_000_000 + Int(components.attoseconds / 1_000_000_000_000) }
 }

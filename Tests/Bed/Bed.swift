@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// The test bed: a User Mode Linux kernel with real DRM, ALSA and evdev subsystems, in which a player is run and watched.
+/// The test bed: a User Mode Linux kernel with real DRM, ALSA and evdev subsystems, in which a player runs under observation.
 ///
-/// A run boots a guest (0.3 s), starts the director in it (guest/direct.c), which starts the player and does to it what the timeline says,
-/// and reads what the director and the kernel wrote down. A guest in real time runs alone on a machine, whoever asks: two would starve each
-/// other. In virtual time there is one for each processor.
+/// A run boots a guest (0.3 s) and starts the director in it (guest/direct.c). The director starts the player and performs the timeline.
+/// The run then reads the files that the director and the kernel wrote. A guest in real or virtual time runs alone on a machine, across all
+/// processes: two would starve each other. In free time, at most one runs for each processor.
 package enum Bed {
     /// The folder of the package.
     package static let package = String(#filePath.dropLast("/Tests/Bed/Bed.swift".count))
@@ -23,11 +23,11 @@ package enum Bed {
         }
     }()
 
-    /// The reason why there is no bed; nil where there is one.
+    /// The reason why there is no bed; nil if there is one.
     package static var unavailability: String? { if case .failure(let error) = ready { "\(error)" } else { nil } }
 
-    /// Runs a shell line in a guest, with these options of Tests/Bed/run, and returns what it has written to standard output. Other
-    /// guests may run beside it, so it is for runs in which computing takes no time (`-V`).
+    /// Runs a shell line in a guest, with these options of Tests/Bed/run, and returns its standard output. Other guests may run beside it.
+    /// Use it only for runs in which computing takes no time (`-V`).
     package static func shell(_ line: String, arguments: [String]) throws -> String {
         let permission = Outcome.permissionForGuest(isAlone: false)
         defer { close(permission) }
@@ -36,15 +36,15 @@ package enum Bed {
         return outcome.output
     }
 
-    /// Where runs have left their folders; see ``Folders``.
+    /// Collects the folders of the runs; see ``Folders``.
     @TaskLocal package static var folders: Folders?
 
-    /// How many runs there are at most until one in real time was not starved.
+    /// The maximum number of tries of a run in real time that the host starves.
     @TaskLocal package static var attempts = 5
 
-    /// The binary that is judged: the release build, as a debug build is too slow for a 60 Hz display on one core.
+    /// Returns the path of the binary under test: the release build. A debug build is too slow for a 60 Hz display on one core.
     ///
-    /// $KIOSK_BED_PLAYER names another one.
+    /// $KIOSK_BED_PLAYER names another binary.
     package static func player() throws(BedError) -> String {
         if let path = ProcessInfo.processInfo.environment["KIOSK_BED_PLAYER"] { return path }
         let path = package + "/.build/release/kiosk"
@@ -61,19 +61,19 @@ package enum Bed {
         return path
     }
 
-    /// Runs `program` and returns what happened.
+    /// Runs `program` and returns the record.
     ///
-    /// A run that was starved of processor time by the host is repeated (``attempts``). In virtual time nothing is starved: there a run
-    /// that does not come to its end is repeated once, and then has failed.
+    /// Repeats a run that the host starved of processor time (``attempts``). The host cannot starve a run in virtual time: a run that does
+    /// not end there is repeated once, and then fails.
     ///
     /// - Parameters:
-    ///   - name: what the run is called; its folder is named for it.
-    ///   - duration: when the player is asked to end, from its start.
-    ///   - clips: the playlist, and what the numbers on the display are judged by.
-    ///   - area: where on the display the clips are shown: their numbers are read there. Default: all of it.
-    ///   - timeline: what is done to the player meanwhile.
-    /// - Throws: ``BedError/starved(_:)`` when no run could be trusted, or the host is too slow (``Machine/measuresHost``),
-    ///   ``BedError/unavailable(_:)`` where there is no bed, ``BedError/failed(_:)`` when there is nothing to judge.
+    ///   - name: the name of the run and of its folder.
+    ///   - duration: the time from the player's start until the director asks it to end.
+    ///   - clips: the playlist; the analysis judges the numbers on the display by it.
+    ///   - area: the part of the display that shows the clips; their numbers are read there. Default: the whole display.
+    ///   - timeline: the actions on the player during the run.
+    /// - Throws: ``BedError/starved(_:)`` if no run is reliable, or if the host is too slow (``Machine/measuresHost``),
+    ///   ``BedError/unavailable(_:)`` if there is no bed, ``BedError/failed(_:)`` if there is nothing to judge.
     package static func run(
         _ name: String, for duration: Duration, playing clips: [NumberedClip] = [], _ program: Program = .kiosk(),
         on machine: Machine = Machine(), area: Vblank.Rectangle? = nil,
@@ -93,7 +93,7 @@ package enum Bed {
             do {
                 return try await run.perform()
             } catch BedError.unable(let reason) {
-                // That is mostly what the host is like, and not what else it does.
+                // Mostly a property of the host, not its momentary load: retry once at most.
                 complaint = reason
                 triesLeft = min(triesLeft, 1)
             } catch BedError.starved(let reason) {
@@ -103,17 +103,17 @@ package enum Bed {
         throw machine.time == .real ? BedError.starved(complaint) : BedError.failed("twice not brought to its end: \(complaint)")
     }
 
-    /// The folders of runs, kept until it is known whether what they show is right. Set ``Bed/folders`` to collect them.
+    /// The folders of runs, kept until the test knows whether their results are right. Set ``Bed/folders`` to collect them.
     package final class Folders: Sendable {
         private let state = Mutex((paths: [String](), areNeeded: false))
 
-        /// None yet.
+        /// Creates an empty collection.
         package init() {}
 
-        /// Those of all runs so far.
+        /// The folders of all runs so far.
         package var all: [String] { state.withLock { $0.paths } }
 
-        /// Somebody will want to look at them.
+        /// Whether the folders are kept for inspection.
         package var areNeeded: Bool {
             get { state.withLock { $0.areNeeded } }
             set { state.withLock { $0.areNeeded = newValue } }
@@ -121,20 +121,20 @@ package enum Bed {
 
         func add(_ path: String) { state.withLock { $0.paths.append(path) } }
 
-        /// Removes them.
+        /// Deletes the folders.
         package func remove() { for path in all { try? FileManager.default.removeItem(atPath: path) } }
     }
 }
 
-/// Why there is no record.
+/// The reason why there is no record.
 package enum BedError: Error, CustomStringConvertible {
     /// This machine has no bed.
     case unavailable(String)
-    /// The host kept the guest from its processor: whatever was seen proves nothing.
+    /// The host withheld the processor from the guest: its observations prove nothing.
     case starved(String)
-    /// The host is too slow for what is judged in real time.
+    /// The host is too slow for judgements in real time.
     case unable(String)
-    /// The run did not come about.
+    /// The run did not take place, or left nothing to judge.
     case failed(String)
 
     /// The reason, for people.

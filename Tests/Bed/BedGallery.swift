@@ -1,15 +1,15 @@
 import Foundation
 
-/// The clips that Tests/Clips/make draws, in the folder that all tests share. A clip is drawn when it is first asked for, one at a time.
+/// The clips that Tests/Clips/make draws, in a folder that all tests share. Draws a clip on its first use, one clip at a time.
 package enum BedGallery {
     private static let drawing = NSRecursiveLock()
 
-    /// A numbered clip such as "a": its numbers begin at `first`.
+    /// Returns a numbered clip such as "a", whose numbers begin at `first`.
     package static func clip(_ name: String, frames: Int, from first: Int = 1, frameRate: Double) throws -> NumberedClip {
         NumberedClip(try path("\(name).mp4"), frames: frames, from: first, frameRate: frameRate)
     }
 
-    /// The file called `name`.
+    /// Returns the path of the file called `name`.
     package static func path(_ name: String) throws -> String {
         let folder = try folder.get()
         let path = folder + "/" + name
@@ -19,12 +19,12 @@ package enum BedGallery {
         return path
     }
 
-    /// Half a second of 320x180 at 29.97 fps, numbered 1 to 15, with a tone in whole periods: for runs of many loops on a display of
-    /// 640x480, whose 60 Hz are 59.94.
+    /// Returns a clip of half a second, 320x180 at 29.97 fps, numbered 1 to 15, with a tone in whole periods. For runs of many loops on a
+    /// 640x480 display, whose 60 Hz mode is 59.94 Hz.
     package static func halfSecond() throws -> NumberedClip { try plain("half-second", "0x406080", frames: 15) }
 
-    /// A clip at 29.97 fps in one colour (in ffmpeg's words) but for the numbers, which begin at `first`, with a tone in whole periods
-    /// every half second, and a key frame every so many frames where that is said.
+    /// Returns a clip at 29.97 fps in one colour (in ffmpeg's syntax) with numbers from `first` on. Its tone has whole periods in every
+    /// half second. A key frame follows every `interval` frames, if given.
     package static func plain(
         _ name: String, _ color: String, size: String = "320x180", frames: Int, from first: Int = 1, keyFrameEvery interval: Int? = nil
     ) throws -> NumberedClip {
@@ -49,7 +49,7 @@ package enum BedGallery {
         return clip
     }
 
-    /// A second of 880 Hz, without a picture.
+    /// Returns the path of a second of 880 Hz without a picture.
     package static func whistle() throws -> String {
         let path = try folder.get() + "/whistle.wav"
         drawing.lock()
@@ -62,7 +62,8 @@ package enum BedGallery {
         return path
     }
 
-    /// A second at 29.97 fps, 30 pictures numbered from `first` on: at its sixteenth, its decoder is made to do what Tests/HostileDecoder calls `deed`.
+    /// Returns the path of a second at 29.97 fps, 30 frames numbered from `first` on. The sixteenth frame makes its decoder do what
+    /// Tests/HostileDecoder calls `deed`.
     package static func hostile(_ deed: String, from first: Int) throws -> String {
         let path = try folder.get() + "/hostile-\(deed)-from-\(first).mp4"
         let (begin, end) = try (
@@ -86,14 +87,13 @@ package enum BedGallery {
         return path
     }
 
-    /// A library of the tests, to be preloaded.
+    /// Returns the path of a test library for LD_PRELOAD.
     package static func library(_ name: String) throws -> String {
         try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
             .split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/lib\(name).so"
     }
 
-    /// A second at 30 fps whose pictures lie in the file as they are shown, in one of libavutil's pixel formats such as "nv12", with a tone in
-    /// whole periods.
+    /// Returns a second of uncompressed video at 30 fps in one of libavutil's pixel formats such as "nv12", with a tone in whole periods.
     package static func raw(_ format: String, size: String = "320x180", from first: Int = 1) throws -> NumberedClip {
         let path = try folder.get() + "/raw-\(format)-\(size)-\(first).nut"
         let clip = NumberedClip(path, frames: 30, from: first, frameRate: 30)
@@ -111,11 +111,11 @@ package enum BedGallery {
         return clip
     }
 
-    /// 36 pictures at 30 fps in a transport stream, with a tone of 450 Hz on the right, and on the left a beep as the picture flashes in the middle:
-    /// number 19. It can be sent again and again without a gap in its times or a hole in its sound: 36 pictures and 50 packets of MP2 are equally
-    /// long, no picture waits for another, and the packets are from the middle of a sound that goes on.
+    /// Returns 36 frames at 30 fps in a transport stream. The right channel has a tone of 450 Hz; the left one beeps as the picture flashes
+    /// in the middle, in frame number 19. The file can be sent repeatedly without a gap in its timestamps or its sound: 36 frames and 50
+    /// packets of MP2 are equally long, there are no B-frames, and the packets are cut from the middle of a continuous sound.
     ///
-    /// - Parameter isSlow: its timestamps go 200 parts per million too fast, the sound's beside its samples.
+    /// - Parameter isSlow: the timestamps run 200 parts per million too fast, the sound's in relation to its samples.
     package static func live(isSlow: Bool = false) throws -> NumberedClip {
         let path = try folder.get() + "/live\(isSlow ? "-slow" : "").ts"
         let clip = NumberedClip(path, frames: 36, frameRate: 30)
@@ -133,7 +133,7 @@ package enum BedGallery {
             try ffmpeg(["-i", live().path, "-c", "copy", "-bsf:v", times, "-bsf:a", times], to: draft)
         } else {
             let cells = try make(["--cells"]).trimmingCharacters(in: .whitespacesAndNewlines)
-            // MP2 is late by 481 samples, which a transport stream does not say.
+            // MP2 is late by 481 samples, which a transport stream does not signal.
             let beep = "0.5*sin(2*PI*1000*(t+481/48000))*between(mod(t+481/48000,1.2),0.6,0.65)|0.3*sin(2*PI*450*t)"
             try ffmpeg(
                 ["-f", "lavfi", "-i", "aevalsrc='\(beep)':s=48000,atrim=end=3.6", "-c:a", "mp2", "-b:a", "384k", "-muxdelay", "0"], to: tone
@@ -151,7 +151,8 @@ package enum BedGallery {
         return clip
     }
 
-    /// The demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look at.
+    /// Returns the demo's first clip, 1280x720 and eight seconds long, with a key frame every half second: for pictures that people look
+    /// at.
     package static func demo() throws -> String {
         let path = try folder.get() + "/demo-keys.mp4", source = Bed.package + "/demo/one.mp4"
         drawing.lock()
@@ -168,7 +169,7 @@ package enum BedGallery {
         return path
     }
 
-    /// A clip once more, its pictures changed by a filter of ffmpeg's that leaves their numbers, in a file called `name`.
+    /// Returns a copy of a clip in a file called `name`, processed by an ffmpeg filter that leaves the numbers readable.
     package static func filtered(_ clip: NumberedClip, by filter: String, called name: String) throws -> NumberedClip {
         var other = clip
         other.path = try folder.get() + "/" + name

@@ -1,49 +1,48 @@
 import Glibc
 
-/// The machine a run happens on.
+/// The machine of a run.
 package struct Machine: Sendable {
     /// Connectors, each with a CRTC and planes of its own.
     package var displays = 1
-    /// Overlay planes a display.
+    /// Overlay planes for each display.
     package var overlays = 2
-    /// Connectors beyond those, unplugged, that have no CRTC but the first display's.
+    /// Additional unplugged connectors that can use only the first display's CRTC.
     package var spareConnectors = 0
     /// Whether planes may scale.
     package var planesScale = false
-    /// CPUs of the guest; more would exclude virtual time.
+    /// CPUs of the guest. More than one would exclude virtual time.
     package let processors = 1
-    /// What it has for its kernel, the player and whatever else runs, in MB.
+    /// Memory for the guest's kernel, the player and all other programs, in MB.
     package var memory = 3072
-    /// The mode that kiosk is told to use. Refresh rates other than 60 Hz are added to the modes the display offers.
+    /// The mode in kiosk's configuration. Refresh rates other than 60 Hz are added to the display's modes.
     package var mode = Mode()
-    /// How time passes. Virtual time cannot be starved by the host; processor time means nothing in it.
+    /// How time passes. The host cannot starve virtual time; processor time means nothing in it.
     package var time = Time.real
-    /// Whether what the guest can do is measured before the player starts (``Host``), which takes a second or two; where it is too little
-    /// for what is judged in real time, the run counts as starved.
+    /// Whether the guest's abilities are measured before the player starts (``Host``), which takes a second or two. If they are
+    /// insufficient for judgements in real time, the run counts as starved.
     package var measuresHost = false
-    /// The guest runs with real-time priority on the host, which other programs then hardly disturb. Only root may.
+    /// The guest runs with real-time priority on the host, so other programs hardly disturb it. Needs root.
     package var isRealTime = geteuid() == 0
-    /// Whether a touch screen is there from the beginning.
+    /// Whether there is a touch screen from the start.
     package var hasTouchScreen = true
-    /// Whether a keyboard is.
+    /// Whether there is a keyboard from the start.
     package var hasKeyboard = true
-    /// Whether numbers are read from what lies on top, and not from the picture beneath all that is drawn over it.
+    /// Whether numbers are read from the topmost plane instead of the picture beneath all overlays.
     package var readsTopmost = false
     /// Whether the loopback card is recorded, which keeps it busy.
     package var recordsSound = true
-    /// How often the memory of the player is looked at.
+    /// The interval between looks at the player's memory.
     package var samplePeriod = Duration.seconds(10)
     /// More arguments for the kernel.
     package var kernelArguments = ""
 
     /// How time passes in the guest.
     package enum Time: Sendable {
-        /// The host's.
+        /// The host's time.
         case real
-        /// As long as computing takes it, and no longer.
+        /// Time passes only as long as computing takes.
         case virtual
-        /// Computing takes none: for what must come out the same every time. A program that waits by looking at the clock again and again
-        /// hangs in it.
+        /// Computing takes no time: for results that must be the same every time. A program that polls the clock hangs in it.
         case free
     }
 
@@ -51,28 +50,28 @@ package struct Machine: Sendable {
     package struct Mode: Sendable, CustomStringConvertible {
         package var width: Int, height: Int, refresh: Int
 
-        /// Pixels and Hz.
+        /// Creates a mode from pixels and Hz.
         package init(width: Int = 1280, height: Int = 720, refresh: Int = 60) {
             (self.width, self.height, self.refresh) = (width, height, refresh)
         }
 
-        /// As kiosk.conf and the kernel write it.
+        /// The mode as kiosk.conf and the kernel write it.
         package var description: String { "\(width)x\(height)@\(refresh)" }
     }
 
-    /// One display of 1280x720@60 and a sound card.
+    /// Creates a machine with one display of 1280x720@60 and a sound card.
     package init() {}
 
-    /// The same machine with changes.
+    /// Creates the default machine with changes.
     package init(_ change: (inout Machine) -> Void) {
         self.init()
         change(&self)
     }
 
-    /// One that is measured before each run, for what is judged in real time.
+    /// A machine that is measured before each run, for judgements in real time.
     package static var measured: Machine { Machine { $0.measuresHost = true } }
 
-    /// In virtual time the host is never an excuse.
+    /// Whether the guest is measured. Virtual time needs no measurement: there the host is never an excuse.
     var isMeasured: Bool { measuresHost && time == .real }
 
     /// The options for Tests/Bed/run.
@@ -91,14 +90,13 @@ package struct Machine: Sendable {
     }
 }
 
-/// A kiosk.conf, a table at a time: each text is lines of TOML. The mode of the machine and its sound card are added where they are not
-/// named.
+/// A kiosk.conf, one table at a time; each text is lines of TOML. The machine's mode and sound card are added if the lines do not name any.
 package struct KioskConfiguration: Sendable {
     package var display: String, audio: String, playback: String, input: String, control: String
-    /// Tables of a [[playlist]], or what stands for them.
+    /// The bodies of the [[playlist]] tables; if there are none, the clips of the run.
     package var playlist: [String]
 
-    /// The defaults, with these lines.
+    /// Creates the default configuration with these lines added.
     package init(
         display: String = "", audio: String = "", playback: String = "", input: String = "", control: String = "", playlist: [String] = []
     ) {
@@ -106,7 +104,7 @@ package struct KioskConfiguration: Sendable {
         self.playlist = playlist
     }
 
-    /// The file for `machine`, with `clips` as its playlist unless it has one of its own.
+    /// Returns the file for `machine`, with `clips` as its playlist unless it has its own.
     func text(_ machine: Machine, _ clips: [NumberedClip]) -> String {
         let mode = display.contains("mode =") ? "" : "mode = \"\(machine.mode)\"\n"
         let device = audio.contains("device =") ? "" : "device = \"hw:Loopback,0,0\"\n"
@@ -117,12 +115,12 @@ package struct KioskConfiguration: Sendable {
     }
 }
 
-/// What is run.
+/// The program of a run.
 package enum Program: Sendable {
     /// kiosk with a configuration and more arguments.
     case kiosk(KioskConfiguration = KioskConfiguration(), arguments: [String] = [])
-    /// Any other program, by its name or path, as it stands.
+    /// Any other program, by its name or path, unchanged.
     case command([String])
-    /// Another program under a tool such as strace: the words that come before its command.
+    /// A program under a tool such as strace: the tool's words come before the program's command.
     indirect case under([String], Program)
 }

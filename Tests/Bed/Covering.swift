@@ -1,13 +1,13 @@
-// What lies over the clips, such as the controls, as the latch log shows it.
+// Finds overlays over the clips, such as the controls, in the latch log.
 
 extension Vblank {
-    /// Whether it looks the same as `other`, and is scanned out of the same buffers.
+    /// Whether it looks the same as `other` and scans out the same buffers.
     fileprivate func isLike(_ other: Vblank) -> Bool { hash == other.hash && planes == other.planes }
 }
 
-/// What clips look like with nothing over them: learnt from a stretch of the log, at least one turn of each. The kernel's hash of a vblank is of
-/// what every plane shows and of where it is: one that is not among these has something over it, on a plane of its own or blended into the
-/// picture. Clips that bars are left beside keep their number readable: it is not beneath what is drawn.
+/// The hashes of clips without an overlay, learnt from a stretch of the log. The stretch must hold at least one turn of each clip. The
+/// kernel's hash of a vblank covers the content and position of every plane. An unknown hash therefore means an overlay, on a plane of its
+/// own or blended into the picture. Numbers stay readable in clips that leave bars: controls do not cover them there.
 package struct BarePictures: Sendable {
     private let hashes: Set<UInt64>
 
@@ -16,11 +16,11 @@ package struct BarePictures: Sendable {
         hashes = Set(vblanks.filter { stretch.contains($0.time) }.map(\.hash))
     }
 
-    /// Whether nothing lies over the clips.
+    /// Whether nothing covers the clips.
     package func isBare(_ vblank: Vblank) -> Bool { hashes.contains(vblank.hash) }
 
-    /// The stretches in which something does, from the first vblank of each to the first without it. What is shorter than a frame of 60 a
-    /// second is none: a picture may have been seen for the first time.
+    /// Returns the stretches in which something covers the clips, each from its first vblank to the first one without it. A picture that
+    /// the learnt stretch did not contain counts as covered, even for one frame.
     package func covered(_ vblanks: [Vblank]) -> [Range<Duration>] {
         var found: [Range<Duration>] = []
         var begin: Duration?
@@ -38,30 +38,30 @@ package struct BarePictures: Sendable {
 }
 
 extension Record {
-    /// From `time` to the first vblank that shows something else than the one that was on the display then; nil where that never came. Only
-    /// where the picture stands still it is an answer.
+    /// Returns the time from `time` to the first vblank that differs from the one on the display then; nil if there is none. Meaningful
+    /// only if the picture stands still.
     package func change(after time: Duration, on display: Int = 0) -> Duration? {
         guard let before = vblank(at: time, on: display) else { return nil }
         return displays[display].first { $0.time > time && !$0.isLike(before) }.map { $0.time - time }
     }
 }
 
-/// How long things took: as many as were measured, in order.
+/// The distribution of measured durations.
 package struct Spread: Sendable, CustomStringConvertible {
     private let sorted: [Duration]
 
-    /// That of these.
+    /// Creates the distribution of `durations`.
     package init(_ durations: [Duration]) { sorted = durations.sorted() }
 
-    /// The value that so many per cent do not exceed; zero of none.
+    /// Returns the duration that `percent` per cent do not exceed; zero if there are none.
     package func percentile(_ percent: Int) -> Duration {
         sorted.isEmpty ? .zero : sorted[min(sorted.count - 1, max(0, (sorted.count * percent + 99) / 100 - 1))]
     }
 
-    /// The longest; zero of none.
+    /// The longest duration; zero if there are none.
     package var most: Duration { sorted.last ?? .zero }
 
-    /// How many there are in each stretch of `width`, from zero on.
+    /// Returns the number of durations in each interval of `width`, from zero on.
     package func histogram(width: Duration) -> [Int] {
         var counts = [Int](repeating: 0, count: Int(most / width) + 1)
         for duration in sorted { counts[Int(duration / width)] += 1 }

@@ -7,7 +7,7 @@ package struct NumberedClip: Sendable, Equatable {
     /// Frames a second.
     package var frameRate: Double
 
-    /// A clip whose frames are numbered from `first`.
+    /// Creates a clip whose frames are numbered from `first`.
     package init(_ path: String, frames: Int, from first: Int = 1, frameRate: Double) {
         self.path = path
         numbers = first...(first + frames - 1)
@@ -15,7 +15,7 @@ package struct NumberedClip: Sendable, Equatable {
     }
 }
 
-/// A frame as a viewer saw it: a number, and for how many vblanks it stood without a break.
+/// A frame as a viewer saw it: its number, and how many vblanks it stood without a break.
 package struct ShownFrame: Sendable, Equatable {
     /// The number in it.
     package var number: Int
@@ -23,12 +23,12 @@ package struct ShownFrame: Sendable, Equatable {
     package var vblanks: Int
     /// Its first vblank, from the start of the player.
     package var time: Duration
-    /// The vblanks before it that showed no frame of the clips: dark, or something else.
+    /// The number of vblanks before it that showed no frame of the clips: dark, or another picture.
     package var vblanksBefore: Int
 
-    /// The frames in a log, in order. Vblanks that are missing in it count for the frame before them.
+    /// Returns the frames in a log, in order. Vblanks missing from the log count for the frame before them.
     ///
-    /// - Parameter isFrame: whether a number is one of a clip's, and not just what the cells read in some other picture.
+    /// - Parameter isFrame: returns whether a number belongs to a clip. The cells of another picture read as some number, too.
     package static func all(in vblanks: some Sequence<Vblank>, where isFrame: (Int) -> Bool) -> [ShownFrame] {
         var frames: [ShownFrame] = []
         var foreign = 0
@@ -53,22 +53,22 @@ package struct ShownFrame: Sendable, Equatable {
     }
 }
 
-/// How many vblanks a frame should stand for.
+/// The number of vblanks that a frame should stand.
 package struct Cadence: Sendable, Equatable {
-    /// Vblanks a frame; exact where it is within 0.5 % of a whole number, as the player then locks to the display.
+    /// Vblanks for each frame. Rounded if within 0.5 % of a whole number, because the player then locks to the display.
     package var ideal: Double
 
-    /// That of frames at `frameRate` on a display with this refresh rate, both in Hz.
+    /// Creates the cadence of frames at `frameRate` on a display with `refreshRate`, both in Hz.
     package init(frameRate: Double, refreshRate: Double) {
         ideal = refreshRate / frameRate
         if ideal.rounded() >= 1, abs(ideal / ideal.rounded() - 1) <= 0.005 { ideal = ideal.rounded() }
     }
 
-    /// The holds a single frame may have.
+    /// The permitted number of vblanks for a single frame.
     package var holds: ClosedRange<Int> { Int(ideal.rounded(.down))...Int(ideal.rounded(.up)) }
 
-    /// The frames that stood for too long or too short, alone or together with the one before them (24 on 60 Hz is 3, 2, 3, 2 and not
-    /// 3, 3, 2, 2). The first and the last are not judged: nobody knows when they would have begun or ended.
+    /// Returns the frames that stood too long or too short, alone or together with the frame before them (24 on 60 Hz is 3, 2, 3, 2 and not
+    /// 3, 3, 2, 2). Does not judge the first and the last frame: the log may hold only part of them.
     package func wrongHolds(in frames: some Collection<ShownFrame>) -> [ShownFrame] {
         let pairs = Int((2 * ideal).rounded(.down))...Int((2 * ideal).rounded(.up))
         var wrong: [ShownFrame] = []
@@ -83,30 +83,30 @@ package struct Cadence: Sendable, Equatable {
     }
 }
 
-/// The place where one turn of a clip ends and the next one, of the same clip or another, begins.
+/// The place where one showing of a clip ends and the next one, of the same clip or another, begins.
 package struct Seam: Sendable, Equatable, CustomStringConvertible {
     /// The last frame before and the first one after.
     package var last: ShownFrame, first: ShownFrame
-    /// Frames at the end of the one and the beginning of the other clip that were never shown.
+    /// The frames at the end of the first clip and the beginning of the second that were never shown.
     package var lostFrames: Int
-    /// Vblanks between them that showed something else.
+    /// The vblanks between them that showed something else.
     package var darkVblanks: Int { first.vblanksBefore }
-    /// How many vblanks too late the first frame came: those that the last one stood too long, and the dark ones.
+    /// The delay of the first frame in vblanks: the excess hold of the last frame plus the dark vblanks.
     package var latePresents: Int
-    /// The first frame stood for a wrong number of vblanks. Not judged when it is the last of the log.
+    /// The first frame stood for a wrong number of vblanks. Not judged if it is the last of the log.
     package var isFirstFrameWrong: Bool
-    /// The last frame stood too short.
+    /// The last frame stood too briefly.
     package var isLastFrameShort: Bool
 
-    /// Nothing lost, nothing late, nothing dark.
+    /// No frame was lost, late, held wrongly or separated by dark vblanks.
     package var isClean: Bool { lostFrames == 0 && latePresents == 0 && darkVblanks == 0 && !isFirstFrameWrong && !isLastFrameShort }
 
-    /// What was seen on either side of it.
+    /// The frames on either side of the seam.
     package var description: String {
         "\(last.number)×\(last.vblanks) → \(first.number)×\(first.vblanks), \(darkVblanks) dark, \(lostFrames) lost, \(latePresents) late"
     }
 
-    /// The seams among `frames`: where the number goes back, or into another clip. A seek backwards looks the same.
+    /// Returns the seams among `frames`: the places where the number goes back, or into another clip. A seek backwards looks the same.
     package static func all(in frames: [ShownFrame], of clips: [NumberedClip], refreshRate: Double) -> [Seam] {
         func clip(_ number: Int) -> NumberedClip? { clips.first { $0.numbers.contains(number) } }
         return frames.indices.dropFirst().compactMap { index in

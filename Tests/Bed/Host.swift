@@ -1,17 +1,17 @@
-/// What the guest could do just before a run in real time, measured in the same guest: the host decides that, and it can change from run to
-/// run. The director measures (`able` and `reference` in guest/direct.c).
+/// The guest's abilities just before a run in real time, measured in the same guest. They depend on the host and can change from run to
+/// run. The director measures them (`able` and `reference` in guest/direct.c).
 package struct Host: Sendable, Equatable {
-    /// Mean time of a system call, of a change from one process to another, and of a page touched for the first time.
+    /// The mean time of a system call, of a switch to another process, and of the first touch of a page.
     package var call: Duration, change: Duration, fault: Duration
-    /// From before exec until ffmpeg has decoded and converted the first frame of the first clip.
+    /// The time from before exec until ffmpeg has decoded and converted the first frame of the first clip.
     package var firstFrame: Duration?
-    /// The share of real time in which ffmpeg decodes and converts ``seconds`` of that clip: what any player has to do, without showing it.
+    /// The share of real time in which ffmpeg decodes and converts ``seconds`` of that clip: the work of any player, without display.
     package var decoding: Double?
 
-    /// How much of a clip is decoded for ``decoding``.
+    /// The length of the clip's part that ``decoding`` decodes.
     static let seconds = 5
 
-    /// The director's script for this.
+    /// Returns the director's script for these measurements.
     static func script(_ clip: NumberedClip?) -> [String] {
         guard let clip else { return ["able"] }
         let convert = "-map 0:v -pix_fmt bgr0 -f null -"
@@ -19,11 +19,11 @@ package struct Host: Sendable, Equatable {
         return ["able", "reference \(ffmpeg) -frames:v 1 \(convert)", "reference \(ffmpeg) -t \(seconds) \(convert)"]
     }
 
-    /// Why nothing can be concluded from what a player does on time there, at so many vblanks a second; nil where it can.
+    /// Returns the reason why this guest is too slow to judge a player's timing at `refresh` Hz; nil if it is fast enough.
     ///
-    /// For each frame a player needs some 60 system calls (flip, sound, threads that wait for each other) and 24 changes between threads:
-    /// they may take a tenth of a vblank period. (On an Intel Xeon with nothing else to do it is 0.7 ms: 6 and 14 µs each.) And ffmpeg may
-    /// take half of the time to decode and convert, since a player has more to do than that.
+    /// For each frame a player needs some 60 system calls (flip, sound, threads that wait for each other) and 24 thread switches. They may
+    /// take a tenth of a vblank period. (On an idle Intel Xeon it is 0.7 ms: 6 and 14 µs each.) ffmpeg may take half of the time to decode
+    /// and convert, because a player has more to do.
     func shortfall(refresh: Int) -> String? {
         let overhead = call * 60 + change * 24
         if overhead > .seconds(1) / (10 * refresh) {
@@ -36,7 +36,7 @@ package struct Host: Sendable, Equatable {
 }
 
 extension Host {
-    /// What the director wrote down; nil where it was not asked to measure.
+    /// Reads the director's measurements; nil if it did not measure.
     init?(_ report: Report) {
         guard report.able.count == 3 else { return nil }
         (call, change, fault) = (.nanoseconds(report.able[0]), .nanoseconds(report.able[1]), .nanoseconds(report.able[2]))

@@ -1,29 +1,29 @@
 extension Vblank {
-    /// The planes that lie over the picture, as drawn pictures do: in front of the lowest, with an alpha of their own.
+    /// The overlay planes of drawn pictures: all but the lowest plane, with an alpha channel.
     package var overlays: [Plane] { planes.dropFirst().filter { $0.format == "AR24" } }
 }
 
-/// A vblank from which on something else lay over the picture on planes of its own. What is blended into the picture leaves no such trace: that
-/// is in the picture's own framebuffer.
+/// A vblank from which on the overlay planes differ. A picture blended into the video leaves no such trace: it is in the video's own
+/// framebuffer.
 package struct OverlayChange: Sendable, Equatable {
-    /// What became of it.
+    /// The kinds of changes.
     package enum Kind: Sendable {
-        /// Nothing lay there before.
+        /// There was no overlay before.
         case shown
-        /// Nothing lies there any more.
+        /// There is no overlay any more.
         case hidden
-        /// Another drawing, or the same elsewhere.
+        /// The overlay has another drawing, or another place.
         case changed
     }
 
-    /// What became of it.
+    /// The kind of change.
     package var kind: Kind
-    /// The vblank's, from the start of the player.
+    /// The time of the vblank, from the start of the player.
     package var time: Duration
-    /// The vblank's.
+    /// The sequence number of the vblank.
     package var sequence: Int
 
-    /// All in a log, in order. What lies there at its first vblank is no change.
+    /// Returns all changes in a log, in order. The overlays at the first vblank are not a change.
     package static func all(in vblanks: some Sequence<Vblank>) -> [OverlayChange] {
         var changes: [OverlayChange] = []
         var last: [Vblank.Plane]?
@@ -40,10 +40,10 @@ package struct OverlayChange: Sendable, Equatable {
 }
 
 extension Record {
-    /// What came and went over the picture, on planes of its own.
+    /// Returns the changes of the overlay planes on a display.
     package func overlayChanges(on display: Int = 0) -> [OverlayChange] { OverlayChange.all(in: displays[display]) }
 
-    /// From the event to the first vblank at which something else lay over the picture; nil where that never came.
+    /// Returns the time from the event to the first change of the overlay planes; nil if there is none.
     package func overlayResponse(to name: String, on display: Int = 0) -> Duration? {
         let time = time(of: name)
         return overlayChanges(on: display).first { $0.time >= time }.map { $0.time - time }

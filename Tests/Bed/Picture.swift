@@ -1,22 +1,22 @@
 import Foundation
 
-/// A screenshot: what a display scans out, all planes of it, 8 bits a colour.
+/// A screenshot: all planes that a display scans out, 8 bits a colour.
 package struct Picture: Sendable, Equatable {
     package let width: Int, height: Int
-    /// Red, green, blue, row by row from the top.
+    /// Red, green, blue; row by row from the top.
     package let bytes: [UInt8]
 
-    /// A colour of a pixel.
+    /// The colour of a pixel.
     package struct Color: Sendable, Equatable, CustomStringConvertible {
         package var red: Int, green: Int, blue: Int
 
-        /// Values from 0 to 255.
+        /// Creates a colour from values from 0 to 255.
         package init(_ red: Int, _ green: Int, _ blue: Int) { (self.red, self.green, self.blue) = (red, green, blue) }
 
         /// The three numbers.
         package var description: String { "(\(red), \(green), \(blue))" }
 
-        /// Whether no part of it differs by more than `tolerance`: limited-range YUV and chroma at half the size change colours a little.
+        /// Whether no component differs by more than `tolerance`: limited-range YUV and chroma at half the size change colours a little.
         package func isLike(_ other: Color, within tolerance: Int = 40) -> Bool {
             abs(red - other.red) <= tolerance && abs(green - other.green) <= tolerance && abs(blue - other.blue) <= tolerance
         }
@@ -39,7 +39,7 @@ package struct Picture: Sendable, Equatable {
         return Color(Int(bytes[at]), Int(bytes[at + 1]), Int(bytes[at + 2]))
     }
 
-    /// Whether all of it has one colour, to a hair.
+    /// Whether all pixels have one colour, within 2 for each component.
     package var isUniform: Bool {
         let first = self[0, 0]
         return stride(from: 0, to: bytes.count, by: 3).allSatisfy {
@@ -56,7 +56,7 @@ package struct Picture: Sendable, Equatable {
         return Double(sum) / Double(3 * area.width * area.height)
     }
 
-    /// Draws it into an image file, of the kind that its name ends with; at `width` where that is given, with the same shape.
+    /// Writes an image file of the kind that its name ends with. Scales it to `width`, if given, with the same aspect ratio.
     package func write(to path: String, width: Int? = nil) throws {
         let draft = NSTemporaryDirectory() + "kiosk-picture-\(getpid())-\(UUID().uuidString).ppm"
         defer { unlink(draft) }

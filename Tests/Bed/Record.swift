@@ -1,37 +1,37 @@
-/// What a run was, on one time axis: all times count from the start of the player.
+/// The record of one run. All times count from the start of the player.
 package struct Record: Sendable {
-    /// What each display scanned out, vblank by vblank; one list a display.
+    /// The vblanks that each display scanned out; one list a display.
     package var displays: [[Vblank]]
-    /// What the sound card was fed; nil where nothing was recorded.
+    /// The sound that the sound card received; nil if nothing was recorded.
     package var sound: Sound?
     /// The player's lines on standard output and error.
     package var log: [LogLine]
-    /// What was done, in the order of the timeline.
+    /// The actions of the timeline, in its order.
     package var events: [Event]
     /// The player's processor time and memory.
     package var usage: Usage
-    /// Its exit status, 128 + n for signal n.
+    /// The player's exit status; 128 + n for signal n.
     package var status: Int
-    /// How long it took to end from SIGTERM on; nil where it ended by itself.
+    /// The time from SIGTERM to the player's end; nil if it ended by itself.
     package var timeToEnd: Duration?
-    /// It had to be killed because it did not end when asked to.
+    /// The player did not end on request, and the director killed it.
     package var wasKilled: Bool
-    /// How the console's terminal was left: "text on auto" is as it should be (KDGETMODE, keyboard, VT switching).
+    /// The state in which the player left the console's terminal (KDGETMODE, keyboard, VT switching). "text on auto" is correct.
     package var terminal: String
-    /// The clips that were on the playlist; what the numbers are judged by.
+    /// The clips of the playlist; the analysis judges the numbers by them.
     package var clips: [NumberedClip]
     /// Screenshots that succeeded, by name.
     package var screenshots: [String: Picture]
-    /// What shell lines printed, by name.
+    /// The output of shell lines, by name.
     package var outputs: [String: String]
-    /// What the guest could do just before; nil where that was not measured (``Machine/measuresHost``).
+    /// The guest's abilities just before the run; nil if not measured (``Machine/measuresHost``).
     package var host: Host?
 
-    /// A line the player said.
+    /// A line of the player's log.
     package struct LogLine: Sendable, Equatable {
-        /// When it was read from the pipe.
+        /// The time at which the director read it from the pipe.
         package var time: Duration
-        /// All of it, without the line feed.
+        /// The whole line, without the line feed.
         package var text: String
 
         /// Reads "MICROSECONDS TEXT".
@@ -42,27 +42,28 @@ package struct Record: Sendable {
         }
     }
 
-    /// Something that was done to the player.
+    /// An action on the player.
     package struct Event: Sendable, Equatable {
-        /// What the timeline calls it.
+        /// Its name in the timeline.
         package var name: String?
-        /// When; nil where the run was over before.
+        /// Its time; nil if the run was over before.
         package var time: Duration?
     }
 
-    /// What the player used, and the processes that it has started. Processor time means nothing in virtual time.
+    /// The resources that the player and the processes it started used. Processor time means nothing in virtual time.
     package struct Usage: Sendable, Equatable {
-        /// User and system, of its whole life.
+        /// User and system time of the player's whole life.
         package var cpu: Duration
-        /// The most memory that the player itself ever had resident, in bytes.
+        /// The player's own peak resident memory, in bytes.
         package var peakMemory: Int
-        /// Looked at after 2 s, every so often, and just before its end.
+        /// The looks after 2 s, at every sample period, and just before the end.
         package var samples: [Sample]
 
-        /// The most memory that all of them had at a look: what they share counts once, and for each its part of what others have, too (Pss).
+        /// The most memory that the player and its processes had at one look, as Pss. Memory that they share counts once; memory shared
+        /// with other programs counts in part.
         package var peakShare: Int { samples.map(\.share).max() ?? 0 }
 
-        /// One look at it; memory in bytes, threads and descriptors of the player itself.
+        /// One look. Memory is in bytes; threads and descriptors are the player's own.
         package struct Sample: Sendable, Equatable {
             package var time: Duration, cpu: Duration
             package var residentMemory: Int, threads: Int, descriptors: Int
@@ -73,7 +74,7 @@ package struct Record: Sendable {
     /// The vblanks of the first display.
     package var vblanks: [Vblank] { displays.first ?? [] }
 
-    /// Whether a number is of one of the clips.
+    /// Whether `number` belongs to one of the clips.
     package func isFrame(_ number: Int) -> Bool { clips.contains { $0.numbers.contains(number) } }
 
     /// The frames of the clips that the first display showed, from the start of the player to its end.
@@ -84,51 +85,51 @@ package struct Record: Sendable {
         ShownFrame.all(in: displays[display].drop { $0.time < .zero }, where: isFrame)
     }
 
-    /// Vblanks a second of the first display, by the median of its periods.
+    /// The refresh rate of the first display in Hz, from the median of its periods.
     package var refreshRate: Double {
         let shown = vblanks.drop { !isFrame($0.number) }
         let periods = zip(shown, shown.dropFirst()).filter { $1.sequence == $0.sequence + 1 }.map { $1.time - $0.time }.sorted()
         return periods.isEmpty ? 0 : .seconds(1) / periods[periods.count / 2]
     }
 
-    /// Where one clip ends and the next begins.
+    /// The seams of the first display: the end of one clip and the beginning of the next.
     package var seams: [Seam] { Seam.all(in: frames, of: clips, refreshRate: refreshRate) }
 
-    /// Frames that stood for too many or too few vblanks, by the frame rate of the first clip.
+    /// The frames that stood for too many or too few vblanks, by the frame rate of the first clip.
     package var wrongHolds: [ShownFrame] { wrongHolds(from: .zero) }
 
-    /// The same among frames that began after `time`.
+    /// The wrong holds among frames that began at `time` or later.
     package func wrongHolds(from time: Duration) -> [ShownFrame] {
         guard let clip = clips.first, refreshRate > 0 else { return [] }
         return Cadence(frameRate: clip.frameRate, refreshRate: refreshRate).wrongHolds(in: frames.filter { $0.time >= time })
     }
 
-    /// From the start of the player to the first vblank that showed a frame.
+    /// The time from the start of the player to the first vblank that showed a frame.
     package var firstPicture: Duration? { vblanks.first { $0.time >= .zero && isFrame($0.number) }?.time }
 
-    /// What the display showed at a moment, from the last vblank before it.
+    /// The vblank that the display showed at `time`: the last one until then.
     package func vblank(at time: Duration, on display: Int = 0) -> Vblank? { displays[display].last { $0.time <= time } }
 
     /// The event called `name`.
     package subscript(name: String) -> Event? { events.first { $0.name == name } }
 
-    /// When the event called `name` was done. Fails the run where there is none or it was not.
+    /// The time of the event called `name`. Stops the process if there is no such event or it was not done.
     package func time(of name: String) -> Duration {
         guard let time = self[name]?.time else { preconditionFailure("the timeline has done nothing called \(name)") }
         return time
     }
 
-    /// From the event to the first vblank that shows something else than the clip going on; nil where that never came.
+    /// The time from the event to the first vblank that does not continue the clip; nil if there is none.
     ///
-    /// Something else is another arrangement of planes, a number that jumps, or a picture that goes on after it stood still. Where it
-    /// comes to stand still (for longer than 8 vblanks) it is the time to the last new frame; zero when none came.
+    /// A vblank does not continue the clip if the arrangement of planes changes, if the number jumps, or if a picture moves again after it
+    /// stood still. If the clip stops (for longer than 8 vblanks), the result is the time to the last new frame, or zero if none came.
     package func response(to name: String, on display: Int = 0) -> Duration? {
         let time = time(of: name)
         return Response.time(after: time, in: displays[display], clips: clips).map { $0 - time }
     }
 
-    /// The jump that an event led to: the number before it, the first one that does not follow from the one before, and how long after the
-    /// event that was on the display. Nil where the clip just went on for 3 s.
+    /// The jump after an event: the number before it, the first number that does not continue, and its time from the event. Nil if the clip
+    /// continued for 3 s.
     package func jump(after name: String) -> (from: Int, to: Int, time: Duration)? {
         let time = time(of: name)
         guard var last = frames.last(where: { $0.time <= time }) else { return nil }
@@ -139,31 +140,32 @@ package struct Record: Sendable {
         return nil
     }
 
-    /// What kiosk says at its end about what it showed; nil where it did not come to say it.
+    /// The statistics that kiosk logs at its end; nil if it logged none.
     package var statistics: Statistics? { log.reversed().lazy.compactMap { Statistics($0.text) }.first }
 
-    /// What it says there about each item, by the name of its file.
+    /// The statistics that kiosk logs for each item at its end, by the name of the item's file.
     package var itemStatistics: [String: ItemStatistics] {
         Dictionary(log.compactMap { line in ItemStatistics(line.text).map { ($0.name, $0) } }, uniquingKeysWith: { $1 })
     }
 }
 
-/// The player's own count, of its last log line.
+/// The player's own counts, from its last log line.
 package struct Statistics: Sendable, Equatable {
     package var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int, flipsLost: Int
-    /// Half of the frames, and 99 % of them, were no further from their sound than so many milliseconds; nil where there was nothing to
-    /// compare.
+    /// The distance of frames from their sound in milliseconds that half of the frames, and 99 % of them, did not exceed. Nil if there was
+    /// nothing to compare.
     package var synchrony: (half: Int, most: Int)?
-    /// How much faster than written the sound was played at the end, in parts per million.
+    /// The change of the sound's speed at the end, in parts per million; positive is faster.
     package var soundChange: Int
-    /// How often picture and sound stood still for want of anything ready, and how long in all.
+    /// How often playback stalled because nothing was ready, and for how long in all.
     package var stalls: (count: Int, time: Duration)
 
-    /// Half of what input events asked for was seen after so many milliseconds, and 99 % of it; nil where nothing was asked for.
+    /// The milliseconds from an input event to its effect on the screen, for half of the events and for 99 %. Nil if no event asked for an
+    /// effect.
     package var inputLatency: (half: Int, most: Int)?
 
     /// Reads "… ended: 490 frames shown, 1 late, 0 dropped; 3 seams, the worst 0 vblanks late; 0 flips lost; A/V 1/2 ms, sound −127 ppm;
-    /// stood still 2 times, 310 ms in all; input 21/48 ms; never less than 3 frames and 110 ms ahead", of which the end is not read.
+    /// stood still 2 times, 310 ms in all; input 21/48 ms; never less than 3 frames and 110 ms ahead". Ignores the last part, from "never".
     package init?(_ line: String) {
         let counts = #/ended: (\d+) frames shown, (\d+) late, (\d+) dropped; (\d+) seams, the worst (\d+) vblanks late; (\d+) flips lost/#
         guard let match = line.firstMatch(of: counts) else { return nil }
@@ -192,9 +194,9 @@ package struct Statistics: Sendable, Equatable {
     }
 }
 
-/// The player's own count for one item, of a log line of its own.
+/// The player's own counts for one item, from a log line of its own.
 package struct ItemStatistics: Sendable, Equatable {
-    /// Its file's.
+    /// The name of the item's file.
     package var name: String
     package var shown: Int, late: Int, dropped: Int, seams: Int, worstSeam: Int
 
@@ -208,18 +210,18 @@ package struct ItemStatistics: Sendable, Equatable {
     }
 }
 
-/// How soon the picture answers.
+/// Measures how soon the picture responds.
 enum Response {
-    /// More vblanks than any frame stands for that is not a still.
+    /// The number of vblanks that a frame of a running clip stands at most. A longer hold is a still picture.
     static let stillness = 8
 
-    /// The time of the first vblank from `time` on that shows something else than the clip going on, or that the clip stands still from.
+    /// Returns the time of the first vblank from `time` on that does not continue the clip, or from which the clip stands still.
     static func time(after time: Duration, in vblanks: [Vblank], clips: [NumberedClip]) -> Duration? {
         guard let index = vblanks.firstIndex(where: { $0.time >= time }), index > 0 else { return nil }
         let before = vblanks[..<index]
         let wasStill = before.count > stillness && before.suffix(stillness + 1).allSatisfy { $0.number == before.last?.number }
         var last = vblanks[index - 1]
-        // For how many vblanks the present number stands, and since when, unless that was before.
+        // The number of vblanks that the current number has stood, and since when: `time`, if it began before.
         var hold = before.reversed().prefix { $0.number == last.number }.count
         var since = time
         for vblank in vblanks[index...] {
@@ -235,7 +237,7 @@ enum Response {
         return nil
     }
 
-    /// Whether `next` is what a clip shows after `number`: up to two frames on, or the beginning of a clip after the end of one.
+    /// Whether a clip shows `next` after `number`: up to two frames on, or the beginning of a clip after the end of one.
     static func goesOn(_ number: Int, _ next: Int, _ clips: [NumberedClip]) -> Bool {
         if (1...2).contains(next - number) { return true }
         return clips.contains { number > $0.numbers.upperBound - 3 && number <= $0.numbers.upperBound }
@@ -244,7 +246,7 @@ enum Response {
 }
 
 extension Vblank {
-    /// The planes but for the framebuffers, which change with every frame.
+    /// The planes without their framebuffers, which change with every frame.
     var arrangement: [Plane] {
         planes.map { plane in
             var plane = plane

@@ -1,19 +1,19 @@
 import Foundation
 
-/// What a touch device is and what it sent, in the format of evemu-record, as guest/replay.c reads it.
+/// The description and the events of a touch device in the format of evemu-record, as guest/replay.c reads it.
 package struct Recording: Sendable, Equatable {
-    /// A name of its own within a run.
+    /// A name that is unique within a run.
     package var fileName: String
-    /// The file.
+    /// The content of the file.
     package var text: String
 
-    /// The kinds of devices that screens have.
+    /// The kinds of touch devices.
     package enum Device: String, Sendable, CaseIterable {
-        /// Multitouch protocol B: a slot for each finger, and only what has changed.
+        /// Multitouch protocol B: a slot for each finger; reports only changes.
         case slots
-        /// Multitouch protocol A: all fingers in every report, without names.
+        /// Multitouch protocol A: all fingers in every report, without ids.
         case contacts
-        /// One finger, as resistive panels know it, with its pressure.
+        /// One finger and its pressure, as resistive panels report them.
         case single
         /// The absolute pointer of a virtual machine: a button at a place.
         case tablet
@@ -21,12 +21,12 @@ package struct Recording: Sendable, Equatable {
 
     /// A finger from its touch to its lift.
     package struct Stroke: Sendable {
-        /// Seconds of touch and lift, on one clock for all strokes of a recording.
+        /// The times of touch and lift in seconds, on one clock for all strokes of a recording.
         package var from: Double, to: Double
-        /// Where, in parts of the screen's width and height; straight and even in between.
+        /// The places in fractions of the screen's width and height. The finger moves straight and evenly between them.
         package var begin: (x: Double, y: Double), end: (x: Double, y: Double)
 
-        /// A finger that moves from one place to another, or stays where it is.
+        /// Creates a stroke of a finger that moves from one place to another, or stays if `end` is nil.
         package init(_ from: Double, _ to: Double, at begin: (Double, Double), to end: (Double, Double)? = nil) {
             (self.from, self.to) = (from, to)
             self.begin = (begin.0, begin.1)
@@ -34,7 +34,8 @@ package struct Recording: Sendable, Equatable {
         }
     }
 
-    /// What `device` sends of these strokes: a report every 10 ms while a finger is on it. Each trembles by a unit, as real ones do.
+    /// Creates the events that `device` sends for these strokes: a report every 10 ms while a finger is down. Each report jitters by a
+    /// unit, as on real devices.
     package init(_ name: String, by device: Device, _ strokes: [Stroke]) {
         fileName = "\(name)-\(device.rawValue).evemu"
         var lines = device.description
@@ -77,10 +78,10 @@ private let (absX, absY, absPressure) = (0x00, 0x01, 0x18)
 private let (slot, touchMajor, positionX, positionY, trackingID) = (0x2F, 0x30, 0x35, 0x36, 0x39)
 
 extension Recording.Device {
-    /// The most that its axes say.
+    /// The largest value of the device's axes.
     fileprivate var maximum: Double { self == .tablet ? 32767 : 4095 }
 
-    /// What evemu-record writes first: name, identity, properties, what it can send.
+    /// The header lines of evemu-record: name, identity, properties, capabilities.
     fileprivate var description: [String] {
         let range = Int(maximum)
         let single = ["A: \(hex(absX, 2)) 0 \(range) 0 0 0", "A: \(hex(absY, 2)) 0 \(range) 0 0 0"]
@@ -100,7 +101,7 @@ extension Recording.Device {
         }
     }
 
-    /// The lines of what it can send: EV_SYN, EV_KEY and EV_ABS, and these keys.
+    /// Returns the lines of the capabilities: EV_SYN, EV_KEY and EV_ABS, and these keys.
     private func bits(_ keys: [Int]) -> [String] {
         var bytes = [Int](repeating: 0, count: 96)
         for key in keys { bytes[key / 8] |= 1 << (key % 8) }
@@ -108,7 +109,7 @@ extension Recording.Device {
         return ["B: 00 0b 00 00 00 00 00 00 00"] + lines.map { "B: 01 \($0)" }
     }
 
-    /// What it sends when fingers are at these places: without the last SYN_REPORT, and nothing where nothing has changed.
+    /// Returns the events for fingers at these places, without the last SYN_REPORT; empty if no finger is or was down.
     fileprivate func report(_ places: [Int: (Int, Int)], before: [Int: (Int, Int)], _ contacts: [Int: Int]) -> [Event] {
         if places.isEmpty, before.isEmpty { return [] }
         let touches: [Event] = places.isEmpty == before.isEmpty ? [] : [(key, buttonTouch, places.isEmpty ? 0 : 1)]

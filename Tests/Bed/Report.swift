@@ -1,14 +1,14 @@
-/// What the director wrote down; its times are microseconds of the guest's CLOCK_MONOTONIC.
+/// The director's report; its times are microseconds of the guest's CLOCK_MONOTONIC.
 struct Report {
     var start: Int?
-    /// Entry → when its first step was done.
+    /// The index of an entry → the time of its first step.
     var done: [Int: Int] = [:]
-    /// When the director, which nothing outranks, should have run, and how much later it did.
+    /// The times at which the director should have run, and its delays. Nothing outranks the director.
     var held: [(time: Int, late: Int)] = []
     var samples: [Sample] = []
-    /// Nanoseconds of a system call, a change of processes and a page fault; empty where they were not asked for.
+    /// Nanoseconds of a system call, a process switch and a page fault; empty if not measured.
     var able: [Int] = []
-    /// How long each reference took, in microseconds; those that failed are missing.
+    /// The microseconds of each reference; failed ones are missing.
     var references: [Int] = []
     var asked: Int?
     var wasKilled = false
@@ -25,7 +25,7 @@ struct Report {
         var time: Int, status: Int, cpu: Int, peakKilobytes: Int
     }
 
-    /// Reads the lines direct.c describes.
+    /// Reads the lines that direct.c describes.
     init(_ text: String) {
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")

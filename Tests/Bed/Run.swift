@@ -1,6 +1,6 @@
 import Foundation
 
-/// One boot of the bed: writes the script, runs the guest, reads what it left.
+/// One boot of the bed: writes the script, runs the guest, reads its files.
 struct Run {
     var name: String
     var duration: Duration
@@ -10,7 +10,7 @@ struct Run {
     var area: Vblank.Rectangle?
     var timeline: ActionTimeline
 
-    /// Boots a guest, and another one where the first was starved.
+    /// Boots a guest once and returns its record. ``Bed/run(_:for:playing:_:on:area:timeline:)`` repeats a starved run.
     func perform() async throws -> Record {
         let ready = try Bed.ready.get()
         let folder = try makeFolder()
@@ -52,7 +52,8 @@ struct Run {
     /// The stage and the timeline, as direct.c reads them.
     private var script: String {
         let area = area ?? Vblank.Rectangle(x: 0, y: 0, width: machine.mode.width, height: machine.mode.height)
-        // The cells of Tests/Clips/make: 16, each a 40th of the picture's width and two 45ths of its height, at its bottom left.
+        // The cells of Tests/Clips/make: 16 at the bottom left of the picture. Each is a 40th of the picture's width and two 45ths of its
+        // height.
         let count = machine.readsTopmost ? -16 : 16
         let cells = "\(area.x) \(area.y + area.height * 43 / 45) \(area.width / 40) \(area.height * 2 / 45) \(count)"
         var lines = machine.isMeasured ? Host.script(clips.first) : []
@@ -61,12 +62,12 @@ struct Run {
         if machine.hasKeyboard { lines.append("keys") }
         lines += (0..<machine.displays).map { "watch \($0) \(cells)" }
         if machine.recordsSound { lines.append("listen hw:Loopback,1,0") }
-        // A stall of 11 ms can cost a commit, wherever in a vblank period it begins: none of those is to go unseen.
+        // A stall of 11 ms can cost a commit, wherever in a vblank period it begins. This period and limit catch each of them.
         if machine.time == .real { lines.append("look 5000 6000") }
         return (lines + timeline.script).joined(separator: "\n") + "\n"
     }
 
-    /// What the director is to start.
+    /// Returns the command that the director starts.
     func command(_ folder: String) throws -> [String] { try command(of: program, folder) }
 
     private func command(of program: Program, _ folder: String) throws -> [String] {
@@ -74,7 +75,7 @@ struct Run {
         case .command(let command): return command
         case .under(let tool, let program): return tool + (try command(of: program, folder))
         case .kiosk(let configuration, let arguments):
-            // In a folder of its own: kiosk watches it, and the director writes its log all the time.
+            // kiosk watches the folder of its configuration, and the director constantly writes its log to `folder`: use a separate one.
             let own = folder + "/configuration"
             try FileManager.default.createDirectory(atPath: own, withIntermediateDirectories: true)
             try write(configuration.text(machine, clips), to: own + "/kiosk.conf")
@@ -90,10 +91,10 @@ struct Run {
 
     private func bytes(_ path: String) -> [UInt8] { FileManager.default.contents(atPath: path).map { [UInt8]($0) } ?? [] }
 
-    /// What a guest left in its folder.
+    /// Reads the files that a guest left in its folder.
     private func read(_ folder: String, _ outcome: Outcome) throws -> Record {
         let report = Report(text(folder + "/report"))
-        // The time was up, or the guest died.
+        // 124: the time was up; 254: the guest died.
         guard outcome.status != 124, outcome.status != 254 else { throw BedError.starved("\(outcome.errors) (\(folder))") }
         guard report.isComplete, let start = report.start, let end = report.end else {
             throw BedError.failed("the run in \(folder) was not finished (status \(outcome.status)): \(outcome.errors)")
@@ -127,7 +128,7 @@ struct Run {
                 time: .microseconds($0.time - start), cpu: .microseconds($0.cpu), residentMemory: $0.residentKilobytes * 1024,
                 threads: $0.threads, descriptors: $0.descriptors, share: $0.shareKilobytes * 1024)
         }
-        // What its processes have used that nobody has waited for is known from the last look only.
+        // Only the last look includes the time of child processes that no parent has waited for.
         let cpu = max(.microseconds(end.cpu), samples.last?.cpu ?? .zero)
         return Record(
             displays: (0..<machine.displays).map { Vblank.log(text("\(folder)/vblanks-\($0)"), start: start) },
@@ -138,7 +139,8 @@ struct Run {
             clips: clips, screenshots: screenshots, outputs: outputs, host: host)
     }
 
-    /// Why the timing of a run cannot be trusted; nil where it can. Judged from the player's start until it was asked to end.
+    /// Returns the reason why the timing of a run is unreliable; nil if it is reliable. Judges from the player's start until the request to
+    /// end.
     private func starvation(_ folder: String, _ report: Report, from start: Int, to end: Int) -> String? {
         let overruns = text(folder + "/kernel").split(separator: "\n").filter { line in
             guard line.contains("vblank timer overrun"), let time = line.firstMatch(of: #/^\[ *(\d+\.\d+)\]/#) else { return false }
@@ -152,12 +154,12 @@ struct Run {
     }
 }
 
-/// What a program of the host said and returned.
+/// The output and status of a program on the host.
 struct Outcome {
     var status: Int
     var output: String, errors: String
 
-    /// Runs a program to its end.
+    /// Runs a program to its end and returns its outcome.
     static func of(_ command: [String]) throws -> Outcome {
         let process = Process()
         let (output, errors) = (Pipe(), Pipe())
@@ -165,21 +167,21 @@ struct Outcome {
         process.arguments = Array(command.dropFirst())
         (process.standardOutput, process.standardError) = (output, errors)
         process.standardInput = FileHandle.nullDevice
-        // A child inherits the mask of this thread, and those of a concurrency pool block what ends a script.
+        // A child inherits this thread's signal mask. The threads of a concurrency pool block the signals that end a script.
         var (none, former) = (sigset_t(), sigset_t())
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, &former)
         defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
         try process.run()
-        // Both are short: neither pipe fills up while the other one is read.
+        // Both outputs are short: one pipe does not fill up while this reads the other.
         let text = [output, errors].map { String(decoding: $0.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
         process.waitUntilExit()
         return Outcome(status: Int(process.terminationStatus), output: text[0], errors: text[1])
     }
 
-    /// The same for a guest, on a thread of its own. One in which computing takes time, real or virtual, runs while no other guest does on this
-    /// machine: it takes the time in which another one has the processor for computing. Of those in free time, which nothing disturbs, this
-    /// process runs one for each processor.
+    /// Runs a guest on a thread of its own. If computing takes time in the guest (real or virtual time), it runs alone on this machine:
+    /// otherwise it would measure the time that another guest computes. Nothing disturbs guests in free time; this process runs at most one
+    /// for each processor and each 4 GB of memory.
     static func ofGuest(_ command: [String], isAlone: Bool) async throws -> Outcome {
         try await withCheckedThrowingContinuation { continuation in
             Thread {
@@ -192,7 +194,8 @@ struct Outcome {
         }
     }
 
-    /// Waits until a guest may run: alone on this machine, or beside others that need not be. Closing the descriptor gives the permission back.
+    /// Waits until a guest may run: alone on this machine, or beside others that do not need to be alone. Close the descriptor to release
+    /// the permission.
     static func permissionForGuest(isAlone: Bool) -> Int32 {
         let environment = ProcessInfo.processInfo.environment
         let cache = environment["XDG_CACHE_HOME"] ?? environment["HOME", default: ""] + "/.cache"
@@ -201,7 +204,7 @@ struct Outcome {
         return lock
     }
 
-    /// A guest has one processor, and up to 3 GB of memory.
+    /// A guest has one processor and up to 3 GB of memory.
     private static let places = DispatchSemaphore(
         value: max(1, min(ProcessInfo.processInfo.activeProcessorCount, Int(ProcessInfo.processInfo.physicalMemory >> 30) / 4)))
 }

@@ -1,35 +1,35 @@
 import Foundation
 
-/// What a sound card was fed: 16-bit samples of two channels, on the time axis of the run.
+/// The sound that a sound card received: 16-bit samples of two channels, on the time axis of the run.
 package struct Sound: Sendable, Equatable {
-    /// Samples a second, of each channel, by the clock of the run.
+    /// Samples a second in each channel, by the clock of the run.
     package var rate: Double
     package var left: [Int16], right: [Int16]
-    /// When the first sample was played, from the start of the player.
+    /// The time of the first sample, from the start of the player.
     package var start: Duration
 
-    /// A recording made by hand, as tests of the analysis do.
+    /// Creates a recording by hand, for tests of the analysis.
     package init(rate: Double = 48_000, left: [Int16], right: [Int16]? = nil, start: Duration = .zero) {
         (self.rate, self.left, self.right, self.start) = (rate, left, right ?? left, start)
     }
 
-    /// How long it is.
+    /// The length of the recording.
     package var duration: Duration { .seconds(Double(left.count) / rate) }
 
-    /// When sample `index` was played.
+    /// Returns the time at which sample `index` was played.
     package func time(of index: Int) -> Duration { start + .seconds(Double(index) / rate) }
 
-    /// Each channel by itself.
+    /// Each channel as a recording of its own.
     package var channels: [Sound] { [left, right].map { Sound(rate: rate, left: $0, start: start) } }
 
-    /// What was played from one moment to another, as far as it was recorded.
+    /// The sound of a range of times, as far as it was recorded.
     package subscript(_ times: Range<Duration>) -> Sound {
         let bounds = [times.lowerBound, times.upperBound].map { min(left.count, max(0, Int(($0 - start) / .seconds(1) * rate))) }
         return Sound(
             rate: rate, left: Array(left[bounds[0]..<bounds[1]]), right: Array(right[bounds[0]..<bounds[1]]), start: time(of: bounds[0]))
     }
 
-    /// The same without a stretch of it: what comes after that follows at once upon what came before.
+    /// Returns the sound without a stretch: the sound after the stretch follows directly on the sound before it.
     package func cutting(_ stretch: Stretch) -> Sound {
         let bounds = [stretch.start, stretch.start + stretch.duration].map { Int((($0 - start) / .seconds(1) * rate).rounded()) }
         func cut(_ samples: [Int16]) -> [Int16] { Array(samples[..<bounds[0]] + samples[bounds[1]...]) }
@@ -39,17 +39,17 @@ package struct Sound: Sendable, Equatable {
     /// The largest absolute value on either channel.
     package var peak: Int { max(left.map { Int($0.magnitude) }.max() ?? 0, right.map { Int($0.magnitude) }.max() ?? 0) }
 
-    /// The most by which the channels differ at any time.
+    /// The largest difference between the channels in one sample.
     package var largestDifference: Int {
         var largest = 0
         for index in left.indices where left[index] != right[index] { largest = max(largest, abs(Int(left[index]) - Int(right[index]))) }
         return largest
     }
 
-    /// Whether nobody could hear it: nothing over -60 dB.
+    /// Whether the sound is inaudible: no sample over -60 dB.
     package var isSilent: Bool { peak < 33 }
 
-    /// The part between the first and the last sample that can be heard, or nothing.
+    /// The part from the first to the last audible sample; empty if there is none.
     package var audible: Sound {
         guard let first = left.firstIndex(where: { $0.magnitude > 500 }), let last = left.lastIndex(where: { $0.magnitude > 500 })
         else { return Sound(rate: rate, left: [], start: start) }
@@ -61,7 +61,7 @@ package struct Sound: Sendable, Equatable {
         package var start: Duration, duration: Duration
     }
 
-    /// Silence of 0.8 ms or more within what can be heard.
+    /// The silences of 0.8 ms or more within the audible part.
     package var holes: [Stretch] {
         let sound = audible
         var holes: [Stretch] = []
@@ -78,7 +78,7 @@ package struct Sound: Sendable, Equatable {
         return holes
     }
 
-    /// When something begins that can be heard: each first sample over 1 % of full scale after a quarter of a second without one.
+    /// The times at which sound begins: each first sample over 1 % of full scale after a quarter of a second without one.
     package var onsets: [Duration] {
         var onsets: [Duration] = []
         var heard = -Int(rate)
@@ -89,7 +89,7 @@ package struct Sound: Sendable, Equatable {
         return onsets
     }
 
-    /// How loud a sine of this frequency is in the left channel, as its amplitude in samples: Goertzel's algorithm.
+    /// Returns the amplitude of a sine of this frequency in the left channel, in sample units (Goertzel's algorithm).
     package func level(at frequency: Double) -> Double {
         if left.isEmpty { return 0 }
         let coefficient = 2 * cos(2 * Double.pi * frequency / rate)
@@ -99,22 +99,22 @@ package struct Sound: Sendable, Equatable {
         return 2 * max(0, power).squareRoot() / Double(left.count)
     }
 
-    /// The left channel taken as one tone that goes on and on.
+    /// The left channel, analysed as one continuous tone.
     package var tone: Tone? { Tone(self) }
 }
 
-/// A sine wave, and where it is broken. Lengths of its periods are measured from one upward crossing of zero to the next.
+/// A sine wave and its breaks. The length of a period is measured from one upward crossing of zero to the next.
 package struct Tone: Sendable, Equatable {
-    /// In Hz, of the periods that are whole.
+    /// The frequency in Hz, from the unbroken periods.
     package var frequency: Double
-    /// Where samples were left out (durations below zero) or put in, by how much, from 0.1 ms on.
+    /// The places where samples were left out (durations below zero) or put in, and by how much, from 0.1 ms on.
     ///
-    /// Those are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip, which makes
-    /// some of them too long and as many too short; so neighbours within 10 ms are taken together.
+    /// These are periods that differ by more than 3 % from the usual length. A codec bends the wave at the beginning of a clip: some
+    /// periods become too long and as many too short. Neighbours within 10 ms are therefore added up.
     package var phaseJumps: [Sound.Stretch]
-    /// Steps from a sample to the next that no sine of this loudness has.
+    /// The steps between samples that are too large for a sine of this loudness.
     package var clicks: [Duration]
-    /// The largest step from a sample to the next, and the largest that the sine itself has.
+    /// The largest step between two samples, and the largest step of the sine itself.
     package var largestStep: Int, expectedStep: Int
 
     init?(_ sound: Sound) {
@@ -149,9 +149,11 @@ package struct Tone: Sendable, Equatable {
 }
 
 extension Sound {
-    /// Reads a WAV file of 16-bit samples of two channels behind a header of 44 bytes. The lengths in the header are not needed.
+    /// Reads a WAV file of 16-bit samples of two channels behind a header of 44 bytes. Ignores the lengths in the header.
     ///
-    /// - Parameter positions: lines "FRAME US": when which frame was played; `origin` is the start of the player on that clock.
+    /// - Parameters:
+    ///   - positions: lines "FRAME US": a frame and the time it was played.
+    ///   - origin: the start of the player on that clock.
     init?(wav: [UInt8], positions: String, origin: Int) {
         guard wav.count > 44, wav[8..<12].elementsEqual("WAVE".utf8) else { return nil }
         let nominal = Double(Int(wav[24]) | Int(wav[25]) << 8 | Int(wav[26]) << 16)
@@ -165,8 +167,8 @@ extension Sound {
                 right.append(Int16(littleEndian: bytes.loadUnaligned(fromByteOffset: 46 + 4 * frame, as: Int16.self)))
             }
         }
-        // Each line says when frame 0 was played, some of them a moment late because the card moves on in steps: the earliest is right. A
-        // card that is off says it earlier and earlier, or later.
+        // Each line says when frame 0 was played. Some lines are a moment late because the card advances in steps: the earliest is right.
+        // If the card's clock is off, that time drifts earlier or later.
         let points = positions.split(separator: "\n").compactMap { line -> (frame: Double, zero: Double)? in
             let numbers = line.split(separator: " ").compactMap { Double($0) }
             return numbers.count == 2 ? (numbers[0], numbers[1] - numbers[0] * 1e6 / nominal) : nil

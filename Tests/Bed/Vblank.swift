@@ -1,20 +1,20 @@
-/// What a display latched at one vblank: a line of the kernel's own log, taken inside its vblank timer.
+/// The state that a display latched at one vblank: a line of the kernel's own log, taken inside its vblank timer.
 package struct Vblank: Sendable, Equatable {
-    /// The kernel's count of vblanks. It goes on while nobody watches, so a step of more than 1 is a hole in the log.
+    /// The kernel's count of vblanks. It continues while nothing watches, so a step of more than 1 is a gap in the log.
     package var sequence: Int
-    /// When, from the start of the player.
+    /// The time of the vblank, from the start of the player.
     package var time: Duration
-    /// How long after it the interrupt was served.
+    /// The delay from the vblank to its interrupt handler.
     package var lateness: Duration
-    /// How many commits arrived since the vblank before.
+    /// The number of commits since the previous vblank.
     package var commits: Int
-    /// A sum over sampled pixels of all planes: equal where the picture is.
+    /// A sum over sampled pixels of all planes; equal for equal pictures.
     package var hash: UInt64
-    /// The number in the cells of the picture; whatever stands there when it is not a numbered clip (0 where that is black).
+    /// The number in the cells of the picture. Meaningless if the picture is not a numbered clip (0 if black).
     package var number: Int
-    /// The 16 cells, the leftmost in the highest bit, where somebody wants them and no number.
+    /// The raw 16 cells, the leftmost in the highest bit, for tests that need cells rather than a number.
     package var cells = 0
-    /// From the lowest upwards.
+    /// The planes, from the lowest upwards.
     package var planes: [Plane]
 
     /// A plane as it was scanned out.
@@ -23,21 +23,21 @@ package struct Vblank: Sendable, Equatable {
         package var plane: Int, framebuffer: Int
         /// The fourcc of the framebuffer, such as XR24 or NV12.
         package var format: String
-        /// What of the framebuffer, and where on the display, in pixels.
+        /// The part of the framebuffer and its place on the display, in pixels.
         package var source: Rectangle, destination: Rectangle
         /// DRM_MODE_ROTATE_*: 1 is upright.
         package var rotation: Int
     }
 
-    /// In pixels.
+    /// A rectangle in pixels.
     package struct Rectangle: Sendable, Equatable {
         package var x: Int, y: Int, width: Int, height: Int
 
-        /// A rectangle with its upper left corner at `x`, `y`.
+        /// Creates a rectangle with its upper left corner at `x`, `y`.
         package init(x: Int, y: Int, width: Int, height: Int) { (self.x, self.y, self.width, self.height) = (x, y, width, height) }
     }
 
-    /// A vblank made by hand, as tests of the analysis do.
+    /// Creates a vblank by hand, for tests of the analysis.
     package init(
         sequence: Int, time: Duration, number: Int, lateness: Duration = .zero, commits: Int = 0, hash: UInt64 = 0, planes: [Plane] = []
     ) {
@@ -63,7 +63,7 @@ package struct Vblank: Sendable, Equatable {
         self.cells = cells
     }
 
-    /// All lines of a log; what the last one lacks because the watcher was stopped in the middle of it is left out.
+    /// Returns the vblanks of all complete lines of a log. Skips a last line that was cut off when the watcher stopped.
     package static func log(_ text: String, start: Int) -> [Vblank] {
         text.split(separator: "\n").compactMap { Vblank(line: $0, start: start) }
     }

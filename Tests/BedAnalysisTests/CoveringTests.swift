@@ -7,7 +7,7 @@ struct CoveringTests {
         plane: 35, framebuffer: 1, format: "XR24", source: .init(x: 0, y: 0, width: 8, height: 8),
         destination: .init(x: 0, y: 0, width: 8, height: 8), rotation: 1)
 
-    /// A vblank every 16 ms with these hashes.
+    /// Returns a log with one vblank every 16 ms and these hashes.
     private func log(_ hashes: [UInt64]) -> [Vblank] {
         hashes.enumerated().map { Vblank(sequence: $0, time: .milliseconds($0 * 16), number: 1, hash: $1, planes: [picture]) }
     }

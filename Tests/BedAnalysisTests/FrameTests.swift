@@ -1,7 +1,7 @@
 import Bed
 import Testing
 
-/// A log in which each number stands for so many vblanks, at 60 Hz.
+/// Returns a log at 60 Hz in which each number lasts for the given count of vblanks.
 private func vblanks(_ runs: [(number: Int, vblanks: Int)], missing: Set<Int> = []) -> [Vblank] {
     let numbers = runs.flatMap { Array(repeating: $0.number, count: $0.vblanks) }
     return numbers.enumerated().filter { !missing.contains($0.offset) }.map {

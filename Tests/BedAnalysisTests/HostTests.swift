@@ -2,7 +2,7 @@ import Testing
 
 @testable import Bed
 
-/// Whether a host is fast enough for what is judged in real time.
+/// Tests whether a host is fast enough for measurements in real time.
 @Suite struct HostTests {
     private func measured(_ able: String, _ references: Int...) -> Host? {
         Host(Report((["able \(able)"] + references.map { "reference \($0)" }).joined(separator: "\n") + "\n"))

@@ -19,7 +19,7 @@ struct OverlayChangeTests {
         #expect(log[4].overlays.map(\.plane) == [40, 41])
     }
 
-    /// A video plane over the background is no overlay, nor is the lowest plane, whatever its format.
+    /// A video plane above the background is not an overlay. Nor is the lowest plane, whatever its format.
     @Test func `the picture's own planes`() {
         let video = "40:80:NV12:0,0,100,50:0,0,100,50:1"
         #expect(OverlayChange.all(in: log(["", video, ""])).isEmpty)

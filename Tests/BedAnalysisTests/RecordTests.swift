@@ -56,7 +56,7 @@ struct TimelineTests {
 struct ResponseTests {
     private let clips = [NumberedClip("a", frames: 9, frameRate: 30), NumberedClip("b", frames: 9, from: 1001, frameRate: 30)]
 
-    /// The time of the answer to what was done at vblank `event`, in vblanks; each number stands for two of them.
+    /// Returns the time of the answer to an event at vblank `event`, in vblanks. Each number lasts for two vblanks.
     private func answer(_ numbers: [Int], event: Int) -> Int? {
         let log = numbers.flatMap { [$0, $0] }.enumerated().map { Vblank(sequence: $0, time: .milliseconds($0 * 16), number: $1) }
         return Response.time(after: .milliseconds(event * 16 - 1), in: log, clips: clips).map { Int($0 / .milliseconds(16)) }

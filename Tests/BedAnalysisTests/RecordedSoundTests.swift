@@ -3,7 +3,7 @@ import Testing
 
 @testable import Bed
 
-/// A sine of 440 Hz and a tenth of full scale.
+/// Returns a sine of 440 Hz at a tenth of full scale.
 private func sine(_ count: Int, from first: Int = 0) -> [Int16] {
     (first..<first + count).map { Int16(3277 * sin(2 * Double.pi * 440 * Double($0) / 48_000)) }
 }
@@ -38,7 +38,7 @@ struct ToneTests {
 
     @Test func `a period too long and one too short next to it are no jump`() throws {
         var samples = sine(48_000)
-        // The zero crossing in between comes 8 samples late.
+        // The zero crossing between the two periods comes 8 samples late.
         for index in 24_000..<24_218 { samples[index] = sine(1, from: index - 8)[0] }
         let tone = try #require(Sound(left: samples).tone)
         #expect(tone.phaseJumps == [])
@@ -58,7 +58,7 @@ struct ToneTests {
 }
 
 struct RecordedSoundTests {
-    /// A card that is 200 ppm slow, looked at every tenth of a second and now and then a moment late.
+    /// The card is 200 ppm slow. The bed polls it every 100 ms, up to 5.4 ms late.
     @Test func `a recording lasts as long as it took`() throws {
         let header =
             Array("RIFF____WAVEfmt ".utf8) + [16, 0, 0, 0, 1, 0, 2, 0, 0x80, 0xBB, 0, 0, 0, 0xEE, 2, 0, 4, 0, 16, 0]

@@ -2,9 +2,10 @@ import Testing
 
 @testable import Bed
 
-/// What each kind of device sends of the same fingers.
+/// Tests of the events that each kind of device sends for the same fingers.
 struct RecordingTests {
-    /// The events of a recording without their times, a report a line: type, code and value in hexadecimal, hexadecimal and decimal.
+    /// Returns the events of a recording without their times, one report per line.
+    /// An event is its type, code and value: hexadecimal, hexadecimal and decimal.
     private func reports(_ device: Recording.Device, _ strokes: [Recording.Stroke]) -> [String] {
         let events = Recording("test", by: device, strokes).text.split(separator: "\n").filter { $0.hasPrefix("E:") }
         let words = events.map { $0.split(separator: " ").dropFirst(2).joined(separator: " ") }

@@ -1,14 +1,14 @@
 import Bed
 import Testing
 
-/// What a viewer sees and hears, judged by the kernel's own log of what was scanned out and by what the sound card was fed.
+/// The picture and the sound that a viewer gets. The kernel's own log of scanned-out frames and the sound card's input are the judges.
 ///
-/// Each test is one run or two, named for what happens in it; those in virtual time run beside each other.
+/// Each test is one run or two, named for its events. Tests in virtual time run in parallel.
 @Suite(.enabled(if: Bed.unavailability == nil, "no test bed: \(Bed.unavailability ?? "")"), .onBed)
 struct BedTests {}
 
-/// Keeps the folders of a test's runs until the test is over: removed where it passed, named in the issue where it failed. A test whose
-/// runs were all starved by the host, or found it too slow, is cancelled: it neither passed nor failed.
+/// Keeps the folders of a test's runs until the test is over. Removes them if it passed, and names them in the issue if it failed. Cancels
+/// a test if the host starved all its runs or was too slow: it neither passed nor failed.
 struct OnBed: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 
@@ -45,15 +45,15 @@ extension Trait where Self == OnBed {
     static var onBed: OnBed { OnBed() }
 }
 
-/// The frames that are missing in the kernel's log are the player's `dropped`. The frame after one that stood too long came late, and so
-/// did those after it until it had caught up, one for each frame that stood too short: between the two lies the player's `late`; unless the
-/// sound stood still with the picture, which the player says, too.
+/// Expects kiosk to report its losses. Frames that are missing in the kernel's log are the player's `dropped`. The frame after one that
+/// stood too long is late. So are the frames after it until the player has caught up, one for each frame that stood too short. The player's
+/// `late` lies between those two counts. It excludes stalls of picture and sound together, which the player reports, too.
 func expectLossesToBeSaid(_ record: Record, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let told = record.statistics else {
         Issue.record("kiosk said nothing about what it showed", sourceLocation: sourceLocation)
         return
     }
-    // How long the first one stands is a matter of the start, and the last one's time was not over.
+    // The start decides how long the first frame stands, and the last frame's time was not over.
     let holds = record.frames.dropFirst().dropLast().map(\.vblanks)
     let (long, short) = (holds.count { $0 > 2 }, holds.count { $0 < 2 })
     #expect(told.dropped == record.lostFrames(of: told.shown), "\(holds)", sourceLocation: sourceLocation)
@@ -61,7 +61,7 @@ func expectLossesToBeSaid(_ record: Record, sourceLocation: SourceLocation = #_s
     #expect((least...long + short).contains(told.late), "\(told), of \(long) and \(short)", sourceLocation: sourceLocation)
 }
 
-/// What kiosk counted, in all and for each item, is what the kernel saw: but for the frame that was on its way when kiosk was asked to end.
+/// Expects kiosk's counts, in total and for each item, to match the kernel's. The frame on its way at the end may differ.
 func expectCountsToAgree(_ record: Record, sourceLocation: SourceLocation = #_sourceLocation) {
     guard let told = record.statistics else {
         Issue.record("kiosk said nothing about what it showed", sourceLocation: sourceLocation)
@@ -69,7 +69,8 @@ func expectCountsToAgree(_ record: Record, sourceLocation: SourceLocation = #_so
     }
     #expect(abs(told.shown - record.frames.count) <= 1, "\(told.shown), \(record.frames.count)", sourceLocation: sourceLocation)
     #expect(told.seams == record.seams.count, sourceLocation: sourceLocation)
-    // Of more frames than the display can show another one may be nearer to a vblank than the one that was ready: late, which no log shows.
+    // With more frames than the display can show, another frame may be nearer to a vblank than the ready one. That counts as late, and no
+    // log shows it.
     let isSlow = record.clips.contains { $0.frameRate > record.refreshRate * 1.005 }
     #expect(isSlow || told.worstSeam == record.seams.map(\.latePresents).max(), sourceLocation: sourceLocation)
     #expect(told.flipsLost == 0, sourceLocation: sourceLocation)
@@ -94,8 +95,8 @@ func expectCountsToAgree(_ record: Record, sourceLocation: SourceLocation = #_so
 }
 
 extension Record {
-    /// Frames of the clips that the display never showed between the first and the last that it did, of the `count` that kiosk knows of: what was
-    /// left out before the one that was on its way at the end has not been missed yet.
+    /// Returns the number of clip frames that the display skipped between the first and the last of `count` frames. kiosk knows of these
+    /// `count` frames only: it has not yet counted losses before the frame on its way at the end.
     fileprivate func lostFrames(of count: Int) -> Int {
         func clip(_ number: Int) -> ClosedRange<Int>? { clips.first { $0.numbers.contains(number) }?.numbers }
         let frames = frames.prefix(count)
@@ -106,7 +107,7 @@ extension Record {
         }
     }
 
-    /// For each flash of a frame with this number, and every `count` numbers on, by how many seconds its beep came later.
+    /// Returns the delay of the beep in seconds for each flash: a frame with this number, or with one `count` numbers on.
     func offsets(ofFlash number: Int, every count: Int) -> [Double] {
         let beeps = sound?.onsets ?? []
         return frames.filter { $0.number % count == number % count }.compactMap { flash in

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Folder, list and kiosk.conf change at random under a player that runs.
+    /// Random changes of folder, list and kiosk.conf while the player runs.
     @Suite struct ContentChanges {
-        /// $KIOSK_CHANGES is another number of changes, $KIOSK_SEED another order of them.
+        /// $KIOSK_CHANGES sets the number of changes (60 by default), $KIOSK_SEED their order.
         @Test func `whatever changes, seams are clean and nothing unfinished is played`() async throws {
             let environment = ProcessInfo.processInfo.environment
             let count = environment["KIOSK_CHANGES"].flatMap { Int($0) } ?? 60
@@ -21,7 +21,7 @@ extension BedTests {
             let machine = Machine {
                 ($0.time, $0.mode, $0.recordsSound) = (.free, Machine.Mode(width: 640, height: 480), count <= 200)
             }
-            // What changes again within a minute is said for those who look for it only.
+            // The player logs a second change within a minute at debug level only.
             let command = [try Bed.player(), "--config", folder + "/kiosk.conf", "--log-level", "debug"]
             let record = try await Bed.run(
                 "changes", for: .seconds(script.end), playing: clips, .command(command), on: machine
@@ -29,7 +29,7 @@ extension BedTests {
             let told = record.log.map { "\(($0.time / .seconds(1) * 100).rounded() / 100) \($0.text)" }.joined(separator: "\n")
             let about: Comment = "KIOSK_SEED=\(seed) KIOSK_CHANGES=\(count)"
 
-            // What is turned cannot be read.
+            // The numbers of a turned picture cannot be read.
             let turned = script.turned
             func isRead(_ from: Duration, _ to: Duration) -> Bool {
                 !turned.contains { from < .seconds($0.upperBound + 0.5) && to > .seconds($0.lowerBound - 0.1) }
@@ -40,7 +40,7 @@ extension BedTests {
             if let sound = record.sound { #expect(sound.holes == [], about) }
             #expect(record.statistics?.worstSeam == 0 && record.statistics?.dropped == 0, about)
 
-            // A clip is shown only while a complete file holds it, and for as long after that as the item that was ready takes.
+            // A clip may be seen only while a complete file holds it, and up to 2.5 s later: its item may be ready by then.
             let wrong = record.frames.filter { frame in
                 !script.complete[frame.number / 1000].contains {
                     .seconds($0.lowerBound) <= frame.time && frame.time <= .seconds($0.upperBound + 2.5)
@@ -67,7 +67,7 @@ extension BedTests {
             let figures: Comment = "\(about), \(samples.map { ($0.residentMemory >> 10, $0.threads, $0.descriptors) })"
             print("grown by \(grown(\.residentMemory) >> 10) KB, \(grown(\.descriptors)) descriptors, \(grown(\.threads)) threads")
             #expect(grown(\.residentMemory) < 2 << 20, figures)
-            // How many files are open depends on what the playlist holds at the moment.
+            // The number of open files depends on the playlist of the moment.
             #expect(grown(\.descriptors) <= 2 && grown(\.threads) <= 2, figures)
             #expect(record.status == 0)
         }
@@ -76,9 +76,9 @@ extension BedTests {
     }
 }
 
-/// Changes drawn at random, as lines of shell and their times, and what has to follow.
+/// Random changes, as lines of shell with their times, and their expected effects.
 struct ContentChangeScript {
-    /// What the log has to say, and within how many seconds.
+    /// Words that the log must have within `within` seconds.
     struct Said {
         var time: Double, within = 3.0
         var words: [String]
@@ -86,22 +86,22 @@ struct ContentChangeScript {
 
     private(set) var lines: [(Double, String)] = []
     private(set) var said: [Said] = []
-    /// By clip, when a complete file held it.
+    /// For each clip, the times when a complete file held it.
     private(set) var complete: [[ClosedRange<Double>]]
-    /// When the picture was upside down.
+    /// The times when the picture was upside down.
     private(set) var turned: [ClosedRange<Double>] = []
-    /// When the player is asked to end.
+    /// The time of the next change; after the last one, the time when the player has to end.
     private(set) var end = 4.0
-    /// The clips that are shown then.
+    /// The clips on the playlist at the end.
     var playing: Set<Int> { Set(files.values).union(list) }
 
     private let clips: [NumberedClip]
     private let folder: String
     private var state: UInt64
-    /// The files of the folder, and their clips.
+    /// The clips of the folder, by file name.
     private var files: [String: Int] = ["v0.mp4": 0]
     private var list: Set<Int> = [5]
-    /// By clip, since when a complete file holds it.
+    /// For each clip in a complete file, the time since when it is complete.
     private var since: [Int: Double] = [0: 0, 5: 0]
     private var settings = Settings()
     private var named = 0
@@ -110,7 +110,7 @@ struct ContentChangeScript {
         var loop = "playlist", gravity = "fit", volume = 80, rotation = 0, shuffles = false
     }
 
-    /// `changes` of them. The last of `clips` is in files only that are never complete; those from 5 on are in the list. Makes `folder`.
+    /// Draws `changes` changes and makes `folder`. Only incomplete files hold the last of `clips`; the list holds clips from 5 on.
     init(seed: UInt64, changes: Int, clips: [NumberedClip], in folder: String) throws {
         (self.clips, self.folder, state) = (clips, folder, seed)
         complete = Array(repeating: [], count: clips.count)
@@ -132,7 +132,7 @@ struct ContentChangeScript {
             default: changeConfiguration()
             }
         }
-        // All of it is to be seen in the end.
+        // Show the whole playlist at the end.
         (settings.loop, settings.shuffles) = ("playlist", false)
         save()
         end += 10
@@ -170,7 +170,7 @@ struct ContentChangeScript {
         end += 2
     }
 
-    /// In four pieces, half a second apart: not to be played before the last.
+    /// Writes a file in four pieces, half a second apart. It must not play before the last piece.
     private mutating func addSlowly() {
         guard let clip = draw(of: spare) else { return remove() }
         let (name, path) = (name("v"), clips[clip].path)
@@ -200,7 +200,7 @@ struct ContentChangeScript {
         end += 2
     }
 
-    /// A download that is never finished: a name that is left out, or a file that nobody closes and that goes again.
+    /// Adds an unfinished download: a name that the player ignores, or a file that stays open until it is deleted.
     private mutating func addUnfinished() {
         let path = clips[clips.count - 1].path
         if draw(2) == 0 {
@@ -225,7 +225,7 @@ struct ContentChangeScript {
 
     private var listText: String { list.sorted().map { clips[$0].path + "\n" }.joined() }
 
-    /// Another choice, saved by an editor or written over.
+    /// Selects other clips, and either moves the new list into place, as an editor does, or overwrites it.
     private mutating func changeList() {
         let before = list
         while list == before || list.isEmpty { list = Set((5..<8).filter { _ in draw(2) == 0 }) }
@@ -287,7 +287,7 @@ struct ContentChangeScript {
         end += 2
     }
 
-    /// Upside down, and back.
+    /// Turns the picture upside down, and back.
     private mutating func turn() {
         let begin = end
         for rotation in [180, 0] {
@@ -299,7 +299,7 @@ struct ContentChangeScript {
         turned.append(begin...begin + 1.5)
     }
 
-    /// Saved with a mistake, and put right.
+    /// Saves a mistake, and corrects it.
     private mutating func breakConfiguration() {
         let mistake = ["[display", "volume = 80", "[audio]\nvolume = 101", "[nonsense]\nkey = 1"][draw(4)]
         save(mistake + "\n" + configuration)

@@ -7,26 +7,26 @@ import Testing
 @testable import KioskControlsCore
 
 extension BedTests {
-    /// What the controls look like, as scanned out: every state on displays of every kind, looked at by the test where it can judge, and by
-    /// people. `KIOSK_CONTROLS_PICTURES=/some/folder` keeps all of them there as PNG; `KIOSK_RECORD=1` draws the README's pictures anew.
+    /// The look of the controls, as scanned out, in every state on displays of every kind. The test checks the pixels that it can judge;
+    /// people check the rest. `KIOSK_CONTROLS_PICTURES=/some/folder` keeps all pictures there as PNG; `KIOSK_RECORD=1` renews the README's.
     @Suite struct ControlPictures {
         /// A display, and a title for it.
         struct Case: Sendable, CustomTestStringConvertible {
             var name: String
             var mode: Machine.Mode
             var rotation = 0
-            /// Millimetres as scanned out.
+            /// The size as scanned out, in millimetres.
             var size: (width: Int, height: Int)
             var title = "Autumn in the harbour"
             var overlays = 2
             var testDescription: String { name }
 
-            /// Pixels as a viewer sees them.
+            /// The size in pixels, as a viewer sees the display.
             var viewed: (width: Int, height: Int) {
                 rotation % 180 == 0 ? (mode.width, mode.height) : (mode.height, mode.width)
             }
 
-            /// Where the controls are.
+            /// The places of the controls.
             var layout: ControlsLayout {
                 let (across, down) = rotation % 180 == 0 ? size : (size.height, size.width)
                 let geometry = ScreenGeometry(
@@ -34,7 +34,7 @@ extension BedTests {
                 return ControlsLayout(geometry: geometry, content: .init(hasQueue: true))
             }
 
-            /// The place on the panel of one that a viewer sees; the picture is turned clockwise on it.
+            /// Returns the point on the panel for a point that a viewer sees. The picture is turned clockwise on the panel.
             func onPanel(_ x: Int, _ y: Int) -> (Int, Int) {
                 switch rotation {
                 case 90: (mode.width - 1 - y, x)
@@ -59,7 +59,7 @@ extension BedTests {
             Case(name: "4k", mode: .init(width: 3840, height: 2160), size: (1430, 804), title: "خريف في المرفأ"),
         ]
 
-        /// The states, in the order in which they come about in a run.
+        /// The states, in their order in a run.
         static let states = ["hidden", "paused", "pressed", "playing", "muted", "scrubbing", "toast", "seek", "ended"]
 
         @Test(arguments: Proof.some(cases, 2)) func `every state`(_ display: Case) async throws {
@@ -95,7 +95,7 @@ extension BedTests {
                 at(3, .tap(speaker.0, speaker.1))
                 at(3.3, .screenshot(), "muted")
                 at(3.5, .tap(speaker.0, speaker.1))
-                // In the second item, which has more of itself before it.
+                // Go to the second item, which has more time left.
                 at(5.2, .key(.n))
                 at(6, .drag(from: onSlider(0.1), to: onSlider(0.62), over: .seconds(1), stays: .seconds(1.5)))
                 at(8.4, .screenshot(), "scrubbing")
@@ -113,7 +113,7 @@ extension BedTests {
             judge(pictures, display)
         }
 
-        /// What can be judged without eyes: that each state differs from those that it should differ from, where it should.
+        /// Checks without eyes that a state differs in the right place from states that must look different.
         private func judge(_ pictures: [String: Picture], _ display: Case) {
             let layout = display.layout
             func pixel(_ state: String, _ x: Int, _ y: Int) -> Picture.Color {
@@ -135,7 +135,7 @@ extension BedTests {
             #expect(differences("paused", "playing", around: disc.x, disc.y, radius / 2) > radius / 2, "play and pause look alike")
             #expect(differences("playing", "muted", around: mute.x, mute.y, mute.diameter / 2) > 3, "mute looks like sound")
             #expect(differences("paused", "ended", around: disc.x, disc.y, radius / 2) > radius / 2, "replay looks like play")
-            // While a finger scrubs the bar is played up to it, in the accent's blue, and a picture with a white edge is above it.
+            // While a finger scrubs, the bar has the accent's blue up to it. A preview with a white edge is above it.
             let length = Double(slider.right - slider.left)
             #expect(pixel("scrubbing", slider.left + Int(length * 0.3), slider.y).isLike(.init(0x33, 0x9E, 0xFF), within: 48))
             #expect(!pixel("scrubbing", slider.left + Int(length * 0.9), slider.y).isLike(.init(0x33, 0x9E, 0xFF), within: 48))
@@ -158,8 +158,8 @@ extension BedTests {
             #expect(differences("toast", "seek", around: sign.x, sign.y, sign.diameter / 2) > sign.diameter / 2, "a seek is not shown")
         }
 
-        /// docs/demo.gif: a loop that comes round, a tap that pauses, another that plays on, a display that is pulled out and put in again. Its pictures were
-        /// scanned out, ten a second of the display's time.
+        /// Makes docs/demo.gif: a clip loops, a tap pauses, another one resumes, and the display is unplugged and plugged in again. Its
+        /// pictures were scanned out, ten a second of the display's time.
         @Test(
             .enabled(
                 if: ProcessInfo.processInfo.environment["KIOSK_RECORD"] != nil, "it is the README's film: KIOSK_RECORD=1 makes it anew"))
@@ -168,7 +168,7 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.recordsSound, $0.mode) = (.free, false, .init(width: 1280, height: 720)) }
             let configuration = KioskConfiguration(
                 display: "physical-size = \"154x86\"", playlist: ["source = \"\(clip)\"\ntitle = \"The lobby\""])
-            // Seconds of the run, and of the film's captions
+            // Seconds of the run; the captions count from `begin`
             let (begin, seconds) = (5.5, 10.0)
             let captions = [
                 (0.0, "one clip, in a loop"), (2.2, "it comes round without a gap"), (4.0, "a tap pauses"), (5.6, "a tap plays on"),

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Keys and fingers, in virtual time: what must happen is exact.
+    /// Keys and fingers, in virtual time for exact expectations.
     @Suite struct Controls {
         let clip: NumberedClip
         let other: NumberedClip
@@ -45,7 +45,7 @@ extension BedTests {
         }
 
         @Test(.thorough("real time")) func `fingers and keys are answered at once`() async throws {
-            // In the host's time: what the code takes is part of the answer.
+            // In the host's time: the time of the code is part of the answer.
             let record = try await Bed.run("answers", for: .seconds(7), playing: [clip, other], on: .measured) { at in
                 at(2.0, .key(.space), "pause")
                 at(2.6, .key(.space), "play")
@@ -56,12 +56,12 @@ extension BedTests {
             }
             let lift = Duration.milliseconds(60)
             let period = Duration.seconds(1 / record.refreshRate)
-            // The frame that a pause has cut short stands for the rest of its time first.
+            // The frame that a pause has cut short first stands for the rest of its time.
             let frame = period * 2
             for (event, before) in [("pause", .zero), ("play", frame), ("tap", lift), ("second tap", lift + frame)] {
                 #expect(try #require(record.response(to: event)) - before <= period * 2.25, "\(event)")
             }
-            // The other item has to be opened: half of what ffmpeg takes from exec to the first frame in the same guest.
+            // The player has to open the other item. The limit is half of ffmpeg's time from exec to the first frame in the same guest.
             let reference = try #require(record.host?.firstFrame)
             for (event, first) in [("next", 1001), ("previous", 1)] {
                 let jump = try #require(record.jump(after: event))
@@ -113,7 +113,7 @@ extension BedTests {
                 #expect(jump.to == first && jump.time <= .milliseconds(34), "\(name): \(jump)")
                 slowest = max(slowest, jump.time)
             }
-            // The player counts from the kernel's time of the key to the flip, and comes to the same.
+            // The player counts from the kernel's time of the key to the flip, and gets the same.
             let counted = try #require(record.statistics?.inputLatency, "the kernel's time of an event does not reach the player")
             #expect(abs(slowest / .milliseconds(1) - Double(counted.most)) <= 2, "\(counted), and \(slowest) on the display")
             #expect(record.frames.dropFirst().allSatisfy { $0.vblanksBefore == 0 })
@@ -128,7 +128,7 @@ extension BedTests {
             }
             let sound = try #require(record.sound)
             func peak(_ time: Double) -> Double { Double(sound[.seconds(time)..<(.seconds(time + 0.04))].peak) }
-            // Amplitude is the cube of the volume; what the card holds already, a tenth of a second, is as loud as it was.
+            // Amplitude is the cube of the volume. The tenth of a second in the card's buffer keeps its old loudness.
             for (time, volume) in [(1.14, 0.95), (1.24, 0.9), (1.34, 0.85), (2.5, 0.5), (4.5, 0.5), (5.5, 0.55)] {
                 #expect(abs(peak(time) / peak(0.5) / (volume * volume * volume) - 1) < 0.1, "at \(time) s it is \(peak(time))")
             }

@@ -2,8 +2,8 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Pictures that software decodes into memory of a plane: what is shown, in whose memory, and that the decoder does not draw there meanwhile. A
-    /// picture that it has spoilt, or that has been predicted from a spoilt one, has another number or none.
+    /// Pictures that software decodes into a plane's memory. The tests check the numbers and the memory of the visible pictures. The
+    /// decoder must not draw there meanwhile: a spoilt picture, or one predicted from it, has another number or none.
     @Suite struct Direct {
         let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
 
@@ -11,7 +11,7 @@ extension BedTests {
             KioskConfiguration(display: "gravity = \"stretch\"\npicture-path = \"direct\"", playback: playback)
         }
 
-        /// The picture on the screen lies where it was decoded: there are more such buffers than a copy needs.
+        /// Expects the visible picture to lie where it was decoded: there are more such buffers than a copy needs.
         private func expectDecodedThere(
             _ record: Record, from time: Duration, _ planes: String, sourceLocation: SourceLocation = #_sourceLocation
         ) {

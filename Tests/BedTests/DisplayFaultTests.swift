@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension BedTests {
-    /// Displays, drivers and terminals that are not as they should be.
+    /// Faulty displays, drivers and terminals.
     @Suite struct DisplayFaults {
         let clip: NumberedClip
         let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
@@ -59,7 +59,7 @@ extension BedTests {
         }
 
         @Test func `a framebuffer that the console has blanked is lit`() async throws {
-            // Without room to pan between pictures: panning lights a display, copying does not.
+            // There is no room to pan between pictures: panning lights a display, copying does not.
             let machine = Machine {
                 ($0.time, $0.recordsSound, $0.mode) = (.free, false, Machine.Mode(width: 1024, height: 768))
                 $0.kernelArguments = "drm_kms_helper.drm_fbdev_overalloc=100"

@@ -12,13 +12,13 @@ extension BedTests {
             .shell("$(readlink /proc/$PLAYER/exe) ctl --socket \(socket) \(words)")
         }
 
-        /// Between these times the display has no signal but for a moment at their beginning.
+        /// Expects no signal between these times, except for a moment at the beginning.
         private static func expectDark(_ record: Record, from: Duration, to: Duration) {
             let lit = record.vblanks.filter { $0.time > from + .milliseconds(100) && $0.time < to }
             #expect(lit.isEmpty, "\(lit.count) vblanks from \(from) to \(to)")
         }
 
-        /// By atomic commits with planes and without, and by the older calls (DPMS).
+        /// By atomic commits with and without planes, and by the legacy calls (DPMS).
         @Test(arguments: Proof.some(["planes", "legacy", "no planes"], 2))
         func `it goes off and on again and again, and what is played stands meanwhile`(way: String) async throws {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
@@ -44,13 +44,13 @@ extension BedTests {
                 let last = try #require(record.frames.last { $0.time < off + .milliseconds(100) })
                 let first = try #require(record.frames.first { $0.time > on })
                 #expect(first.time - on < .milliseconds(300), "\(first.time - on)")
-                // The frame on which it stood, or the next.
+                // It resumes with the frame on which it stood, or with the next.
                 #expect([0, 1].contains((first.number - last.number + 150) % 150), "\(last.number), then \(first.number)")
             }
             let log = record.log.map(\.text)
             #expect(log.count { $0.hasSuffix("the display is off: nothing is played") } == turns)
             #expect(record.statistics?.dropped == 0 && record.status == 0, "\(log.suffix(20))")
-            // What plays in between is as even as ever.
+            // Playback in between is as even as ever.
             let far = record.wrongHolds.filter { frame in
                 !(0..<turns).contains { abs((frame.time - record.time(of: "off \($0)")) / .seconds(1)) < 1.8 }
             }
@@ -70,7 +70,7 @@ extension BedTests {
             }
             Self.expectDark(record, from: record.time(of: "off"), to: record.time(of: "on"))
             let last = try #require(record.frames.last { $0.time < record.time(of: "off") })
-            // The controls look for the screen with their next step.
+            // The controls find the screen again with their next step.
             let after = record.vblanks.filter { $0.time > record.time(of: "on") + .seconds(1) && $0.time < .seconds(8.9) }
             #expect(after.count > 100 && after.allSatisfy { $0.number == last.number && !$0.overlays.isEmpty })
             #expect(record.status == 0)
@@ -95,11 +95,11 @@ extension BedTests {
                 at(7, .tap(300, 300), "tap")
                 at(14, set("06:00:01"), "morning")
             }
-            // At ten, 2.4 s after the beginning.
+            // Ten o'clock is 2.4 s after the beginning.
             Self.expectDark(record, from: .seconds(2.5), to: record.time(of: "tap"))
             let woken = try #require(record.frames.first { $0.time > record.time(of: "tap") })
             #expect(woken.time - record.time(of: "tap") < .milliseconds(400))
-            // It plays: the tap has not paused.
+            // It plays: the tap has not paused it.
             let seen = record.frames.filter { $0.time > woken.time && $0.time < woken.time + .seconds(1.8) }
             #expect(seen.count > 45, "\(seen.count)")
             Self.expectDark(record, from: record.time(of: "tap") + .seconds(2.2), to: record.time(of: "morning"))

@@ -2,15 +2,15 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// The programs of the folder Examples, which use the libraries and nothing else, on the kernel's own display, sound card and touch screen.
+    /// The programs of the folder Examples. They use only the libraries, and run on the kernel's own display, sound card and touch screen.
     @Suite struct Examples {
         private static func example(_ name: String, _ arguments: [String]) -> Program {
             .command([Bed.package + "/.build/release/example-\(name)"] + arguments)
         }
 
-        // The mode that vkms prefers, as they name none.
+        // The mode that vkms prefers, as the examples name none.
         private static let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 1024, height: 768)) }
-        /// Where a picture of 16:9 is.
+        /// The place of a picture of 16:9.
         private static let picture = Vblank.Rectangle(x: 0, y: 96, width: 1024, height: 576)
 
         @Test func `a loop, and nobody can tell`() async throws {
@@ -28,7 +28,7 @@ extension BedTests {
             #expect(tone?.phaseJumps == [] && tone?.clicks == [] && record.sound?.holes == [])
         }
 
-        /// The film goes on as if nothing lay over it; and in the window another one goes on.
+        /// The film plays on as if nothing lay over it, and another one plays in the window.
         @Test func `picture in picture`() async throws {
             let film = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let other = try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30)
@@ -37,7 +37,7 @@ extension BedTests {
                 "example film", for: .seconds(9.5), playing: [film], program, on: Self.machine, area: Self.picture)
             #expect(record.seams.count == 1 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
             #expect(record.wrongHolds(from: .seconds(2)) == [])
-            // The other one has a plane of its own, on which each of its frames stands for two vblanks.
+            // The other film has a plane of its own, on which each of its frames stands for two vblanks.
             let windows = record.vblanks.filter { $0.time > .seconds(2.5) && $0.time < .seconds(9) }.map { vblank in
                 vblank.planes.first { $0.destination == Vblank.Rectangle(x: 716, y: 38, width: 256, height: 192) }?.framebuffer
             }
@@ -48,7 +48,7 @@ extension BedTests {
                 if framebuffer != next { holds.append(0) }
             }
             #expect(holds.dropFirst().dropLast().allSatisfy { $0 == 2 }, "\(holds)")
-            // The sound is the film's alone.
+            // Only the film has sound.
             #expect(record.sound?.tone.map { abs($0.frequency - 440) < 440 * 0.00125 } == true)
         }
 
@@ -87,13 +87,13 @@ extension BedTests {
             #expect(record.seams.count == 1 && record.seams.allSatisfy { $0.isClean }, "\(record.seams)")
             #expect(record.wrongHolds(from: .seconds(2)) == [])
             let picture = try #require(record.screenshots["bar"])
-            // White up to where the film is, which is more than half of it.
+            // The bar is white up to the film's position, which is beyond its middle.
             let row = (256..<768).map { picture[$0, 44] }
             #expect(row.prefix(256).allSatisfy { $0.isLike(Picture.Color(255, 255, 255)) }, "\(row.prefix(10))")
             #expect(row.last?.isLike(Picture.Color(255, 255, 255)) == false)
         }
 
-        /// Examples/Template, as it stands there.
+        /// Examples/Template, unchanged.
         @Test func `a sign of one's own loops, a tap pauses it, and a key goes on`() async throws {
             let clips = [
                 try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),

@@ -2,8 +2,8 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// What an exhibit is made of without a line of code: waiting for a touch, branching, going back to the beginning, and what the public
-    /// may not do.
+    /// The parts of an exhibit without a line of code: waiting for a touch, branching, going back to the beginning, and limits for the
+    /// public.
     @Suite struct Exhibits {
         private let stage: OnScreenStage
         private let attract: NumberedClip, story: NumberedClip, details: NumberedClip
@@ -35,7 +35,7 @@ extension BedTests {
             #expect(story.numbers.contains(branch.from) && branch.to == 2001, "\(branch)")
             let seen = record.numbers(from: branches + branch.time, to: .seconds(14.5))
             #expect(Array(seen.prefix(30)) == Array(2001...2030))
-            // Back to where it was, to the end, and the first item waits again.
+            // The item resumes in its place and plays to the end, and the first item waits again.
             let back = Array(seen.dropFirst(30))
             #expect((branch.from...branch.from + 2).contains(back.first ?? 0), "left at \(branch.from), came back to \(back.prefix(3))")
             let end = try #require(back.firstIndex(of: 1120))
@@ -93,7 +93,7 @@ extension BedTests {
             #expect((branch.from...branch.from + 2).contains(back), "left at \(branch.from), came back to \(back)")
         }
 
-        /// The marks at the corners of the picture, clockwise from the top left: red, green, yellow, blue.
+        /// The marks in the corners of the picture, clockwise from the top left: red, green, yellow, blue.
         @Test(arguments: [2, 0]) func `it turns at one vblank while it plays`(overlays: Int) async throws {
             let clip = NumberedClip(try BedGallery.path("corners.mp4"), frames: 60, frameRate: 30)
             let machine = Machine { ($0.time, $0.overlays) = (.free, overlays) }
@@ -104,7 +104,7 @@ extension BedTests {
                 for picture in 0..<count { at(1.95 + Double(picture) / 60, .screenshot(), "\(picture)") }
                 at(4, .screenshot(), "turned")
             }
-            // Upright it is 960x720 in the middle of 1280x720, on its side 540x720.
+            // Upright the picture is 960x720 in the middle of 1280x720, on its side 540x720.
             func isUpright(_ picture: Picture) -> Bool {
                 picture[166, 6].isLike(.init(255, 0, 0)) && picture[1113, 6].isLike(.init(0, 255, 0))
             }

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// A film that is made while the player plays, on the one processor that there is.
+    /// A film made while the player plays, on the machine's only processor.
     @Suite struct ExportBeside {
-        /// In virtual time, in which computing takes as long as it does, and the host cannot be in the way.
+        /// In virtual time in which computing takes its time, and the host cannot interfere.
         @Test(.thorough("virtual time in which computing takes time")) func `a film is made beside the player, and no vblank is missed`()
             async throws
         {
@@ -31,7 +31,7 @@ extension BedTests {
 }
 
 extension BedTests.ExportBeside {
-    /// A folder with two clips, first.mp4 and second.mp4, and one for films; and the path of a socket.
+    /// Makes a folder with two clips, first.mp4 and second.mp4, and a folder for films. Returns it, and the path of a socket.
     private static func shelf() throws -> (folder: String, socket: String) {
         let folder = "/tmp/kiosk-bed-shelf-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder + "/films", withIntermediateDirectories: true)
@@ -59,21 +59,21 @@ extension BedTests.ExportBeside {
             at(4, .key(.f1))
             at(4.5, .key(.insert))
             at(5, .screenshot(), "film")
-            // The first clip, and its second button: Later.
+            // The second button of the first clip: Later.
             at(5.5, .key(.down))
             at(6, .key(.right))
             at(6.5, .screenshot(), "clip")
             at(7, .key(.enter))
             at(7.5, .screenshot(), "moved")
             at(8, .shell("\(ctl) shelf film"), "order")
-            // Back to the film, from there to the shelf, and from there to what plays.
+            // Back to the film, from there to the shelf, and from there to the item that plays.
             for step in 0..<3 { at(9 + 0.3 * Double(step), .key(.escape)) }
         }
         let order = try #require(record.outputs["order"]).matches(of: #/(first|second)\.mp4/#).map { String($0.output.1) }
         #expect(order == ["second", "first", "first"], "\(record.outputs)")
         let pictures = try ["film", "clip", "moved"].map { try #require(record.screenshots[$0]) }
         #expect(pictures[0] != pictures[1] && pictures[1] != pictures[2] && pictures[0] != pictures[2])
-        // Closed, it plays on.
+        // After closing, the clip plays on.
         #expect(record.frames.contains { $0.time > .seconds(11) })
         #expect(record.wrongHolds(from: .seconds(11)) == [])
         #expect(record.status == 0)

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 extension BedTests {
-    /// What is pulled out and put back, and what is broken from the beginning.
+    /// Devices that are unplugged and plugged in again, and those that are missing or broken from the beginning.
     @Suite struct Faults {
         let clip: NumberedClip
         let other: NumberedClip
@@ -39,7 +39,7 @@ extension BedTests {
             expectLog(record, "no display (card0:Virtual-1 disconnected); waiting for one")
         }
 
-        /// Nothing is plugged in, or the first to open the card has it.
+        /// No display is plugged in, or another program was the first to open the card.
         @Test(arguments: [ActionTimeline.Action.display(false), .shell("sleep 9 <>/dev/dri/card0 &")])
         func `a preview goes to memory where no display is free`(_ obstacle: ActionTimeline.Action) async throws {
             let record = try await Bed.run(
@@ -96,7 +96,7 @@ extension BedTests {
         }
 
         @Test func `a display that is only a framebuffer shows every frame, and no dark at the seam`() async throws {
-            // The kernel's own console on /dev/fb0 has 1024x768; the picture stands in its middle.
+            // The kernel's own console on /dev/fb0 has 1024x768; the picture is centred in it.
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 1024, height: 768)) }
             let configuration = KioskConfiguration(display: "connector = \"/dev/fb0\"\nmode = \"preferred\"")
             let record = try await Bed.run(
@@ -142,7 +142,7 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
             let guards = "$(grep -lx kiosk-vt-guard /proc/[0-9]*/comm | cut -d/ -f3)"
             let record = try await Bed.run("killed with its guard", for: .seconds(6), playing: [clip], on: machine) { at in
-                // What it was started with; then with that once more, and a stop that it sees.
+                // Start the player once more with its own command line, and stop it by a signal that it sees.
                 let again = "setsid \"$@\" </dev/tty1 & sleep 1.5; kill -TERM $!; wait $!; echo $?"
                 at(2, .shell("set -- $(tr '\\0' ' ' </proc/$PLAYER/cmdline); kill -9 \(guards) $PLAYER; sleep 1; \(again)"), "again")
                 at(2.5, .terminal, "left")
@@ -223,8 +223,8 @@ extension BedTests {
             #expect(sound.tone?.phaseJumps == [])
         }
 
-        /// Neither a folder without files nor a file that is none leaves the console or a black screen: the fallback is on the screen, its marks in the
-        /// corners; without one the background, in one colour.
+        /// A folder without files and a file that is no film leave neither the console nor a black screen. The screen shows the fallback,
+        /// its marks in the corners; without a fallback, it shows the background, in one colour.
         @Test(arguments: [true, false]) func `nothing can be played`(hasFallback: Bool) async throws {
             let picture = try BedGallery.path("corners.png")
             let configuration = KioskConfiguration(
@@ -250,7 +250,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// Expects that the player said each of these.
+        /// Expects the player to have logged each of these texts.
         private func expectLog(_ record: Record, _ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
             for text in texts {
                 #expect(record.log.contains { $0.text.contains(text) }, "it never said: \(text)", sourceLocation: sourceLocation)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// What `kiosk export` writes, beside what a display shows of the same clips.
+    /// The film of `kiosk export`, compared with a display's pictures of the same clips.
     @Suite struct Films {
         static let clips: [(String, Double)] = [
             ("mix-1.mp4", 30.0), ("mix-2.webm", 25), ("mix-3.mkv", 24000.0 / 1001), ("mix-4.ts", 25), ("mix-5.mp4", 60), ("mix-6.mp4", 50),
@@ -33,16 +33,16 @@ extension BedTests {
                 ] + clips.map(\.path))
             #expect(made.status == 0, "\(made.errors)")
 
-            // The first round, as it was seen and as it was written: numbers, and for how many vblanks each stood.
+            // Compare the first round on the display with the film: the numbers, and the vblanks of each.
             let seen = record.frames.prefix { $0.number != 1001 || $0.time < .seconds(5) }.map { ($0.number, $0.vblanks) }
             let written = try numbers(of: film).reduce(into: [(number: Int, vblanks: Int)]()) { frames, number in
                 if frames.last?.number == number { frames[frames.count - 1].vblanks += 1 } else { frames.append((number, 1)) }
             }
             #expect(seen.map(\.0) == written.map(\.number))
             let differing = zip(seen, written).dropFirst().dropLast().filter { $0.1 != $1.vblanks }
-            // Where items are no whole number of vblanks long, display and film may put the seam on either side of a vblank.
+            // If an item is no whole number of vblanks long, the two may put its seam on different sides of a vblank.
             #expect(differing.allSatisfy { abs($0.0.1 - $0.1.vblanks) <= 1 }, "\(differing)")
-            // And so where their pictures are none: what stands longer is made up for by the next ones.
+            // The same holds for pictures: if one stands longer, the next ones make up for it.
             let ahead = differing.reduce(into: [0]) { sums, pair in sums.append(sums.last! + pair.0.1 - pair.1.vblanks) }
             #expect(ahead.allSatisfy { abs($0) <= 2 }, "\(ahead)")
 
@@ -58,7 +58,7 @@ extension BedTests {
             #expect(worst > 34, "\(worst) dB")
         }
 
-        /// Runs a program to its end; what it says of what is wrong stays short.
+        /// Runs a program to its end and returns its status and its error messages, which stay short.
         private static func run(_ command: [String]) throws -> (status: Int32, errors: String) {
             let process = Process(), errors = Pipe()
             process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -71,7 +71,7 @@ extension BedTests {
             return (process.terminationStatus, text)
         }
 
-        /// The numbers burned into the pictures of a film of 1280x720.
+        /// Returns the numbers burned into the pictures of a film of 1280x720.
         private func numbers(of film: String) throws -> [Int] {
             let strip = film + ".gray"
             defer { try? FileManager.default.removeItem(atPath: strip) }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// A folder whose files come, go and are replaced while it plays.
+    /// A folder whose files come, go and are replaced during playback.
     @Suite struct Folders {
         let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
 
@@ -23,7 +23,7 @@ extension BedTests {
             #expect(record.wrongHolds == [])
             let sound = try #require(record.sound)
             #expect(sound.holes == [] && sound.tone?.phaseJumps == [] && sound.tone?.clicks == [])
-            /// The clips shown in two turns from a time on.
+            /// Returns the clips shown in two loops from a time on.
             func shown(_ from: Double) -> Set<Int> {
                 Set(record.frames.filter { $0.time >= .seconds(from) && $0.time < .seconds(from + 2.1) }.map { $0.number / 1000 })
             }

@@ -3,10 +3,11 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// Seams of what a hardware decoder decodes: Tests/VADriver, preloaded, which draws a picture's number into a dmabuf. The planes show its
-    /// surfaces as they are.
+    /// Seams of hardware-decoded video. Tests/VADriver, preloaded, draws a picture's number into a dmabuf. The planes show its surfaces as
+    /// they are.
     @Suite struct HardwareSeams {
-        /// How many decoders the device has at once. With one, the first picture of each turn but the first is decoded in software, and copied.
+        /// `decoders` is how many decoders the device has at once. With one, software decodes the first picture of each loop but the first,
+        /// and it is copied.
         @Test(arguments: [2, 1]) func `a loop`(decoders: Int) async throws {
             let machine = Machine { ($0.time, $0.planesScale) = (.free, true) }
             let configuration = KioskConfiguration(
@@ -25,7 +26,7 @@ extension BedTests {
             #expect(decoders == 2 || !copied.isEmpty)
         }
 
-        /// The driver's filter makes a picture of each field. The first frames of each turn are not missing, nor are the last.
+        /// The driver's filter makes a picture of each field. No loop misses its first or last frames.
         @Test func `a loop of interlaced video`() async throws {
             let machine = Machine {
                 ($0.time, $0.planesScale, $0.mode) = (.free, true, Machine.Mode(width: 848, height: 480, refresh: 50))
@@ -45,8 +46,8 @@ extension BedTests {
             #expect(shown.allSatisfy { $0.planes.map(\.format) == ["NV12"] }, "\(Set(shown.flatMap { $0.planes.map(\.format) }))")
         }
 
-        /// The same with Tests/V4L2Driver, whose pictures lie in memory and are copied. What it has libavcodec find in /dev lies in /tmp, which the sandbox
-        /// is to leave open as if drivers were there.
+        /// Plays with Tests/V4L2Driver: its pictures lie in memory and are copied. It redirects libavcodec from /dev to files in /tmp.
+        /// LIBVA_DRIVERS_PATH makes the sandbox leave that folder open, as if drivers were there.
         private func playByV4L2(
             _ name: String, _ environment: String, for duration: Duration = .seconds(24)
         ) async throws -> Record {
@@ -58,7 +59,7 @@ extension BedTests {
                 name, for: duration, playing: [clip], .under(["sh", "-c", start, "sh"], .kiosk(configuration)), on: machine)
         }
 
-        /// Pictures of the driver are NV12, those of software YUV420.
+        /// Returns the formats of the planes: the driver's pictures are NV12, those of software YUV420.
         private func formats(_ record: Record) -> Set<String> {
             Set(record.vblanks.filter { record.isFrame($0.number) }.flatMap { $0.planes.map(\.format) })
         }
@@ -71,10 +72,10 @@ extension BedTests {
             #expect(formats(record) == (decoders == 2 ? ["NV12"] : ["NV12", "YU12"]), "\(formats(record))")
         }
 
-        /// The picture stands for a second, and no longer; then software goes on, with the picture that comes next.
+        /// The picture stands for about a second, and no longer. Then software goes on with the next picture.
         @Test func `a driver that hangs in mid-item`() async throws {
             let record = try await playByV4L2("v4l2 hangs", "KIOSK_TEST_V4L2_DECODERS=2 KIOSK_TEST_V4L2_HANGS=DQBUF:200")
-            // What turns while the player waits lies above them.
+            // The wheel that turns while the player waits lies above them.
             #expect(formats(record).subtracting(["AR24"]) == ["NV12", "YU12"], "\(formats(record))")
             let longest = record.frames.map(\.vblanks).max() ?? 0
             #expect(longest > 2 && longest < 90, "\(longest)")

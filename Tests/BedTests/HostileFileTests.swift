@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// Files that do harm to their decoder, between others: Tests/HostileDecoder, preloaded, does what the packets say.
+    /// Files that harm their decoder, between good ones. Tests/HostileDecoder, preloaded, does the deed that the packets name.
     @Suite struct HostileFiles {
-        /// What is done, and what is told of it; nil where it is refused and the file plays on.
+        /// Each deed, and the player's words about it; nil if the sandbox refuses the deed and the file plays on.
         private static let deeds: [(deed: String, words: String?)] = [
             ("crash", "its decoder crashed (SIGSEGV)"), ("abort", "its decoder crashed (SIGABRT)"), ("trap", "its decoder crashed ("),
             ("exit", "its decoder ended by itself (status 0)"), ("_exit", "its decoder ended by itself (status 7)"),
@@ -16,9 +16,9 @@ extension BedTests {
             ("open", nil), ("open-through", nil), ("create", nil), ("shrink", nil), ("descriptors", nil),
             ("sleep", "its decoder made no progress for 2 s"),
         ]
-        // One that spins would have all of a processor here, where computing takes no time: ReaderClientTests has it.
+        // A decoder that spins would take a whole processor here, where computing takes no time: ReaderClientTests has it.
 
-        /// $KIOSK_HOSTILE has so many files of each kind be played.
+        /// $KIOSK_HOSTILE sets the number of files of each kind.
         @Test func `whatever a file does to its decoder, the others' frames are on time`() async throws {
             let count = ProcessInfo.processInfo.environment["KIOSK_HOSTILE"].flatMap { Int($0) } ?? 1
             let good = try BedGallery.plain("hostile-neighbour", "0x406040", size: "320x240", frames: 30)
@@ -37,7 +37,7 @@ extension BedTests {
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
             let library = try BedGallery.library("HostileDecoder")
             let start = "LD_PRELOAD=\(library) exec \"$@\""
-            // A turn of all of them is 35 s long, and in the second one some of them would be told of anew.
+            // A round of all files is 35 s long. In a second round the player would name some of them again.
             let seconds = Double(count) * 35 + 3
             let record = try await Bed.run(
                 "hostile", for: .seconds(seconds), playing: items, .under(["sh", "-c", start, "sh"], .kiosk(KioskConfiguration())),
@@ -54,8 +54,8 @@ extension BedTests {
                     #expect(lines.count == 1 && lines[0].contains(": ends early: \(words)"), "\(deed): \(lines)")
                 }
             }
-            // Nobody sees the background, and a picture stands only where its decoder stood still. One that was written over is a wrong one, with whatever
-            // number.
+            // The background is never visible, and a picture stands only while its decoder hangs. A picture that a decoder overwrites is a
+            // wrong one, with any number.
             let firstPicture = try #require(record.firstPicture)
             let dark = record.vblanks.filter { firstPicture < $0.time && $0.time < .seconds(seconds) && $0.number == 0 }
             #expect(dark == [], "\(dark.prefix(5))")
@@ -63,7 +63,7 @@ extension BedTests {
             let stalls = Self.deeds.count { $0.words?.contains("no progress") == true } * count
             #expect(longest.dropFirst(stalls).first ?? 0 < 0.3, "\(longest.prefix(stalls + 3))")
             #expect(longest.first ?? 0 < 3)
-            // The good one between them has each of its frames for its time, but for the first after one that stood still; and the one after it begins
+            // The good clip between them has each of its frames for its time, except for the first after a hang. The item after it begins
             // in time.
             let wrong = record.wrongHolds(from: firstPicture + .milliseconds(100)).filter { good.numbers.contains($0.number) }
             #expect(wrong.count <= stalls && wrong.allSatisfy { $0.number == good.numbers.first }, "\(wrong)")

@@ -2,7 +2,7 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Interlaced video, 25 frames a second with two fields each: every field is a picture, in its time.
+    /// Interlaced video, 25 frames a second of two fields each. Every field is a picture, in its time.
     @Suite struct Interlaced {
         @Test(arguments: [50, 60]) func `every field is a picture`(refresh: Int) async throws {
             let clip = try BedGallery.clip("loop50i", frames: 50, frameRate: 50)

@@ -2,7 +2,7 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Programs that are played in between.
+    /// Programs that play in between.
     @Suite struct Interludes {
         @Test func `after three items one comes in between, and every seam is clean`() async throws {
             let clips = try [("loop30", 1), ("other30", 1001)].map { try BedGallery.clip($0.0, frames: 30, from: $0.1, frameRate: 30) }
@@ -18,7 +18,7 @@ extension BedTests {
             let record = try await Bed.run(
                 "interludes", for: .seconds(14), playing: clips, .kiosk(KioskConfiguration(playlist: [tables])), on: machine
             ) { _ in }
-            // The clips by their first frames, without the last, which may have been cut off.
+            // The clips by their first frames, without the last clip, which may be cut off.
             let order = record.frames.filter { $0.number % 1000 == 1 }.map { $0.number / 1000 }.dropLast()
             #expect(order.count >= 12 && Array(order) == order.indices.map { $0 % 4 == 3 ? 1 : 0 }, "\(order)")
             #expect(record.seams.count >= 12 && record.seams.filter { !$0.isClean } == [] && record.wrongHolds == [])

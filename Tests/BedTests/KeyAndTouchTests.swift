@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// What kiosk.conf makes of keys and fingers, on real devices of the kernel.
+    /// kiosk.conf's settings for keys and fingers, on real devices of the kernel.
     @Suite struct KeysAndTouches {
         let clip: NumberedClip
         let other: NumberedClip
@@ -49,14 +49,14 @@ extension BedTests {
             #expect(try #require(record.response(to: "pause")) <= .milliseconds(34))
         }
 
-        /// The screen has no fault, and the picture is turned on it: the targets are where they are said to be, and the matrix is the identity.
+        /// The screen has no fault, and the picture is turned on it: the targets are in their places, and the matrix is the identity.
         @Test func `a touch screen is calibrated under a turned picture`() async throws {
             let folder = NSTemporaryDirectory() + "kiosk-calibrate-\(UInt64.random(in: 0 ... .max))"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }
             try Data("[display]\nmode = \"1280x720\"\nrotation = 90\n".utf8).write(to: URL(fileURLWithPath: folder + "/kiosk.conf"))
             let program = Program.command([try Bed.player(), "calibrate", "-c", folder + "/kiosk.conf", "--output", folder + "/rules"])
-            // Top left, top right, bottom right, bottom left and middle of the picture, on the panel.
+            // The picture's top left, top right, bottom right, bottom left and middle, on the panel.
             let places = [(1151, 72), (1151, 647), (128, 647), (128, 72), (640, 360)]
             let record = try await Bed.run("calibrate", for: .seconds(12), program, on: machine) { at in
                 for (index, place) in places.enumerated() {

@@ -4,11 +4,11 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// A stream without an end whose sender has a clock of its own.
+    /// An endless stream whose sender has a clock of its own.
     @Suite struct LiveStreams {
-        /// ffmpeg sends a second and a bit of 320x180 again and again, too fast or too slow by 400 parts per million. In the third run it has 200 ppm
-        /// too few samples besides, by their own timestamps. $KIOSK_SOAK is another number of seconds than five minutes (two in make test),
-        /// and the sender is off by 100 ppm then.
+        /// ffmpeg sends a second and a bit of 320x180 in a loop, too fast or too slow by 400 parts per million. In the third run it also
+        /// sends 200 ppm too few samples, by their own timestamps. $KIOSK_SOAK sets another number of seconds than five minutes (two in
+        /// make test). The sender is off by 100 ppm then.
         @Test(arguments: Proof.some([(1, false), (-1, false), (1, true)]))
         func `a sender whose clocks are off is followed: its latency stays, and picture and sound are in step`(
             sign: Int, isSoundSlow: Bool
@@ -42,15 +42,15 @@ extension BedTests {
             #expect((0.7...1.6).contains(early) && abs(late - early) < 0.3, "\(early) s, then \(late) s")
             #expect(try figure("stalls", "late") == figure("stalls", "early"))
             #expect(try figure("framesDropped", "late") == 0 && figure("framesLate", "late") == 0)
-            // Each frame once. It stands two vblanks, and three or one where sender and display have gone a vblank apart, and some more while the
-            // clock finds its rate.
+            // Each frame comes once and stands two vblanks. It stands three or one when sender and display have drifted a vblank apart. A
+            // few more do while the clock finds its rate.
             let frames = record.frames.filter { $0.time > .seconds(5) }.dropLast()
             let steps = zip(frames, frames.dropFirst()).filter { $1.number != $0.number % 36 + 1 }.map { ($0.number, $1.number) }
             #expect(steps.isEmpty, "\(steps)")
             let apart = Double(seconds * abs(partsPerMillion)) * 1e-6 * record.refreshRate
             let wrong = frames.filter { $0.vblanks != 2 }
             #expect(wrong.count <= 6 + Int(1.2 * apart) && wrong.allSatisfy { 1...3 ~= $0.vblanks }, "\(wrong) of \(frames.count)")
-            // As somebody in front of the screen has it, and as the player says.
+            // As a person in front of the screen perceives it, and as the player reports it.
             let told = try #require(record.statistics?.synchrony)
             let offsets = record.offsets(ofFlash: 19, every: 36).map { abs($0) * 1000 }.sorted()
             #expect(offsets.count > seconds * 30 / 36 - 12)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Thirty turns and more (twelve in make test), at every rate on both refreshes, of items of every kind: a viewer cannot tell.
+    /// At least thirty loops (twelve in make test) at every rate on both refresh rates, of items of every kind. A viewer sees no seam.
     @Suite struct Loops {
         static let rates = [(60, 24), (60, 25), (60, 30), (60, 50), (60, 60), (50, 24), (50, 25), (50, 30), (50, 50), (50, 60)]
 
@@ -25,10 +25,10 @@ extension BedTests {
 
         @discardableResult
         private func expectNobodyCanTell(_ name: String, _ clips: [NumberedClip], _ refresh: Int) async throws -> Record {
-            // A small display, as there are many of these runs; not one whose 60 Hz are 59.94.
+            // The display is small because there are many runs, and its 60 Hz are not 59.94.
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480, refresh: refresh)) }
             let configuration = KioskConfiguration(display: "gravity = \"stretch\"")
-            // It ends in mid-turn: a seam that is on its way at the end is seen, and not counted any more.
+            // The run ends in mid-loop: a seam on its way at the end is seen, but no longer counted.
             let turns = Proof.isThorough ? 30 : 12
             let record = try await Bed.run(
                 name, for: .seconds(Double(turns) + 2.6), playing: clips, .kiosk(configuration), on: machine)
@@ -39,12 +39,12 @@ extension BedTests {
             // The sound follows the display, by at most an eighth of a per cent.
             #expect(abs(tone.frequency - 440) < 440 * 0.00125)
             #expect(tone.phaseJumps == [] && tone.clicks == [] && sound.holes == [])
-            // Both are the same, but for what a codec makes of that.
+            // Both channels are the same, except for the losses of a codec.
             #expect(sound.largestDifference < sound.peak / 50, "\(sound.largestDifference) of \(sound.peak)")
             expectCountsToAgree(record)
             let told = try #require(record.statistics)
             if clips[0].frameRate > Double(refresh) {
-                // Of 60 frames a second a sixth must go at 50 Hz, and now and then it is the last or the first.
+                // At 50 Hz, the player must drop a sixth of 60 frames a second, sometimes the last or the first.
                 #expect(record.seams.filter { $0.darkVblanks > 0 || $0.latePresents > 0 || $0.lostFrames > 1 } == [])
                 #expect(abs(told.dropped - told.shown / 5) <= 2)
                 let frames = record.frames.dropFirst(2).dropLast()
@@ -72,7 +72,7 @@ extension BedTests {
             let configuration = KioskConfiguration(display: "gravity = \"stretch\"")
             let record = try await Bed.run("ten on \(refresh)", for: .seconds(33), playing: clips, .kiosk(configuration), on: machine)
             #expect(record.seams.count >= 30)
-            // Of 60 frames a second a sixth must go at 50 Hz, and now and then it is the last.
+            // At 50 Hz, the player must drop a sixth of 60 frames a second, sometimes the last.
             let bad = record.seams.filter { seam in
                 !seam.isClean && !(refresh == 50 && seam.lostFrames == 1 && seam.latePresents == 0 && seam.last.number / 1000 == 5)
             }
@@ -81,7 +81,7 @@ extension BedTests {
             let told = try #require(record.statistics)
             if refresh == 60 { #expect(told.late == 0 && told.dropped == 0) }
 
-            // Each turn by itself: its frames, and its sound but for the beginning and the end, which a codec bends.
+            // Check each loop by itself: its frames, and its sound except for both ends, which a codec bends.
             let sound = try #require(record.sound)
             for (first, next) in zip(record.seams, record.seams.dropFirst()).map({ ($0.first, $1.first) }) {
                 let clip = clips[first.number / 1000 - 1]
@@ -94,20 +94,20 @@ extension BedTests {
                 if clip == clips[4] { #expect(heard.isSilent) }
                 for channel in heard.channels where clip != clips[4] {
                     let tone = try #require(channel.tone)
-                    // By at most an eighth of a per cent; a second of it is measured to a hundredth of a hertz.
+                    // At most an eighth of a per cent; a second of sound gives its frequency to a hundredth of a hertz.
                     #expect(abs(tone.frequency - 440) < 440 * 0.00125 + 0.01, "\(clip.path): \(tone.frequency) Hz")
                     #expect(
                         channel.holes == [] && tone.phaseJumps == [] && tone.clicks == [], "\(clip.path) from \(first.time) on: \(tone)")
                 }
             }
-            // And from one to the next, where both sound.
+            // Check the sound across each seam between two items with sound.
             for seam in record.seams where seam.last.number / 1000 != 5 && seam.first.number / 1000 != 5 {
                 let heard = sound[seam.first.time - .milliseconds(100)..<seam.first.time + .milliseconds(100)]
                 #expect(heard.holes == [], "\(seam)")
             }
         }
 
-        /// Picture and sound are compared by flash and beep, as somebody in front of the screen would.
+        /// Compares picture and sound by flash and beep, as a person in front of the screen would.
         @Test(arguments: Proof.some([200, -200]))
         func `minutes with a sound card that is off`(partsPerMillion: Int) async throws {
             let clip = try BedGallery.clip("flash-half", frames: 15, frameRate: 30000 / 1001)
@@ -129,7 +129,7 @@ extension BedTests {
             #expect(seen <= 20 && most <= 20 && abs(seen - Double(most)) <= 5, "seen \(seen) ms, told \(most) ms")
         }
 
-        /// For a television that takes its time for pictures: `[audio] delay`, and that of a card.
+        /// For a television that delays pictures: `[audio] delay`, and the delay of one card.
         @Test(arguments: [
             (150, "delay = 150"), (-150, "delay = -150"), (500, "delay = 500"), (-500, "delay = -500"),
             (150, "delay = -100\ndelays = { \"usb\" = -200, \"loopback\" = 150 }"),
@@ -146,7 +146,7 @@ extension BedTests {
             let offsets = record.offsets(ofFlash: 8, every: 15).map { $0 * 1000 }
             #expect(offsets.count >= 25)
             // The last flash may have its beep after the end.
-            // A flash comes every 15 frames, so half a second late is next to nothing late.
+            // A flash comes every 15 frames, so a delay of half a second looks like next to none.
             let every = 15 * 1001.0 / 30
             let wrong = offsets.dropLast(2).filter { abs(($0 - Double(delay)).remainder(dividingBy: every)) > 20 }
             #expect(wrong == [], "\(offsets)")

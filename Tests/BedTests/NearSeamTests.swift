@@ -2,11 +2,11 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Keys at all phases of one-second items, the last and first tenth of a second among them: never a wrong frame.
+    /// Keys at all phases of one-second items, also in the last and first tenth of a second: never a wrong frame.
     @Suite struct NearSeams {
         let clips: [NumberedClip]
         let machine = Machine { $0.time = .free }
-        /// Once in 1.37 s: 3 of them within a tenth of a second of a seam whatever the start takes, and no two at the same phase.
+        /// A key every 1.37 s, no two at the same phase. Whatever time the start takes, three come within a tenth of a second of a seam.
         private let times = (0..<14).map { 1.2 + 1.37 * Double($0) }
 
         init() throws {
@@ -57,7 +57,8 @@ extension BedTests {
             }
         }
 
-        /// Every frame follows the one before, or is where a key leads; as many jumps as keys, less those that led where the seam did.
+        /// Expects every frame to follow the one before, or to be where a key leads. There is a jump for each key, except for those that
+        /// lead where the seam does.
         private func expectJumps(_ record: Record, _ leads: (Int, Int) -> Bool, sourceLocation: SourceLocation = #_sourceLocation) {
             let pairs = Array(zip(record.frames, record.frames.dropFirst()))
             #expect(pairs.allSatisfy { $1.vblanksBefore == 0 }, sourceLocation: sourceLocation)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// What is played over HTTP and kept on the disk, when the network goes.
+    /// Items over HTTP that the cache keeps on the disk, when the network goes.
     @Suite struct NetworkGone {
         @Test func `the network goes, and nobody can tell`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
@@ -30,7 +30,7 @@ extension BedTests {
         }
     }
 
-    /// Sound that changes while the picture goes on: another track, and other programs that have it give way.
+    /// Sound that changes while the picture plays on: another track, ducking for other programs, headphones.
     @Suite struct SoundSelection {
         private static func socket() -> String { NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock" }
         private let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
@@ -38,7 +38,7 @@ extension BedTests {
             .shell("$(readlink /proc/$PLAYER/exe) ctl --socket \(socket) \(words)")
         }
 
-        /// loop30.mp4 with a second track of sound, 880 Hz.
+        /// Makes loop30.mp4 with a second sound track, 880 Hz.
         private func film() throws -> String {
             let path = NSTemporaryDirectory() + "kiosk-film-\(UUID().uuidString).mp4"
             let ffmpeg = Process()
@@ -68,7 +68,7 @@ extension BedTests {
             #expect(record.seams.count >= 10 && record.seams.filter { !$0.isClean } == [], "\(record.seams)")
             #expect(record.wrongHolds == [])
             let sound = try #require(record.sound)
-            // Where it changes less than half a packet may be missing between the two, and nowhere else anything.
+            // At a change of track less than half a packet may be missing, and nothing anywhere else.
             let changes = [4.3...6.1, 8.4...10.2]
             #expect(
                 sound.holes.allSatisfy { hole in
@@ -76,7 +76,7 @@ extension BedTests {
                 }, "\(sound.holes)")
             func frequency(_ from: Double, _ to: Double) -> Double { sound[.seconds(from)..<(.seconds(to))].tone?.frequency ?? 0 }
             #expect(abs(frequency(1, 4) - 440) < 2 && abs(frequency(6.1, 8.3) - 880) < 4 && abs(frequency(10.2, 12.5) - 440) < 2)
-            // Where it changes the sound is soft, and nowhere else broken.
+            // The sound changes softly in these stretches, and has no click outside of them.
             let clicks = sound.tone?.clicks.filter { !(4.3...6.1 ~= $0 / .seconds(1) || 6.1...10.2 ~= $0 / .seconds(1)) } ?? []
             #expect(clicks == [], "\(clicks)")
             #expect(record.status == 0)
@@ -106,7 +106,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// The bed's card has no jack; a control of this name stands in for it. The second device of the card is the headphones'.
+        /// The bed's card has no jack; a control with a jack's name stands in for it. The second device of the card is the headphones'.
         @Test func `headphones are plugged in, and pulled out`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
             let configuration = KioskConfiguration(

@@ -4,17 +4,17 @@ import Testing
 
 @testable import KioskControlsCore
 
-/// A display with controls over a clip: where they are, and when they are seen.
+/// A display with controls over a clip.
 ///
-/// The clip is as wide as the display and lower. The number in its picture lies above the bar at the bottom and left of what is in the middle,
-/// so that it can be read whether the controls are on planes of their own or blended into the picture. The bars beside the clip are grey,
-/// so that the shades of the controls can be seen on them.
+/// The clip is as wide as the display and lower. The number in its picture lies above the bottom bar and left of the controls in the
+/// middle. It is readable with controls on planes of their own and with controls blended into the picture. The bars above and below the
+/// clip are grey, to show the shades of the controls.
 struct OnScreenStage {
-    /// Four pixels make a millimetre.
+    /// Four pixels a millimetre.
     static let display = "background = \"#808080\"\nphysical-size = \"320x180\""
-    /// Beside all controls, on the left of the clip.
+    /// A point on the left of the clip, beside all controls.
     static let beside = (60, 250)
-    /// Within which the clip has been seen whole, and nothing over it.
+    /// A time in which the whole clip is visible, with nothing over it.
     static let bare = Duration.zero..<Duration.seconds(2.9)
 
     let clip: NumberedClip
@@ -22,8 +22,8 @@ struct OnScreenStage {
     private let area = Vblank.Rectangle(x: 0, y: 160, width: 1280, height: 400)
 
     /// - Parameters:
-    ///   - overlays: how many overlay planes the display has; without one the controls are blended into the picture.
-    ///   - clip: one of 1280 x 400 pixels; two seconds of it where none is given.
+    ///   - overlays: the number of the display's overlay planes; with none, the controls are blended into the picture.
+    ///   - clip: a clip of 1280 x 400 pixels; by default one of two seconds.
     init(overlays: Int = 2, clip: NumberedClip? = nil, _ change: (inout Machine) -> Void = { _ in }) throws {
         self.clip = try clip ?? Self.clip("wide")
         machine = Machine {
@@ -32,12 +32,12 @@ struct OnScreenStage {
         }
     }
 
-    /// Clips of 1280 x 400 pixels that have a key frame every half second.
+    /// Makes a clip of 1280 x 400 pixels with a key frame every half second.
     static func clip(_ name: String, frames: Int = 60, from first: Int = 1) throws -> NumberedClip {
         try BedGallery.plain(name, "0x406080", size: "1280x400", frames: frames, from: first, keyFrameEvery: 15)
     }
 
-    /// Where the controls are, for one item of less than ten minutes, or several.
+    /// Returns the layout of the controls for one item of less than ten minutes, or for several.
     static func layout(hasQueue: Bool = false) -> ControlsLayout {
         ControlsLayout(
             geometry: ScreenGeometry(width: 1280, height: 720, physicalWidth: 320, physicalHeight: 180), content: .init(hasQueue: hasQueue))
@@ -56,7 +56,7 @@ struct OnScreenStage {
 }
 
 extension Record {
-    /// When something lay over the clips, which were bare at first; until the last frame of theirs was seen.
+    /// The times when something lay over the clips, until their last frame. The clips are bare at first.
     var covered: [Range<Duration>] {
         let end = vblanks.last { isFrame($0.number) }?.time ?? .zero
         return BarePictures(vblanks, in: OnScreenStage.bare).covered(vblanks.filter { $0.time > .zero && $0.time <= end })
@@ -65,11 +65,11 @@ extension Record {
     /// The time from one vblank to the next.
     var period: Duration { .seconds(1 / refreshRate) }
 
-    /// The numbers that were seen, each once where it stood, from one time to another.
+    /// Returns the numbers of the frames that appeared from `begin` until `end`. A frame that stands counts once.
     func numbers(from begin: Duration, to end: Duration) -> [Int] { frames.filter { $0.time >= begin && $0.time < end }.map(\.number) }
 }
 
-/// Expects the picture to stand still from a moment on, two vblanks later at most, and to go on at another with the frame that follows.
+/// Expects a pause: the last new frame at most two vblanks after `pause`, and the following frame from `play` on.
 func expectPause(
     _ record: Record, from pause: Duration, to play: Duration, sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
@@ -78,6 +78,6 @@ func expectPause(
     #expect(stood.time <= pause + record.period * 2, "a new frame came after the pause", sourceLocation: sourceLocation)
     let last = record.clips[0].numbers.upperBound
     #expect(next.number == stood.number % last + 1 && next.vblanksBefore == 0, sourceLocation: sourceLocation)
-    // The rest of the time of the frame that was cut short comes first.
+    // The rest of the interrupted frame's time comes first.
     #expect(next.time - play <= record.period * 5, sourceLocation: sourceLocation)
 }

@@ -5,7 +5,7 @@ import Testing
 @testable import KioskControlsCore
 
 extension BedTests {
-    /// The controls on the screen, touched by fingers: in virtual time, so that what must happen is exact.
+    /// Fingers on the controls on the screen, in virtual time for exact expectations.
     @Suite struct OnScreen {
         private let lift = Duration.milliseconds(60)
         private let x = OnScreenStage.beside.0, y = OnScreenStage.beside.1
@@ -23,13 +23,13 @@ extension BedTests {
             let covered = record.covered
             let shown = try #require(covered.first)
             #expect(covered.count == 1, "\(covered)")
-            // They come in over a quarter of a second, from nothing.
+            // They fade in over a quarter of a second.
             #expect(shown.lowerBound > pause && shown.lowerBound - pause <= record.period * 4)
             let hidden = shown.upperBound - play
             #expect(hidden > .seconds(3) && hidden <= .seconds(3.25) + record.period * 3, "they were gone after \(hidden)")
             let whole = record.vblanks.filter { $0.time > pause + .seconds(0.5) && $0.time < play + .seconds(2.9) }
             #expect(whole.count > 400 && whole.allSatisfy { $0.overlays.isEmpty == (overlays == 0) })
-            // Hidden is nothing at all: one plane, and a commit for each frame.
+            // Hidden controls take nothing: there is one plane, and one commit for each frame.
             let after = record.vblanks.filter { $0.time > shown.upperBound + .milliseconds(100) && $0.time < .seconds(13.8) }
             #expect(after.allSatisfy { $0.planes.count == 1 })
             let commits = after.filter { $0.commits > 0 }.map(\.sequence)
@@ -62,7 +62,7 @@ extension BedTests {
             expectNothingMissed(record)
         }
 
-        /// The same in the host's time, where drawing, blending and uploading take theirs.
+        /// The same in the host's time: drawing, blending and uploading take time, too.
         @Test(.thorough("real time"), arguments: [2, 0]) func `nor is one in real time`(overlays: Int) async throws {
             let stage = try OnScreenStage(overlays: overlays) { ($0.time, $0.measuresHost) = (.real, true) }
             let record = try await stage.run("twelve", for: 13.5, input: Self.keys) { at in
@@ -85,7 +85,7 @@ extension BedTests {
             #expect(told?.late == 0 && told?.dropped == 0 && told?.flipsLost == 0, "\(told as Any)", sourceLocation: sourceLocation)
         }
 
-        /// The pressed look of the disc in the middle, while the picture stands still: whatever changes is the answer.
+        /// The pressed look of the disc in the middle. The picture stands still, so any change is the answer.
         @Test(arguments: Proof.some([(2, Machine.Time.free), (0, .free), (2, .real), (0, .real)], 2))
         func `what is touched looks pressed within two vblanks`(overlays: Int, time: Machine.Time) async throws {
             let stage = try OnScreenStage(overlays: overlays) { ($0.time, $0.measuresHost) = (time, time == .real) }
@@ -94,7 +94,7 @@ extension BedTests {
             let record = try await stage.run("pressed", for: 5 + 1.1 * Double(count)) { at in
                 at(3, .tap(x, y), "pause")
                 for press in 0..<count {
-                    // At every moment of a vblank period.
+                    // The presses come at every moment of a vblank period.
                     let begin = 4 + 1.1 * Double(press) + 0.0167 * Double(press) / Double(count)
                     at(begin, .down(disc.x, disc.y), "\(press)")
                     at(begin + 0.08, .up(), "lift \(press)")
@@ -105,7 +105,7 @@ extension BedTests {
             let spread = Spread(downs)
             print("touch to vblank, \(overlays) overlay planes, \(time) time: \(spread)")
             #expect(spread.percentile(50) <= record.period * 2 && spread.percentile(99) <= record.period * 2, "\(spread)")
-            // The lift is what plays: the frame that stood has the rest of its time first.
+            // The lift resumes playback: the frame that stood has the rest of its time first.
             for press in 0..<count {
                 let lifted = record.time(of: "lift \(press)")
                 let next = try #require(record.frames.first { $0.time > lifted })
@@ -130,7 +130,7 @@ extension BedTests {
                 let number = 1 + Int(slider.fraction(at: Double(place)) * Double(clip.numbers.count))
                 return number - 1...number + 1
             }
-            // Paused: key frames while it moves, the very frame when it lifts, and that stands.
+            // Paused: key frames during the drag, and the exact frame at the lift. That frame stands.
             let down = record.time(of: "drag"), up = down + .seconds(1.5), play = record.time(of: "play") + lift
             let dragged = record.numbers(from: down + .milliseconds(30), to: up)
             #expect(dragged.count >= 6 && dragged.allSatisfy { ($0 - 1) % 15 == 0 }, "\(dragged)")
@@ -139,14 +139,15 @@ extension BedTests {
             #expect(landed.count == 1 && frame(at: places[1]).contains(landed[0]), "\(landed), expected about \(frame(at: places[1]))")
             try expectPause(record, from: up + .seconds(0.3), to: play)
 
-            // Playing: it waits for the finger, and goes on from where that lifts. No frame in between, and none of where it was.
+            // Playing: the item waits for the finger and goes on from the place of the lift. No frame comes in between, and none of the old
+            // place.
             let again = record.time(of: "playing"), lifted = again + .seconds(1.5)
             let held = record.numbers(from: again + .milliseconds(50), to: lifted)
             #expect(held.allSatisfy { ($0 - 1) % 15 == 0 } && held.count >= 5, "\(held)")
             let onwards = record.numbers(from: lifted, to: .seconds(11.5))
             let first = try #require(onwards.first)
             #expect(frame(at: places[2]).contains(first), "\(first), expected about \(frame(at: places[2]))")
-            // It may stand until what is decoded ahead will last; then nothing is left out.
+            // The first frame may stand until enough is decoded ahead; then none is left out.
             let playing = onwards.dropFirst()
             #expect(playing.first == first + 1, "\(onwards)")
             #expect(playing.count > 60 && zip(playing, playing.dropFirst()).allSatisfy { $1 == $0 + 1 }, "\(onwards)")
@@ -207,7 +208,7 @@ extension BedTests {
             }
         }
 
-        /// Recordings, each played by a device of its kind that is plugged in for it.
+        /// Replays recordings of each kind of device, each by such a device that the test plugs in.
         @Test(arguments: Recording.Device.allCases) func `a tap and a swipe of every kind of device`(device: Recording.Device) async throws
         {
             let clip = try OnScreenStage.clip("wide-long", frames: 300)
@@ -217,7 +218,7 @@ extension BedTests {
                 at(3.5, .replay(Recording("tap", by: device, [.init(0, 0.08, at: (0.05, 0.35))])), "play")
                 at(5.5, .replay(Recording("swipe", by: device, [.init(0, 0.25, at: (0.25, 0.35), to: (0.45, 0.36))])), "swipe")
             }
-            // The device is 0.4 s old when it sends, and the finger is down for 0.08 s.
+            // The device sends 0.4 s after it is plugged in, and the finger is down for 0.08 s.
             let lifted = Duration.milliseconds(480)
             try expectPause(record, from: record.time(of: "pause") + lifted, to: record.time(of: "play") + lifted)
             let jump = try #require(record.jump(after: "swipe"))
@@ -249,7 +250,7 @@ extension BedTests {
             if controls == "none" {
                 #expect(covered == [])
             } else {
-                // A sign at each tap, for a moment.
+                // Each tap shows a sign for a moment.
                 #expect(
                     covered.count == 2
                         && zip(covered, [pause, play]).allSatisfy { sign, tap in
@@ -258,7 +259,7 @@ extension BedTests {
             }
         }
 
-        /// A stream whose server sends nothing for three seconds, after the first of eight seconds that it has.
+        /// A server sends the first half of eight seconds, and the other half 7.5 s later. Playback stalls for about three seconds.
         @Test func `a wheel turns where it waits for longer than half a second`() async throws {
             let clip = try OnScreenStage.clip("wide")
             let url = "http://127.0.0.1:8080/x.ts"
@@ -277,7 +278,7 @@ extension BedTests {
             let delay = wheel.lowerBound - stall.time
             #expect(delay > .seconds(0.4) && delay < .seconds(0.8), "the wheel came after \(delay)")
             #expect(wheel.upperBound - end < .seconds(0.4))
-            // It turns.
+            // The wheel turns.
             let turning = record.vblanks.filter { $0.time > wheel.lowerBound + .seconds(0.3) && $0.time < end - .seconds(0.1) }
             #expect(Set(turning.map(\.hash)).count > 3 || Set(turning.map { $0.overlays.map(\.framebuffer) }).count > 1)
         }

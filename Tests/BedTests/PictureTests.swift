@@ -2,12 +2,13 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Where the picture is, judged by the marks at its corners: clockwise from the top left red, green, yellow, blue.
+    /// The place of the picture, judged by the marks in its corners: clockwise from the top left red, green, yellow, blue.
     @Suite struct Geometry {
         static let marks = [Picture.Color(255, 0, 0), .init(0, 255, 0), .init(255, 255, 0), .init(0, 0, 255)]
         static let background = Picture.Color(0x20, 0x80, 0xA0)
 
-        /// The 4:3 picture in 1280x720, with each gravity, turned each way: a still, converted, and a film, scaled and turned by planes.
+        /// The 4:3 picture in 1280x720, with each gravity and rotation: a still, converted in software, and a film, scaled and turned by
+        /// planes.
         @Test(arguments: [0, 90, 180, 270], ["convert", "copy"]) func `gravity and rotation`(rotation: Int, path: String) async throws {
             let gravities = ["fit", "stretch", "fill"]
             let picture = try BedGallery.path(path == "copy" ? "corners.mp4" : "corners.png")
@@ -21,7 +22,7 @@ extension BedTests {
             let formats = Set(record.vblanks.filter { $0.time > .seconds(1) && $0.time < .seconds(6) }.flatMap { $0.planes.map(\.format) })
             #expect(formats == (path == "copy" ? ["XR24", "YU12"] : ["XR24"]))
             let turned = rotation % 180 != 0
-            // 960x720 upright, 540x720 when it stands on its side.
+            // 960x720 upright, 540x720 on its side.
             let width = turned ? 540 : 960
             let left = (1280 - width) / 2
             let fit = try #require(record.screenshots["fit"])
@@ -30,7 +31,7 @@ extension BedTests {
                 fit[left - 20, 360].isLike(Self.background, within: 4) && fit[left + width + 20, 360].isLike(Self.background, within: 4))
             let stretch = try #require(record.screenshots["stretch"])
             expectMarks(stretch, x: 0...1279, y: 0...719, rotation)
-            // Fill: the corners lie outside, nothing of the background is left, and the square in the middle is a larger square.
+            // Fill: the corners lie outside, no background is left, and the square in the middle is a larger square.
             let fill = try #require(record.screenshots["fill"])
             for x in stride(from: 0, to: 1280, by: 4) {
                 for y in stride(from: 0, to: 720, by: 4) where fill[x, y].isLike(Self.background, within: 16) {
@@ -38,13 +39,13 @@ extension BedTests {
                     return
                 }
             }
-            // A quarter of the picture's height.
+            // The square has a quarter of the picture's height.
             expectSquare(fit, turned ? (135, 135) : (180, 180))
             expectSquare(stretch, turned ? (320, 135) : (240, 180))
             expectSquare(fill, turned ? (320, 320) : (240, 240))
         }
 
-        /// Expects the white square around the middle to be so wide and high, to 4 pixels.
+        /// Expects the white square in the middle to have this size, within 4 pixels.
         private func expectSquare(_ picture: Picture, _ size: (Int, Int), sourceLocation: SourceLocation = #_sourceLocation) {
             func reach(_ pixel: (Int) -> Picture.Color) -> Int { (1...200).last { pixel($0).red > 128 } ?? 0 }
             let width = reach { picture[640 + $0, 360] } + reach { picture[640 - $0, 360] }

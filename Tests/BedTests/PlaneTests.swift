@@ -4,17 +4,17 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Pictures on planes as they were decoded: what the kernel says each plane showed, and the numbers in it. vkms takes every format on every
-    /// plane; it scales where that is asked for.
+    /// Pictures on planes as they were decoded: the kernel's report of each plane, and the numbers in it. vkms takes every format on every
+    /// plane, and scales on request.
     @Suite struct Planes {
         /// A way to the screen.
         struct Way: CustomTestStringConvertible {
             var testDescription: String
             var path: String
-            /// The pictures' format as they are decoded, and their size.
+            /// The format and the size of the decoded pictures.
             var pixels: String, size = "320x180"
             var displayScales = true
-            /// What the planes show, from the lowest up: format and size of the source.
+            /// The format and the size of each plane's source, from the lowest plane up.
             var expected: [String]
         }
 
@@ -48,7 +48,7 @@ extension BedTests {
             #expect(record.terminal == "text on auto")
         }
 
-        /// Copied, scaled, converted by turns: the way changes at each seam, and that is no seam.
+        /// Pictures are copied, scaled and converted in turn. The path changes at a seam, and the seam stays clean.
         @Test(arguments: [true, false]) func `items of different formats and sizes`(displayScales: Bool) async throws {
             let clips =
                 try [
@@ -74,7 +74,8 @@ extension BedTests {
                         ] : scaled))
         }
 
-        /// The picture stays on its plane beneath the controls; where these have none it is converted as long as they are seen.
+        /// The picture stays on its plane beneath controls on planes. If the controls have no plane, the player converts the picture while
+        /// they are visible.
         @Test(arguments: [2, 0]) func `controls over it`(overlays: Int) async throws {
             let clips = try [1, 1001].map { try BedGallery.raw("nv12", from: $0) }
             let machine = Machine { ($0.time, $0.planesScale, $0.overlays) = (.free, true, overlays) }
@@ -96,8 +97,8 @@ extension BedTests {
             }
         }
 
-        /// A hardware decoder's memory, played by DisplayTests.SurfaceOnCardTests in the guest: each surface is a framebuffer once, and none is drawn
-        /// into while it is seen.
+        /// A hardware decoder's memory; DisplayTests.SurfaceOnCardTests plays it in the guest. Each surface becomes a framebuffer once, and
+        /// no visible surface is drawn into.
         @Test func `a decoder's memory`() async throws {
             let machine = Machine { ($0.time, $0.recordsSound, $0.hasKeyboard, $0.hasTouchScreen) = (.free, false, false, false) }
             let tests = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
@@ -113,7 +114,7 @@ extension BedTests {
             #expect(Set(shown.map { $0.planes[0].framebuffer }).count <= 8)
         }
 
-        /// In the host's time, where copying takes as long as it takes.
+        /// In the host's time, in which copying takes its own.
         @Test(.thorough("real time")) func `in real time`() async throws {
             let clips = [
                 try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),

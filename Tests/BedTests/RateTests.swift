@@ -2,10 +2,10 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Rates that are no whole numbers, and those that change.
+    /// Fractional rates, and rates that change.
     @Suite struct Rates {
-        /// Where a rate is off the display's by a thousandth every frame stands for the same number of vblanks, and the sound is played as
-        /// much faster.
+        /// If a rate is off the display's by a thousandth, every frame stands for the same number of vblanks. The sound plays faster by
+        /// that thousandth.
         @Test(arguments: [("film.mp4", 24, 24000.0 / 1001), ("ntsc.mp4", 30, 30000.0 / 1001)])
         func `a thousandth too slow for the display`(name: String, frames: Int, frameRate: Double) async throws {
             let clip = NumberedClip(try BedGallery.path(name), frames: frames, frameRate: frameRate)

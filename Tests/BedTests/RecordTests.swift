@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// `kiosk record`: vivid is the camera, and what is played to the Loopback card is what the microphone hears.
+    /// `kiosk record`: vivid is the camera, and the microphone hears the sound that is played to the Loopback card.
     @Suite struct Recordings {
-        /// A folder on the host that the guest may write, and the shell line's output.
+        /// Runs a line of shell in the guest, in a folder of the host that the guest may write. Returns the folder and the line's output.
         private func guest(_ name: String, _ script: String) throws -> (folder: String, output: String) {
             let folder = "/tmp/kiosk-bed-record-\(name)-\(UUID().uuidString)"
             try? FileManager.default.removeItem(atPath: folder)
@@ -27,7 +27,7 @@ extension BedTests {
             return data
         }
 
-        /// The times of a film's pictures.
+        /// Returns the times of a film's pictures, in seconds.
         func times(_ path: String) throws -> [Double] {
             let data = try run([
                 "ffprobe", "-v", "error", "-select_streams", "v", "-show_entries", "packet=pts_time", "-of", "csv=p=0", path,
@@ -35,7 +35,7 @@ extension BedTests {
             return String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { Double($0.prefix { $0 != "," }) }
         }
 
-        /// FFmpeg decodes all of it without a word.
+        /// Expects FFmpeg to decode the whole film without a message.
         func expectSound(_ path: String) throws {
             #expect(
                 try String(
@@ -51,7 +51,8 @@ extension BedTests {
             return try #require(JSONSerialization.jsonObject(with: line) as? [String: Any])
         }
 
-        /// The card's crystal is off by 200 ppm, which would be 0.12 s in ten minutes. $KIOSK_BED_RECORDING seconds instead: 3600 takes ten minutes.
+        /// The card's crystal is off by 200 ppm, which would be 0.12 s in ten minutes. $KIOSK_BED_RECORDING sets another number of seconds:
+        /// 3600 takes ten minutes.
         @Test func `sound and picture stay in step`() throws {
             let seconds = ProcessInfo.processInfo.environment["KIOSK_BED_RECORDING"].flatMap { Int($0) } ?? (Proof.isThorough ? 600 : 150)
             let (folder, output) = try guest(
@@ -110,8 +111,8 @@ extension BedTests {
             try expectSound(folder + "/out.mp4")
         }
 
-        /// Twenty times, six in make test, the process is killed at an instant of its own. What the kernel had of the file and not yet on the disk survives that, unlike a power
-        /// cut: RecordingTests cuts files off anywhere.
+        /// Kills the process at twenty different instants, six in make test. File data that the kernel has not yet written to the disk
+        /// survives that, unlike a power cut: RecordingTests cuts files off anywhere.
         @Test func `a recorder that is killed leaves a film`() throws {
             let instants = (0..<(Proof.isThorough ? 20 : 6)).map { 2 + Double(($0 * 7919) % 613) / 100 }
             let script =
@@ -128,7 +129,7 @@ extension BedTests {
                 #expect(names == ["next.mp4", "out.mp4", "report"], "\(names)")
                 let path = "\(folder)/\(index)/out.mp4"
                 try expectSound(path)
-                // What had been recorded when it was killed, as it said itself.
+                // The length at the kill, as the recorder had reported it.
                 let last = try report(folder, "\(index)/report")["elapsed"] as? Double ?? 0
                 let end = try times(path).max() ?? 0
                 #expect(end > last - 1 && last > instant - 1.2, "killed at \(instant) s, said \(last) s, left \(end) s")

@@ -3,12 +3,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a power cut leaves, and how soon what the camera sees is seen.
+/// Power cuts during a recording, and the delay from the camera to the display.
 extension BedTests.Recordings {
-    /// A film is kept, another one is recorded, and the guest's kernel is told to power off at once, with nothing written back. The films lie on an ext4 file
-    /// system, of which the kernel writes back by itself after seconds only: what nobody has had written to the disk (fsync) is gone, and so is what the journal
-    /// has not. It is mounted so that a name may be on the disk before what the file holds. $KIOSK_BED_CUTS says how often; 8 by default (2 in make test), the second of four right after
-    /// the other one was thrown away, of which nothing may come back. What a disk does that says it has written what it has not is not shown.
+    /// Keeps a film, records another one, and powers the guest's kernel off at once, with nothing written back. The films lie on an ext4
+    /// file system, and the kernel writes that back by itself after seconds only. Data without fsync is lost, and so is everything that the
+    /// journal lacks. Its mount options let a name reach the disk before the file's content. $KIOSK_BED_CUTS sets the number of cuts; the
+    /// default is 8 (2 in make test). The second of every four comes right after a discarded film, and nothing of that film may come back.
+    /// Disks that lie about writes are not tested.
     @Test func `a power cut while the player records leaves a film at the next start`() throws {
         let count = ProcessInfo.processInfo.environment["KIOSK_BED_CUTS"].flatMap { Int($0) } ?? (Proof.isThorough ? 8 : 2)
         let folder = "/tmp/kiosk-bed-cuts-\(UUID().uuidString)"
@@ -62,7 +63,7 @@ extension BedTests.Recordings {
                 elapsed.append(try #require(last, "\(said)"))
             }
         }
-        // What is there when the disk is mounted again, and what the player makes of it.
+        // Copy the films as the new mount has them (found), and as the player leaves them (made).
         let starts = cuts.map { cut in
             """
             \(cut.mount) && cp -r /run/disk/films \(cut.folder)/found
@@ -76,7 +77,7 @@ extension BedTests.Recordings {
         for cut in cuts {
             let found = try cut.names(in: "found/.new")
             #expect(found.count { $0.hasSuffix(".mp4.part") } == (cut.instant == nil ? 0 : 1), "\(cut): \(found)")
-            // No half film under the name of one.
+            // Each file with the name of a film is a whole film.
             for name in try cut.films(in: "found") + found.filter({ $0.hasPrefix("film-") }).map({ ".new/\($0)" }) {
                 try expectSound("\(cut.folder)/found/\(name)")
             }
@@ -96,7 +97,7 @@ extension BedTests.Recordings {
         print("power cuts: \(lost.count) films, of which at most \(lost.max() ?? 0) s are missing, \(lost)")
     }
 
-    /// A power cut so long after a recording has begun, or right after it was thrown away. The disk is a file of the host.
+    /// A power cut `instant` seconds after the start of a recording; nil for right after a discarded one. The disk is a file of the host.
     private struct Cut: CustomStringConvertible {
         var folder: String
         var instant: Double?
@@ -112,7 +113,8 @@ extension BedTests.Recordings {
         func films(in place: String) throws -> [String] { try names(in: place).filter { $0.hasPrefix("film-") } }
     }
 
-    /// From vivid's time of a picture to the vblank at which its number, which vivid has burned into it (kernel/patches/11), is scanned out; in real time.
+    /// Measures in real time from vivid's time of a picture to the vblank that scans out its number. vivid burns that number into the
+    /// picture (kernel/patches/11).
     @Test(.thorough("real time"), arguments: [(720, 5), (720, 30), (1080, 30)]) func `the camera is seen within 100 ms`(
         height: Int, rate: Int
     ) async throws {
@@ -126,7 +128,7 @@ extension BedTests.Recordings {
         let record = try await Bed.run(
             "preview-\(height)-\(rate)", for: .seconds(14), playing: [stage.clip], program, on: machine
         ) { at in at(2, .tap(640, 200), "preview") }
-        /// What the player says of a picture: vivid's number and time, and when it began and ended to draw it.
+        /// A picture in the player's log: vivid's number and time, and the beginning and the end of the drawing.
         struct Drawn { var number: Int, taken: Int, begin: Int, end: Int, said: Int }
         let drawn = record.log.compactMap { line -> Drawn? in
             guard let match = line.text.firstMatch(of: #/preview: picture (\d+), taken, drawn from and shown at \[(\d+), (\d+), (\d+)\]/#),
@@ -135,18 +137,18 @@ extension BedTests.Recordings {
             else { return nil }
             return Drawn(number: number, taken: taken, begin: begin, end: end, said: line.time.microseconds)
         }
-        // A line is read at once after it was written: where the player's start is on the clock of the pictures.
+        // The bed reads each line at once, so this is the player's start on the clock of the pictures.
         let start = try #require(drawn.map { $0.end - $0.said }.max())
-        // What the kernel read out of the display: the first vblank of each picture.
+        // The first vblank of each picture, as the kernel read it out of the display.
         var seen: [(number: Int, time: Int)] = []
         for vblank in record.vblanks where vblank.number >> 14 == 1 && seen.last?.number != vblank.number & 0x3fff {
             seen.append((vblank.number & 0x3fff, vblank.time.microseconds + start))
         }
         #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.number < $1.number }, "\(seen.map(\.number))")
-        // When all is loaded, until the end.
+        // Judge from 3 s after the tap, when all is loaded, until the end.
         let (from, to) = (record.time(of: "preview").microseconds + start + 3_000_000, start + 13_500_000)
         let judged = drawn.filter { $0.end > from && $0.end < to }
-        // vivid takes a picture each period: the player's time of a number is vivid's own.
+        // vivid takes a picture each period, so the player's time of a number has to be vivid's own.
         let period = 1_000_000 / Double(rate)
         let uneven = judged.map { Double($0.taken - judged[0].taken) - Double($0.number - judged[0].number) * period }
         #expect(uneven.allSatisfy { abs($0) < 2000 }, "\(uneven)")
@@ -156,7 +158,7 @@ extension BedTests.Recordings {
                 #expect(vblank.time > picture.end - 1000, "picture \(picture.number) was on the display before it was drawn")
                 latencies.append(Double(vblank.time - picture.taken) / 1000)
             } else {
-                // Another one was there before it could be committed.
+                // Another picture replaced it before a commit.
                 #expect(next.end - picture.end < 25_000, "picture \(picture.number) was not seen")
                 unseen += 1
             }

@@ -2,14 +2,15 @@ import Bed
 import Foundation
 import Testing
 
-/// Devices that another process has, or that the player may not open: the viewer is told in short, programs at length, and the playlist goes on.
+/// Devices that another process holds, or that the player may not open. The viewer gets a short message, programs a long one, and the
+/// playlist goes on.
 extension BedTests.Recordings {
     @Test func `a camera or microphone in use, and a camera that may not be opened, are told of, and the playlist misses no vblank`()
         async throws
     {
         let stage = try Stage()
         defer { stage.remove() }
-        // Root opens whatever there is, but for one without these capabilities.
+        // Root can open any device, except without these capabilities.
         let program = Program.under(
             ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--"], stage.program(microphone: "hw:Loopback,1,0"))
         let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
@@ -26,7 +27,7 @@ extension BedTests.Recordings {
             at(24, .tap(640, 200), "no permission")
             at(25, .screenshot(), "no permission")
             at(25.2, .shell("\(stage.ctl) record status"), "no permission, status")
-            // And when all is well again the camera is there.
+            // With the permission back, the camera is there.
             at(33, .shell("chmod 660 /dev/video*"))
             at(34, .tap(640, 200), "again")
             at(36, .shell("\(stage.ctl) record status"), "again, status")
@@ -42,7 +43,7 @@ extension BedTests.Recordings {
         for (name, failure) in said {
             let status = record.outputs[name + ", status"] ?? ""
             #expect(status.contains("state: idle") && status.contains(failure), "\(name): \(status)")
-            // A line on the screen for six seconds.
+            // A line stands on the screen for six seconds.
             let changes = record.overlayChanges().filter { $0.time > record.time(of: name) }
             let shown = try #require(changes.first), hidden = try #require(changes.first { $0.kind == .hidden })
             let (after, length) = (shown.time - record.time(of: name), hidden.time - shown.time)
@@ -51,7 +52,7 @@ extension BedTests.Recordings {
         }
         for (name, output) in record.outputs where name.hasPrefix("other") { #expect(output.contains("0"), "\(name): \(output)") }
         #expect(record.outputs["again, status"]?.contains("state: framing") == true, "\(record.outputs)")
-        // The playlist, from when it plays to when the camera is seen.
+        // The playlist, from its start until the camera appears.
         let frames = record.frames.filter { $0.time > .seconds(1) && $0.time < record.time(of: "again") }
         let (wrong, seams) = (record.wrongHolds(from: .seconds(1)).filter { $0.time < record.time(of: "again") }, record.seams)
         #expect(frames.count > 980 && wrong.isEmpty, "\(frames.count) frames, \(wrong)")

@@ -5,9 +5,9 @@ import Testing
 
 @testable import KioskControlsCore
 
-/// The recording in the player, as a viewer has it: vivid is the camera, fingers press what is on the screen.
+/// Recording in the player, as a visitor has it: vivid is the camera, and fingers press the buttons on the screen.
 extension BedTests.Recordings {
-    /// A player that records, and where its films and its socket are.
+    /// A player that records, with the paths of its films and its socket.
     struct Stage {
         let folder = "/tmp/kiosk-bed-films-\(UUID().uuidString)"
         let clip: NumberedClip
@@ -21,7 +21,7 @@ extension BedTests.Recordings {
 
         func remove() { for path in [folder, socket] { try? FileManager.default.removeItem(atPath: path) } }
 
-        /// The clip, a tap on which shows the camera, and the films.
+        /// Returns a program that plays the clip, and with `playsFilms` the films, too. A tap on the clip shows the camera.
         func program(
             _ more: String = "", films: String? = nil, size: String = "640x360@30", microphone: String = "hw:Loopback,1",
             playsFilms: Bool = false
@@ -40,7 +40,7 @@ extension BedTests.Recordings {
         static let paused: [RecordingOrder] = [.stop, .resume, .cancel]
         static let reviewing: [RecordingOrder] = [.keep, .retake, .cancel]
 
-        /// A tap on a button, where it is among `buttons`.
+        /// Returns a tap on a button, in its place among `buttons`.
         static func tap(_ button: RecordingOrder, _ buttons: [RecordingOrder]) -> ActionTimeline.Action {
             let geometry = ScreenGeometry(width: 1280, height: 720, physicalWidth: 154, physicalHeight: 86)
             let place = RecordingPanel(buttons: buttons).places(on: geometry).first { $0.button == button }!
@@ -78,12 +78,12 @@ extension BedTests.Recordings {
             at(23, .shell("\(stage.ctl) record status"), "kept")
         }
         for (name, picture) in record.screenshots { try save(picture, name) }
-        // The last frame before, and the first one after it: it plays on where it was.
+        // The last frame before and the first frame after: the clip resumes.
         let (preview, stop, keep) = (record.time(of: "preview"), record.time(of: "stop"), record.time(of: "keep"))
         let left = try #require(record.frames.last { $0.time < preview + .seconds(1) }).number
         let next = try #require(record.frames.first { $0.time > keep }).number
         #expect((left...left + 2).contains(next), "left at \(left), went on at \(next)")
-        // The camera, and then the film again and again: no frame of the clip goes by.
+        // The display shows the camera, and then the film in a loop. No frame of the clip passes.
         let during = Set(record.vblanks.filter { $0.time > stop + .seconds(1) && $0.time < keep }.map(\.number))
         #expect(during.filter(record.isFrame).count < 3, "\(during)")
         let states = try #require(record.outputs["watch"]).matches(of: #/"state":"([a-z]+)"/#).map { String($0.output.1) }
@@ -94,7 +94,7 @@ extension BedTests.Recordings {
         #expect(wanted.isEmpty, "\(states)")
         let reviewed = try #require(record.outputs["reviewed"])
         #expect(reviewed.contains("state: reviewing") && reviewed.contains("film-"), "\(reviewed)")
-        // One film, the second; and it is played at its next round.
+        // Only the second film is left, and the next round plays it.
         #expect(stage.films.count == 1, "\(stage.films)")
         let film = try #require(stage.films.first)
         #expect(record.outputs["kept"]?.contains("film: \(stage.folder)/\(film)") == true, "\(record.outputs)")
@@ -106,7 +106,7 @@ extension BedTests.Recordings {
         #expect(record.status == 0)
     }
 
-    /// The arrows and Enter of a keyboard or a remote control go from button to button.
+    /// The arrows of a keyboard or a remote control move from button to button, and Enter presses one.
     @Test func `a visitor records by keys`() async throws {
         let stage = try Stage()
         defer { stage.remove() }
@@ -140,7 +140,7 @@ extension BedTests.Recordings {
         #expect(record.status == 0)
     }
 
-    /// For people to look at: `KIOSK_CONTROLS_PICTURES=/some/folder`; `KIOSK_RECORD=1` makes the one in docs/record.md anew.
+    /// Saves a picture for people to look at, in `KIOSK_CONTROLS_PICTURES=/some/folder`. `KIOSK_RECORD=1` renews the one in docs/record.md.
     private func save(_ picture: Picture, _ name: String) throws {
         let environment = ProcessInfo.processInfo.environment
         if let folder = environment["KIOSK_CONTROLS_PICTURES"] {
@@ -150,7 +150,7 @@ extension BedTests.Recordings {
         if environment["KIOSK_RECORD"] != nil, name == "recording" { try picture.write(to: Bed.package + "/docs/record.jpg", width: 960) }
     }
 
-    /// `[idle]` is six seconds, in which somebody who is recorded touches nothing.
+    /// `[idle]` is six seconds. The visitor touches nothing for longer than that.
     @Test func `nobody is taken for gone who is recorded or looks at the film`() async throws {
         let stage = try Stage()
         defer { stage.remove() }
@@ -172,7 +172,7 @@ extension BedTests.Recordings {
         let left = try #require(record.frames.last { $0.time < preview + .seconds(1) }).number
         let after = record.frames.filter { $0.time > keep }
         #expect((left...left + 2).contains(after.first?.number ?? 0), "left at \(left), went on at \(after.first?.number ?? 0)")
-        // And then nobody is there any more.
+        // From the last touch on, the idle time counts again.
         let restart = zip(after, after.dropFirst()).first { $1.number == 1 && $0.number < 148 }.map { $1.time - keep }
         #expect(restart.map { $0 > .seconds(5.5) && $0 < .seconds(6.5) } == true, "\(String(describing: restart))")
         #expect(stage.films.count == 1)
@@ -191,7 +191,7 @@ extension BedTests.Recordings {
             at(4, .shell("camera /dev/video0 0x00f0f041 1"), "unplug")
             at(5, .screenshot(), "unplugged")
             at(5.2, .shell("\(stage.ctl) record status"), "gone")
-            // vivid is plugged in again by itself.
+            // vivid comes back by itself, so the test removes its device files.
             at(6, .shell("rm -f /dev/video*"))
             at(12, .tap(640, 200), "again")
             at(13, .screenshot(), "no camera")
@@ -206,7 +206,7 @@ extension BedTests.Recordings {
             let numbers = Set(record.frames.filter { $0.time > time + .seconds(1) && $0.time < time + .seconds(2.9) }.map(\.number))
             #expect(numbers.count > 50, "\(name): the playlist stands still")
         }
-        // A line on the screen for six seconds.
+        // The line stays on the screen for six seconds.
         let changes = record.overlayChanges().filter { $0.time > record.time(of: "unplug") }
         let hidden = try #require(changes.first { $0.kind == .hidden }).time - record.time(of: "unplug")
         #expect(hidden > .seconds(5.5) && hidden < .seconds(7), "\(hidden)")
@@ -297,9 +297,9 @@ extension BedTests.Recordings {
             status("read-only").contains("state: idle") && status("read-only").contains("its disk cannot be written to"),
             "\(status("read-only"))")
         #expect(status("refused").contains("free: delete files there") && status("refused").contains("said 1"), "\(status("refused"))")
-        // Who asks for something else is not told of that as if it were new.
+        // A later, different command does not report that error as new.
         #expect(status("nothing to stop").contains("state: idle") && status("nothing to stop").contains("said 0"), "\(record.outputs)")
-        // The playlist does not stop for a film that cannot be made.
+        // The playlist goes on if a film cannot be made.
         let from = Duration.seconds(9.5), frames = record.frames.filter { $0.time > from }
         #expect(frames.count > 280 && record.wrongHolds(from: from).isEmpty, "\(frames.count) frames, \(record.wrongHolds(from: from))")
         #expect(record.status == 0)

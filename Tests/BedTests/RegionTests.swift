@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// A picture that goes into a window and back, while it plays.
+    /// A picture that moves into a window and back during playback.
     @Suite struct Regions {
         private static let window = Vblank.Rectangle(x: 640, y: 72, width: 576, height: 324)
         private static let full = Vblank.Rectangle(x: 0, y: 0, width: 1280, height: 720)
 
-        /// In time that computing does not take, two runs are the same: in one the numbers of the large picture are read, in the other those of
-        /// the small one. Together they are what a viewer sees at every vblank. Thirty times in make test.
+        /// Computing takes no time here, so two runs are the same. One run reads the numbers of the large picture, the other one those of
+        /// the small picture. Together they are the viewer's picture at every vblank. make test has thirty turns.
         @Test(arguments: Proof.some(["copy", "convert"])) func `a hundred times, and no frame is lost`(path: String) async throws {
             let turns = Proof.isThorough ? 100 : 30, end = 3 + 0.24 * Double(turns)
             let clip = try BedGallery.plain("region", "0x406080", size: "640x360", frames: 900)
@@ -22,7 +22,7 @@ extension BedTests {
                 #expect(told.dropped == 0 && told.late == 0 && told.stalls.count == 0, "\(told)")
                 #expect(record.outputs.values.filter { !$0.contains("\"width\":45") && !$0.contains("\"width\":100") } == [])
                 #expect(record.status == 0)
-                // The item is opened, and a decoder made, once.
+                // The player opens the item and makes a decoder once.
                 #expect(
                     record.log.count { $0.text.contains(": opened, and decoders made") } == 1,
                     "\(record.log.map(\.text).filter { $0.contains("decod") })")
@@ -39,7 +39,7 @@ extension BedTests {
             #expect(seen.count > Int((end - 2) * 60) - 10)
             let changes = zip(seen, seen.dropFirst()).count { $0.isLarge != $1.isLarge }
             #expect(changes == turns)
-            // Two vblanks a frame, and one frame after the other.
+            // Two vblanks a frame, and no frame is left out.
             var holds: [Int: Int] = [:]
             for frame in seen { holds[frame.number, default: 0] += 1 }
             let numbers = holds.keys.sorted()

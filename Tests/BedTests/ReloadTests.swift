@@ -4,9 +4,9 @@ import Testing
 @testable import KioskControlsCore
 
 extension BedTests {
-    /// kiosk.conf is saved while it plays.
+    /// kiosk.conf is saved during playback.
     @Suite struct Reloads {
-        /// The player's kiosk.conf, changed by sed(1).
+        /// Changes the player's kiosk.conf by sed(1).
         private func edit(_ script: String) -> ActionTimeline.Action {
             .shell("sed -i '\(script)' \"$(tr '\\0' '\\n' < /proc/$PLAYER/cmdline | grep 'kiosk.conf$')\"")
         }
@@ -22,7 +22,7 @@ extension BedTests {
                 at(5, edit("s/^controls = .*/controls = \"full\"/; s/^space = .*/space = \"pause\"/; s/^m = .*/m = \"play\"/"))
                 at(8, .key(.space), "pause")
                 at(10, .key(.m), "play")
-                // A finger holds the slider while the file is saved once more, and lifts where nobody knows of it any more.
+                // A finger holds the slider while the file is saved once more. When it lifts, there are no controls any more.
                 at(15, .key(.home), "show")
                 at(16, .down((slider.left + slider.right) / 2, slider.y), "hold")
                 at(16.5, edit("s/^controls = .*/controls = \"none\"/"))
@@ -36,15 +36,15 @@ extension BedTests {
                 let lift = pause == "pause" ? Duration.zero : .milliseconds(60)
                 try expectPause(record, from: record.time(of: pause) + lift, to: record.time(of: play) + lift)
             }
-            // Nothing is drawn before and after.
+            // The player draws nothing before and after.
             let covered = record.covered
             let (first, last) = (try #require(covered.first), try #require(covered.last))
             #expect(first.lowerBound > .seconds(5) && last.upperBound < .seconds(17.5), "\(covered)")
             #expect(covered.contains { $0.lowerBound > .seconds(15) && $0.upperBound > .seconds(16.4) }, "\(covered)")
-            // The picture that stood under the finger goes on, and stops at the key.
+            // The picture that stood under the finger resumes, and stops at the key.
             #expect(record.numbers(from: .seconds(17.5), to: .seconds(21)).count > 90)
             #expect(record.frames.last.map { $0.time < record.time(of: "pause again") + record.period * 2 } ?? false)
-            // Saved in the middle of a turn: every seam and every hold is as it is without.
+            // A save in mid-item changes no seam and no hold.
             for (from, to) in [(4.2, 7.9), (10.2, 14.9), (18.0, 20.9)] {
                 let stretch = Duration.seconds(from)..<Duration.seconds(to)
                 #expect(record.wrongHolds.filter { stretch.contains($0.time) } == [], "\(from)")

@@ -4,18 +4,18 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// A player that is told by programs, over its control socket.
+    /// A player that takes commands from programs, over its control socket.
     @Suite struct RemoteCommands {
         private static func socket() -> String { NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock" }
 
-        /// The first `seconds` of the clip again and again, or all of it.
+        /// Returns a configuration that loops the first `seconds` of `clip`; without `clip`, all of the run's clip.
         private static func configuration(_ socket: String, _ clip: NumberedClip? = nil, seconds: Int = 2) -> KioskConfiguration {
             KioskConfiguration(
                 input: "controls = \"none\"", control: "socket = \"\(socket)\"",
                 playlist: clip.map { ["source = \"\($0.path)\"\nend = \(seconds)"] } ?? [])
         }
 
-        /// A line of shell that runs kiosk ctl, and prints by the guest's clock how many nanoseconds it took.
+        /// Returns a line of shell that runs kiosk ctl and prints its duration in nanoseconds, by the guest's clock.
         private static func timed(_ words: String, _ socket: String) -> String {
             "a=$(date +%s%N); $(readlink /proc/$PLAYER/exe) ctl --socket \(socket) \(words); s=$?; b=$(date +%s%N); echo status=$s nanoseconds=$((b - a))"
         }
@@ -55,7 +55,7 @@ extension BedTests {
                 "asked-often", for: .seconds(3 + turns), playing: [clip], .kiosk(Self.configuration(socket, clip)),
                 on: Machine { $0.time = .free }
             ) { at in
-                // Whoever watches is stopped in the middle of it: what he is told piles up until he is dropped.
+                // The watching client is stopped midway: its events pile up until the player drops it.
                 at(
                     1, .shell(player + "$p ctl --socket \(socket) watch & w=$!; sleep 1; kill -STOP $w; sleep \(turns - 1); kill -KILL $w"),
                     "deaf")
@@ -76,7 +76,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// While it plays, and while it is paused, when no time of the item passes.
+        /// The display goes while the clip plays, and while it is paused, when no time of the item passes.
         @Test func `who observes is told that the display is gone, and that it is back`() async throws {
             let clip = try BedGallery.clip("a", frames: 60, frameRate: 30)
             let socket = Self.socket()
@@ -98,7 +98,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// What a client in the guest does: Perl, which every Debian has. The clock is never looked at (``Machine/Time/free``).
+        /// The client in the guest, in Perl, which every Debian has. It never reads the clock (``Machine/Time/free``).
         private static let client = """
             use IO::Socket::UNIX;
             $SIG{PIPE} = 'IGNORE';
@@ -145,7 +145,7 @@ extension BedTests {
             #expect(deaf.contains("dropped: Broken pipe") || deaf.contains("dropped: Connection reset"), "\(deaf)")
         }
 
-        /// Where answering takes the processor's time.
+        /// In the host's time: answers take the processor's time.
         @Test(.thorough("real time")) func `a thousand commands a second in real time cost no vblank`() async throws {
             _ = try await flooded("flooded in real time", for: 10, on: Machine { $0.measuresHost = true })
         }

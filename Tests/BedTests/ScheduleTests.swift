@@ -2,7 +2,7 @@ import Bed
 import Testing
 
 extension BedTests {
-    /// Programs that begin and end by the clock of the guest, which is set to just before.
+    /// Programs that begin and end by the guest's clock. The test sets it to just before.
     @Suite struct Programs {
         @Test func `a program begins at a seam or at once, a leap of the clock changes what is played, and no frame is late`() async throws
         {
@@ -35,19 +35,20 @@ extension BedTests {
                 at(9, set("11:59:57.5"), "before noon")
                 at(15, set("15:00:00"), "afternoon")
             }
-            /// The clip on the screen at a time, by its thousands.
+            /// Returns the clips on the screen from one time to another, by their thousands.
             func shown(_ from: Double, _ to: Double) -> Set<Int> {
                 Set(record.frames.filter { $0.time >= .seconds(from) && $0.time < .seconds(to) }.map { $0.number / 1000 })
             }
             #expect(shown(1, 5) == [0], "\(record.frames.map(\.number))")
-            // At nine, 5.4 s after the beginning, and one clip lasts a second; what was open already may be played once more.
+            // Nine o'clock is 5.4 s after the beginning, and a clip lasts a second. An item that was already open may play once more.
             #expect(shown(7.6, 11.4) == [1], "\(record.frames.map(\.number))")
-            // At noon, 11.5 s after the beginning, in the middle of a clip.
+            // Noon is 11.5 s after the beginning, in the middle of a clip.
             #expect(shown(11.8, 15) == [0], "\(record.frames.map(\.number))")
             let first = try #require(record.frames.first { $0.number == 1 && $0.time > .seconds(10) })
             #expect(first.time > .seconds(11.5) && first.time < .seconds(11.8), "\(first.time)")
             #expect(shown(18, 20) == [1], "\(record.frames.map(\.number))")
-            // Whatever begins at a boundary begins at a seam; the one cut is at noon, and holds its last frame for no longer than a tap does.
+            // A program that begins at a boundary begins at a seam. The only cut is at noon, and its last frame stands no longer than at a
+            // tap.
             #expect(record.seams.count >= 15 && record.seams.filter { !$0.isClean }.count <= 1, "\(record.seams)")
             #expect(record.wrongHolds.filter { !($0.time > .seconds(11.4) && $0.time < .seconds(11.8)) } == [], "\(record.wrongHolds)")
             let log = record.log.map(\.text)

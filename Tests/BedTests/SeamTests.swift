@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// The loop, in the host's time where processor time counts.
+    /// The loop in the host's time, in which processor time counts.
     @Suite struct Seams {
         @Test(.thorough("real time")) func `one item comes round, and nobody can tell`() async throws {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
@@ -11,7 +11,7 @@ extension BedTests {
             #expect(record.seams.count == 2)
             expectNothingToBeSeenOrHeard(record)
             expectCountsToAgree(record)
-            // Against ffmpeg in the same guest, from exec to its first frame: a player has a display and a card to open as well.
+            // Compare with ffmpeg in the same guest, from exec to its first frame. A player has to open a display and a card as well.
             let reference = try #require(record.host?.firstFrame)
             #expect(try #require(record.firstPicture) < reference * 2, "ffmpeg took \(reference)")
             #expect(record.usage.peakMemory < 100 << 20)
@@ -29,7 +29,7 @@ extension BedTests {
             expectCountsToAgree(record)
         }
 
-        /// Seams, holds and tone are as if there were one endless clip; from 2 s on, as the start may cost a hold.
+        /// Expects seams, holds and tone as of one endless clip; from 2 s on, as the start may cost a hold.
         private func expectNothingToBeSeenOrHeard(_ record: Record, sourceLocation: SourceLocation = #_sourceLocation) {
             #expect(record.seams.allSatisfy { $0.isClean }, "\(record.seams)", sourceLocation: sourceLocation)
             #expect(record.wrongHolds(from: .seconds(2)) == [], sourceLocation: sourceLocation)

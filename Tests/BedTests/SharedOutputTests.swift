@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// What two players have in common: a sound card, mixed by ALSA's dmix, and a seat with two displays.
+    /// Outputs that two players share: a sound card, mixed by ALSA's dmix, and a seat with two displays.
     @Suite struct SharedOutputs {
         @Test func `two players share a card, and both are heard`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
@@ -36,7 +36,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// By the libraries alone: a program of Tests/Client.
+        /// The libraries alone, in a program of Tests/Client.
         @Test func `two displays of one seat show a clip each`() async throws {
             let clips = [
                 try BedGallery.clip("a", frames: 150, frameRate: 30), try BedGallery.clip("b", frames: 150, from: 1001, frameRate: 30),
@@ -75,7 +75,7 @@ extension BedTests {
             var begins: [Duration] = []
             for (display, clip) in clips.enumerated() {
                 let frames = record.frames(on: display)
-                // It stands at half a second, the frame with number 15, until the instant.
+                // Until the instant, each display stands at half a second: on the frame with index 15, from 0.
                 let first = clip.numbers.lowerBound + 15
                 let standing = try #require(frames.firstIndex { $0.number == first }, "\(display): \(frames.prefix(5))")
                 let begin = frames[standing].time + vblank * frames[standing].vblanks - .seconds(1.0 / 30)

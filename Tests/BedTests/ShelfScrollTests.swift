@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// The shelf with ten thousand clips, scrolled by a finger: what is on the screen at each vblank.
+    /// The shelf with ten thousand clips, scrolled by a finger: the display at each vblank.
     @Suite struct ShelfScroll {
-        /// A folder with so many clips: names of three small ones, which are never read but for what is seen.
+        /// Makes a folder with `count` clips, all names of three small ones. The player reads only the visible ones.
         private static func folder(_ count: Int) throws -> String {
             let folder = NSTemporaryDirectory() + "kiosk-shelf-\(UUID().uuidString)"
             let clips = try [("loop24", 1, 24.0), ("loop30", 1, 30), ("other30", 1001, 30)].map {
@@ -22,7 +22,7 @@ extension BedTests {
             return folder
         }
 
-        /// A finger that is drawn up by so many pixels and lifted as it goes: the panel tells its place each 8 ms. It becomes faster, as
+        /// Moves a finger up by `distance` pixels and lifts it as it goes. The panel reports its place every 8 ms. It becomes faster, as
         /// fingers do.
         private static func fling(_ at: inout ActionTimeline, _ begin: Double, by distance: Int, over time: Double, _ name: String) {
             let steps = Int(time / 0.008)
@@ -58,16 +58,16 @@ extension BedTests {
             }
             #expect(record.log.contains { $0.text.contains("on the shelf: 10003 files") })
             let period = record.period
-            /// The vblanks of a stretch of time at which nothing else was seen than at the one before.
+            /// Returns the vblanks from one time to another with the same picture as the vblank before.
             func still(_ from: Duration, _ to: Duration) -> [Duration] {
                 let vblanks = record.vblanks.filter { $0.time >= from && $0.time <= to }
                 return zip(vblanks, vblanks.dropFirst()).filter { $0.hash == $1.hash }.map { $1.time }
             }
-            // With the finger: from when it has moved far enough to be no tap, each vblank has its newest place.
+            // With the finger: after it has moved too far for a tap, each vblank shows its newest place.
             let drag = record.time(of: "drag")
             let missedByDrag = still(drag + .milliseconds(200), drag + .seconds(2))
             #expect(missedByDrag.isEmpty, "\(missedByDrag)")
-            // After it: as long as it is faster than two pixels a vblank.
+            // After the lift: as long as the shelf is faster than two pixels a vblank.
             var seen = 0
             for fling in 0..<flings {
                 let lift = record.time(of: "fling \(fling) lifts")
@@ -79,7 +79,7 @@ extension BedTests {
             #expect(seen >= flings * 44)
             print("shelf, \(overlays) overlay planes: \(seen) vblanks of scrolling, peak memory \(record.usage.peakMemory >> 20) MB")
             #expect(record.usage.peakMemory < 260 << 20, "\(record.usage.peakMemory >> 20) MB")
-            // Closed, it plays on from where it stood, and all is as ever.
+            // After closing, the clip resumes and all is as before.
             let close = record.time(of: "close")
             let after = record.frames.filter { $0.time > close + period * 4 }
             #expect(after.count > 40)

@@ -3,11 +3,11 @@ import Foundation
 import Testing
 
 extension BedTests {
-    /// USB sticks on the shelf: file systems that are mounted where kiosk-usb@.service mounts them, and that give no more when they are pulled out.
+    /// USB sticks on the shelf: file systems mounted as kiosk-usb@.service mounts them. After the stick is pulled out, reads fail.
     @Suite struct ShelfSticks {
         private static let mount = "/run/kiosk-usb/sda1"
 
-        /// Three short clips, and one of 52 MB, which nobody reads ahead; its numbers are 3001 to 3030, again and again.
+        /// Makes three short clips, and one of 52 MB, too large to be read ahead. Its numbers are 3001 to 3030, again and again.
         private static func stick() throws -> (folder: String, long: NumberedClip) {
             let folder = NSTemporaryDirectory() + "kiosk-stick-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: folder + "/Trips", withIntermediateDirectories: true)
@@ -36,7 +36,8 @@ extension BedTests {
             let ctl = "$(readlink /proc/$PLAYER/exe) ctl --socket \(socket)"
             let list = "\(ctl) shelf list | grep -E 'count|open'; ls \(cache)/thumbnails | grep -c ."
             let plug = "mkdir -p \(Self.mount) && mount -t ext4 -o loop,ro /run/stick.img \(Self.mount) && echo done"
-            // Whatever is read from now on fails (EXT4_IOC_SHUTDOWN, without its journal), as from a stick that has gone; and the service unmounts it.
+            // From now on all reads fail, as from a stick that has gone (EXT4_IOC_SHUTDOWN, without its journal). Then the service unmounts
+            // it.
             let pull = """
                 perl -e 'open(F, q(<), q(\(Self.mount))) or die; my $how = pack(q(L), 2); ioctl(F, 0x8004587d, $how) or die' \
                     && umount -l \(Self.mount) && rmdir \(Self.mount) && echo done
@@ -52,7 +53,7 @@ extension BedTests {
                 at(9, .shell("\(ctl) shelf play long.nut"), "play")
                 at(15, .shell(pull), "pulled, umount")
                 at(18, .shell("\(list); \(ctl) --json status | grep -o playing"), "pulled, list")
-                // And while it is looked at.
+                // Pull it out once more while the shelf is open.
                 at(20, .shell(plug), "again, mount")
                 at(22, .key(.f1), "open again")
                 at(23, .shell(list), "again, list")
@@ -69,7 +70,7 @@ extension BedTests {
                 #expect(said[name] == "done", "\(name): \(said[name] ?? "")")
             }
             #expect(said["before"]?.hasPrefix("count: 0, open: true") == true, "\(said)")
-            // With a thumbnail of each, which is kept.
+            // Each clip has a thumbnail, and the cache keeps it.
             #expect(said["plugged, list"] == "count: 4, open: true, 4", "\(said)")
             #expect(said["pulled, list"] == "count: 0, open: false, 4, playing", "\(said)")
             #expect(said["again, list"] == "count: 4, open: true, 4", "\(said)")
@@ -80,7 +81,7 @@ extension BedTests {
                 let seen = Set(record.vblanks.filter { $0.time > time && $0.time < time + .seconds(2.5) }.map(\.hash))
                 #expect(seen.count > 1, "\(name): nothing else on the screen")
             }
-            // What was read before it was pulled out is shown, and then the playlist goes on where it was.
+            // The player shows the frames that it has read before, and then resumes the playlist in its old place.
             #expect(record.log.contains { $0.text.contains("long.nut: ends early: Input/output error") })
             let (play, pulled, open) = (record.time(of: "play"), record.time(of: "pulled, umount"), record.time(of: "open again"))
             let left = try #require(record.frames.last { $0.time < play }).number
@@ -97,7 +98,7 @@ extension BedTests {
             let wrong = record.wrongHolds(from: frames[first].time).filter { $0.time < open - .seconds(0.2) }
             #expect(wrong.isEmpty, "\(wrong)")
             print("stick: \(frames[back].time - pulled) after it was pulled out the playlist went on")
-            // And where it was when the empty shelf is closed.
+            // The playlist also resumes when the empty shelf is closed.
             let after = record.frames.filter { $0.time > record.time(of: "close") }
             #expect(after.count > 60, "\(after.count) frames")
             #expect(record.status == 0)

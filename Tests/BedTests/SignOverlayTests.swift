@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Texts and clocks over the picture: `[[overlay]]`, and what programs ask for.
+    /// Texts and clocks over the picture, from `[[overlay]]` and from programs.
     @Suite struct SignOverlays {
         private static func socket() -> String { NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock" }
 
@@ -37,16 +37,16 @@ extension BedTests {
             let record = try await Self.record("clock", socket, overlays: 2)
             let wall = try #require(Int64(record.outputs["date"]?.trimmingCharacters(in: .whitespacesAndNewlines) ?? ""))
             let date = record.time(of: "date")
-            /// When a second of the guest's clock begins, from the start of the player.
+            /// The beginning of a second of the guest's clock, from the start of the player.
             let first = date + .nanoseconds(1_000_000_000 - wall % 1_000_000_000)
             let changes = record.overlayChanges().map(\.time)
             for second in 0..<9 {
                 let boundary = first + .seconds(second)
                 let late = changes.first { $0 >= boundary - .milliseconds(1) }.map { $0 - boundary }
-                // The shell was not started in no time: its clock is a little ahead of the event.
+                // The shell took some time to start: its clock is a little ahead of the event.
                 #expect(late.map { $0 < record.period + .milliseconds(6) } == true, "second \(second): \(String(describing: late))")
             }
-            // And at no other time, but for the line of text.
+            // The overlays change at no other time, except for the line of text.
             let (message, end) = (record.time(of: "message"), record.time(of: "message") + .seconds(2))
             let others = changes.filter { time in
                 let part = (time - first) / .seconds(1)
@@ -65,7 +65,7 @@ extension BedTests {
             defer { unlink(socket) }
             let record = try await Self.record("clock-blended", socket, overlays: 0)
             try expectUndisturbed(record)
-            // The same frame twice does not look the same where a second lies between.
+            // The same frame looks different after a second has passed.
             let numbers = record.vblanks.filter { $0.number == 60 }.map(\.hash)
             #expect(Set(numbers).count > 1)
         }

@@ -3,8 +3,8 @@ import Testing
 
 extension BedTests {
     @Suite struct SmallBox {
-        /// The most that is ever held: two decoders of the largest pictures a box is given, the one playing and the next one open ahead of
-        /// its turn. In virtual time, as it is about memory: it takes a faster processor than the bed's to play this in real time.
+        /// The most memory that a player holds: two decoders of the largest pictures for a box, the playing one and the next, open ahead of
+        /// its turn. In virtual time, as it is about memory: only a faster processor than the bed's can play this in real time.
         @Test func `two 4K items in turn fit into a box of 512 MB`() async throws {
             let clips = try [("large-red", "0xD03030", 1), ("large-green", "0x30B060", 1001)].map {
                 try BedGallery.plain($0.0, $0.1, size: "3840x2160", frames: 15, from: $0.2)

@@ -4,13 +4,13 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Which sound card is played to, and whether anything can be heard of it.
+    /// The choice of the sound card, and whether its sound can be heard.
     @Suite struct SoundDevices {
         let clip: NumberedClip
 
         init() throws { clip = try BedGallery.clip("a", frames: 150, frameRate: 30) }
 
-        /// `front` is one of the names that ALSA's configuration has for a card only when the card was there as the configuration was read.
+        /// `front` is one of the names that ALSA's configuration has only for the cards present when it was read.
         @Test func `a card that comes late opens by a name of its driver's configuration`() async throws {
             let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
             let driver = "/sys/bus/platform/drivers/snd_aloop"
@@ -24,7 +24,8 @@ extension BedTests {
             #expect(record.outputs["status"]?.contains("state: RUNNING") == true)
         }
 
-        /// The EDID of a display called "BED TV", and the ELD that a graphics driver makes of it. The bed's display has no EDID of its own.
+        /// Returns the EDID of a display called "BED TV". `eld` is the ELD that a graphics driver makes of it. The bed's display has no
+        /// EDID of its own.
         private func edid() -> String {
             var bytes = [UInt8](repeating: 0, count: 128)
             bytes.replaceSubrange(0..<12, with: [0, 255, 255, 255, 255, 255, 255, 0, 0x1E, 0x6D, 0x08, 0x5B])
@@ -42,7 +43,7 @@ extension BedTests {
             .shell("printf '\(edid())' >/run/edid; mount --bind /run/edid /sys/class/drm/card0-Virtual-1/edid")
         }
 
-        /// ALSA's own default is card 0, which leads nowhere; what is recorded is the first output of the second card.
+        /// ALSA's own default is card 0, which leads nowhere. The bed records the first output of the second card.
         @Test func `the sound goes to the display that is lit, through a switch that starts muted`() async throws {
             let machine = Machine { $0.time = .free }
             let configuration = KioskConfiguration(audio: "device = \"auto\"")
@@ -65,7 +66,7 @@ extension BedTests {
             #expect(devices.contains("a display that takes sound: BED TV") && devices.contains("no display that takes sound"), "\(devices)")
         }
 
-        /// What is recorded at the other end of the card has a tone on each of six channels, in ALSA's order, and nothing on the other two.
+        /// The other end of the card records a tone on each of six channels, in ALSA's order. The other two channels are silent.
         @Test func `a display that takes eight channels gets each where it belongs`() async throws {
             let path = try SurroundTones.clip("surround-bed.mkv", layout: "5.1", count: 6, ["-c:a", "pcm_s16le"], picture: true)
             let machine = Machine { ($0.time, $0.recordsSound) = (.free, false) }
@@ -128,7 +129,7 @@ extension BedTests {
             }
         }
 
-        /// Expects that the player said each of these.
+        /// Expects the player to have logged each of these texts.
         private func expectLog(_ record: Record, _ texts: String..., sourceLocation: SourceLocation = #_sourceLocation) {
             for text in texts {
                 #expect(record.log.contains { $0.text.contains(text) }, "it never said: \(text)", sourceLocation: sourceLocation)

@@ -3,10 +3,10 @@ import Glibc
 import Testing
 
 extension BedTests {
-    /// Time passes without the player, or jumps.
+    /// Time that passes without the player, or jumps.
     @Suite struct Stalls {
-        /// A debugger, a swapping machine, a hypervisor: the process stands still while display and card go on. The card runs dry, the
-        /// timeline stands still with it, and both go on where they were.
+        /// A debugger, a swapping machine or a hypervisor stops the process while display and card go on. The card runs dry, the timeline
+        /// stands still with it, and both resume in place.
         @Test func `the process is stopped for a while, and goes on where it was`() async throws {
             let clip = try BedGallery.clip("flash", frames: 150, frameRate: 30)
             let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 640, height: 480)) }
@@ -25,13 +25,12 @@ extension BedTests {
                 let after = record.frames.filter { $0.time >= go && $0.time < go + .seconds(2) }
                 let first = try #require(after.first)
                 #expect(first.time - go < .milliseconds(34))
-                // What the card had in its buffer, a tenth of a second, was heard meanwhile; the picture may make up for that, and for no
-                // more.
+                // The card played its buffer of a tenth of a second meanwhile. The picture may make up for that, and for no more.
                 #expect((1...4).contains(first.number - stood.number), "\(stood.number) → \(first.number)")
                 let settled = after.filter { $0.time > go + .milliseconds(100) }
                 let steps = zip(settled, settled.dropFirst()).map { $1.number - $0.number }
                 #expect(steps.allSatisfy { $0 == 1 || $0 == -149 }, "\(steps)")
-                // What is left out to make up for it is left out at once.
+                // The frames skipped for that are skipped at once.
                 let early = after.filter { $0.time <= go + .milliseconds(100) }
                 #expect(zip(early, early.dropFirst()).allSatisfy { (1...3).contains($1.number - $0.number) }, "\(early)")
                 #expect(settled.count > 50 && settled.dropLast().allSatisfy { $0.vblanks == 2 && $0.vblanksBefore == 0 })
@@ -40,7 +39,7 @@ extension BedTests {
             expectLossesToBeSaid(record)
             #expect(record.log.count { $0.text.contains("underruns: 1") } == 1)
 
-            // The beep and the flash that belong together, before and after each of the stops.
+            // The matching beeps and flashes, before and after each of the stops.
             let offsets = record.offsets(ofFlash: 16, every: 30)
             #expect(offsets.count >= 12 && offsets.allSatisfy { abs($0) < 0.02 }, "\(offsets)")
         }

@@ -2,8 +2,9 @@ import Bed
 import Foundation
 import Testing
 
-/// A web server in the guest, in Perl, which every Debian has: it gives out the files of a folder, by their names. It understands ranges, as the index of
-/// an MP4 may lie at its end. What is asked for below `/live/` is sent without its length, at so many bytes a second, and so is no file but a live stream.
+/// A web server in the guest that serves the files of a folder, by their names. It is in Perl, which every Debian has. It understands
+/// ranges, as the index of an MP4 may lie at its end. A file below `/live/` becomes a live stream: the server sends it without a length, at
+/// `rate` bytes a second.
 struct GuestServer {
     let folder: String
     let port: Int
@@ -46,9 +47,9 @@ struct GuestServer {
         }
         """#
 
-    /// A server of the files at these paths.
+    /// Creates a server of the files at these paths.
     ///
-    /// - Parameter rate: bytes a second of what is live.
+    /// - Parameter rate: bytes a second of a live stream.
     init(_ files: [String], port: Int = 8099, rate: Int = 1_000_000) throws {
         folder = NSTemporaryDirectory() + "kiosk-server-\(UUID().uuidString)"
         (self.port, self.rate) = (port, rate)
@@ -61,17 +62,17 @@ struct GuestServer {
 
     func remove() { try? FileManager.default.removeItem(atPath: folder) }
 
-    /// Starts it in the guest; its process is in /run/server.
+    /// Starts the server in the guest, and writes its process number to /run/server.
     var start: ActionTimeline.Action {
         .shell("ip link set lo up; setsid perl \(folder)/server.pl \(folder) \(port) \(rate) >/dev/null 2>&1 & echo $! >/run/server")
     }
 
-    /// A file's URL.
+    /// Returns the URL of a file.
     func url(_ name: String) -> String { "http://127.0.0.1:\(port)/\(name)" }
 }
 
 extension BedTests {
-    /// A stream between two files: what a viewer sees and hears where they meet.
+    /// A stream between two files: the picture and the sound at their seams.
     @Suite struct StreamSeams {
         private let machine = Machine { ($0.time, $0.mode) = (.free, Machine.Mode(width: 848, height: 480)) }
 
@@ -97,8 +98,8 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// Sent as it is made, and ended by its sender: the next file is open when that happens, and the stream is opened again ahead of its turn. It
-        /// begins with what is its newest then, and from there on nothing is missing.
+        /// The server sends the stream at its own rate and ends it. The next file is open by then, and the player opens the stream again
+        /// ahead of its turn. The stream joins at its newest frame of that moment, and none is missing from there on.
         @Test func `a live stream lies between two files, and no frame is missing or comes twice`() async throws {
             let clips = try clips()
             let stream = NSTemporaryDirectory() + "kiosk-live-\(UUID().uuidString).ts"
@@ -122,7 +123,7 @@ extension BedTests {
             let joins = record.seams.filter { $0.first.number > 1000 }, returns = record.seams.filter { $0.first.number <= 150 }
             #expect(joins.count == 2 && returns.count >= 1, "\(record.seams), \(record.log.map(\.text))")
             #expect(returns.allSatisfy { $0.isClean }, "\(returns)")
-            // It was opened two seconds ahead, and is played half a second behind.
+            // The player opens the stream two seconds ahead, and plays it half a second behind.
             #expect(joins.allSatisfy { $0.last.number == 150 && 1001...1070 ~= $0.first.number }, "\(joins)")
             #expect(joins.allSatisfy { $0.darkVblanks == 0 && $0.latePresents == 0 && !$0.isFirstFrameWrong && !$0.isLastFrameShort })
             let shown = record.frames.map(\.number)
@@ -132,7 +133,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// The frames of the clips in turn, each once, but for the last turn, which is cut off.
+        /// Expects the frames of the clips in turn, each once, except for the last turn, which is cut off.
         private func expectEachFrameOnce(_ record: Record, _ clips: [NumberedClip]) {
             let shown = record.frames.map(\.number)
             let cycle = clips.flatMap { Array($0.numbers) }

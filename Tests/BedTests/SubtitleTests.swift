@@ -6,13 +6,13 @@ import Testing
 @testable import KioskControlsCore
 
 extension BedTests {
-    /// Subtitles come and go with the picture that they belong to.
+    /// Subtitles come and go with their pictures.
     @Suite struct Subtitles {
-        /// Lines of so many pictures each, and pauses of as many, at 30 pictures a second: from which picture on, and up to which.
+        /// The first and the last picture of each line, at 30 pictures a second.
         private static let spans = [(31, 45), (61, 75), (76, 90), (100, 149)]
 
         private static func stamp(_ number: Int) -> String {
-            // Picture n begins at (n - 1) / 30 s; its subtitle some milliseconds before, as people write them.
+            // Picture n begins at (n - 1) / 30 s. Its subtitle begins some milliseconds earlier, as in real files.
             let milliseconds = max(0, (number - 1) * 1000 / 30 - 4)
             return String(format: "00:00:%02d,%03d", milliseconds / 1000, milliseconds % 1000)
         }
@@ -22,7 +22,7 @@ extension BedTests {
                 .joined()
         }
 
-        /// A folder with the clip and its subtitles: the bed's clips are everybody's.
+        /// Plays the clip with its subtitles from a folder of its own, as all tests share the bed's clips.
         private static func record(_ name: String, _ kind: String, overlays: Int) async throws -> Record {
             let clip = try BedGallery.clip("a", frames: 150, frameRate: 30)
             let folder = NSTemporaryDirectory() + "kiosk-bed-\(UUID().uuidString)"
@@ -60,7 +60,7 @@ extension BedTests {
                 return vblank.overlays.isEmpty == isWanted
             }
             #expect(wrong.isEmpty, "\(wrong.map { ($0.number, $0.overlays.count) })")
-            // One line follows on another: another drawing from its first picture on.
+            // One line follows another at once: the drawing changes with the first picture of the second.
             let changes = record.overlayChanges().filter { $0.kind == .changed }
             let joined = vblanks.first { $0.number == 76 }
             #expect(changes.first.map { joined?.time == $0.time } == true, "\(changes), \(String(describing: joined?.time))")
@@ -70,7 +70,7 @@ extension BedTests {
         @Test func `blended into the picture they cost no frame, and come with it all the same`() async throws {
             let record = try await Self.record("subtitles-blended", "beside", overlays: 0)
             try expectUndisturbed(record)
-            // What a picture looks like is the same in all its vblanks, and in each turn.
+            // A picture looks the same in all its vblanks, and in each loop.
             let vblanks = record.displays[0].filter { (2...148).contains($0.number) }
             let looks = Dictionary(grouping: vblanks, by: \.number).mapValues { Set($0.map(\.hash)).count }
             let uneven = looks.filter { $0.value > 1 }.keys.sorted()
@@ -83,7 +83,7 @@ extension BedTests {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
             defer { try? FileManager.default.removeItem(atPath: folder) }
             try FileManager.default.copyItem(atPath: clip.path, toPath: folder + "/a.mp4")
-            // German ones are never seen, English ones all the while.
+            // German subtitles never appear, English ones stay all the time.
             for (language, times) in [("de", "01:00:00,000 --> 01:00:01,000"), ("en", "00:00:00,000 --> 00:01:00,000")] {
                 try Data("1\n\(times)\nA line\n".utf8).write(to: URL(fileURLWithPath: "\(folder)/a.\(language).srt"))
             }
@@ -105,13 +105,13 @@ extension BedTests {
                 at(5, .tap(OnScreenStage.beside.0, OnScreenStage.beside.1), "play")
             }
             let list = try #require(record.screenshots["list"])
-            // For people to look at, as those of the other controls.
+            // Keep it for people to look at, like the other controls.
             if let pictures = ProcessInfo.processInfo.environment["KIOSK_CONTROLS_PICTURES"] {
                 try list.write(to: pictures + "/subtitles-list.png")
             }
             let vblanks = record.displays[0].filter { (2...148).contains($0.number) }
             let before = vblanks.filter { $0.time > .zero && $0.time < record.time(of: "pause") }
-            // The controls are gone by then.
+            // The controls have gone by then.
             let after = vblanks.filter { $0.time > record.time(of: "play") + .seconds(4) }
             #expect(before.count > 50 && before.allSatisfy(\.overlays.isEmpty))
             #expect(after.count > 200 && !after.contains(where: \.overlays.isEmpty))

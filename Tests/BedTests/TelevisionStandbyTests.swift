@@ -4,14 +4,15 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// The player switches a television by the kernel's HDMI-CEC. The television is a program at the other end of vivid's cable (Tests/Bed/guest/television.c).
+    /// The player switches a television by the kernel's HDMI-CEC. A program is the television at the other end of vivid's cable
+    /// (Tests/Bed/guest/television.c).
     @Suite struct TelevisionStandby {
         private struct Seen {
             var record: Record
             /// The player's log lines about its orders.
             var said: [String]
 
-            /// The messages that a television got, with their sender, in the words of television.c.
+            /// Returns the messages that a television got, with their sender, in the words of television.c.
             func messages(_ television: Int = 0) -> [String] {
                 (record.outputs["television \(television)"] ?? "?").split(separator: "\n").map { line in
                     String(line.drop { $0 != " " }.dropFirst())
@@ -19,7 +20,8 @@ extension BedTests {
             }
         }
 
-        /// Plays with `televisions` (arguments of television.c, one each), has the display off at 2 s and on at `on`. At the start one that sleeps is switched on, too.
+        /// Plays with `televisions` (arguments of television.c, one each). The display goes off at 2 s and on at `on`. At the start, the
+        /// player switches on a television that sleeps, too.
         private static func play(
             _ name: String, _ televisions: [String], kernel: String = "", on: Double?, end: Double
         ) async throws -> Seen {
@@ -38,7 +40,7 @@ extension BedTests {
                 "television-\(name)", for: .microseconds(Int(end * 1e6)), playing: [clip], .kiosk(configuration), on: machine
             ) { at in
                 for (number, arguments) in televisions.enumerated() {
-                    // The run waits for its end.
+                    // The run waits until this program ends.
                     at(-2, .shell("timeout \(end + 2) television \(number) \(arguments) 2>&1"), "television \(number)")
                 }
                 at(2, ctl("off"), "off")
@@ -50,16 +52,16 @@ extension BedTests {
                 said: record.log.compactMap { line in line.text.range(of: "television: ").map { String(line.text[$0.upperBound...]) } })
         }
 
-        /// A television, by its words for television.c; the messages that it gets, and the player's log lines.
+        /// A television, by its arguments for television.c; the messages that it gets, and the player's log lines.
         ///
         /// - connector: the kernel says that the adapter belongs to the display.
         /// - asleep: the television is in standby when the player starts.
         /// - USB: the adapter has no address until the player sets it.
         /// - unplugged: the television unplugs itself in standby.
-        /// - late: the adapter has no address until the second order has been given for a second.
-        /// - address: only its address tells that the adapter belongs to the display.
-        /// - deaf: the television heeds the third order.
-        /// - mute: it answers nothing.
+        /// - late: the adapter gets its address one second after the second order.
+        /// - address: only the adapter's address tells that it belongs to the display.
+        /// - deaf: the television obeys only the third order.
+        /// - mute: the television answers nothing.
         struct Case: CustomTestStringConvertible, Sendable {
             var name: String, television: String, kernel = ""
             var said = ["on", "in standby", "on"]
@@ -94,8 +96,8 @@ extension BedTests {
             #expect(seen.said == what.said)
         }
 
-        /// Two televisions at a card with two displays. The player has the first display, which is that of the second television. "nothing": both adapters have the same
-        /// address, and the kernel does not say their connectors.
+        /// Two televisions at a card with two displays. The player has the first display, and the second television belongs to it.
+        /// "nothing": both adapters have the same address, and the kernel does not tell their connectors.
         @Test(arguments: Proof.some(["connector", "address", "nothing"], 3)) func `of two televisions that of its display is switched`(
             by way: String
         ) async throws {
@@ -112,7 +114,7 @@ extension BedTests {
                         ? ["none of several CEC adapters is known to be that of this display"] : ["on", "in standby", "on"]))
         }
 
-        /// The only adapter is at an address that is not the display's; or there is no television at its cable.
+        /// The only adapter has an address that is not the display's, or no television is at its cable.
         @Test(arguments: Proof.some([("another", "at=1.1.0.0"), ("nobody", "gone")], 2))
         func `what is another display's hears nothing, and what is not there is told for long enough`(
             name: String, television: String
@@ -123,7 +125,7 @@ extension BedTests {
                 name == "another"
                 ? "its adapter is at 1.1.0.0, and this display at 1.0.0.0: it is another display's"
                 : "cannot reach the television by /dev/cec1: Remote I/O error"
-            // At the start and at 2 s; who is not there is tried for 20 s, and by then the other order has come.
+            // Orders come at the start and at 2 s. The player tries an absent television for 20 s, and the second order comes in that time.
             #expect(seen.said == (name == "another" ? [said, said] : [said]))
         }
     }

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Text that runs across the screen, over a clip that comes round.
+    /// Text that runs across the screen, over a clip that loops.
     @Suite struct Tickers {
-        /// Pixels of a row in the middle of the letters, 16 of them; what the ticker has there is on the screen so many pixels further left at each vblank.
+        /// The place of 16 pixels of a row in the middle of the letters. The letters move by ``pixels`` to the left at each vblank.
         private static let row = Vblank.Rectangle(x: 400, y: 30, width: 40, height: 45)
         private static let pixels = 3
         private static let seconds = 20
@@ -33,7 +33,7 @@ extension BedTests {
                 ($0.time, $0.overlays, $0.readsTopmost) = (.free, overlays, readsTicker)
                 $0.mode = Machine.Mode(width: 848, height: 480, refresh: refresh)
             }
-            // Beneath the row that is read, where a picture of 45 lines would have its cells.
+            // In a picture of 45 lines at this place, the cells are on the row to read.
             let area = readsTicker ? Vblank.Rectangle(x: column, y: row.y - 43, width: row.width, height: row.height) : nil
             return try await Bed.run(name, for: .seconds(seconds), playing: [clip], .kiosk(configuration), on: machine, area: area) { _ in }
         }
@@ -48,7 +48,7 @@ extension BedTests {
             for (before, after) in zip(vblanks, vblanks.dropFirst()) {
                 let kept = before.cells & (1 << (16 - Self.pixels) - 1)
                 if after.cells >> Self.pixels != kept { uneven.append(after.time) }
-                // Letters are there, and not the same everywhere: another step would be seen.
+                // There are letters, and they differ from place to place: another step would be seen.
                 if kept != 0, after.cells != before.cells { informative += 1 }
             }
             #expect(
@@ -58,7 +58,7 @@ extension BedTests {
         }
 
         @Test(arguments: [2, 0]) func `a slow one moves by a pixel at every fourth vblank`(overlays: Int) async throws {
-            // Near the side at which it enters.
+            // Read near the side at which the text enters.
             let record = try await Self.record("ticker-slow", overlays: overlays, refresh: 60, readsTicker: true, speed: 2, column: 800)
             let vblanks = record.vblanks.filter { $0.time > .seconds(8) && $0.time < .seconds(Self.seconds) }
             let moves = zip(vblanks, vblanks.dropFirst()).enumerated().filter { $0.element.0.cells != $0.element.1.cells }

@@ -4,22 +4,23 @@ import TestSupport
 import Testing
 
 extension BedTests {
-    /// Parts of the display that have a playlist of their own each.
+    /// Parts of the display, each with a playlist of its own.
     @Suite struct Zones {
         private static let size = (width: 1280, height: 720)
         private static let seconds = Proof.isThorough ? 110 : 20
 
-        /// A part of the display that is read, and whether the display has planes for zones.
+        /// The part of the display that the test reads, and the number of planes for zones.
         struct Case: Sendable, CustomTestStringConvertible {
             var part: String, overlays: Int
             var testDescription: String { "\(part), \(overlays) planes" }
         }
-        /// The cheapest that reads each part once first.
+        /// The first three read each part once, at the lowest cost.
         private static let cases = [("main", 0), ("thirty", 0), ("sixty", 2), ("main", 2), ("thirty", 2), ("sixty", 0)].map {
             Case(part: $0.0, overlays: $0.1)
         }
 
-        /// Two videos and stills beside the main one, each of which comes round once a second: in the same run, in virtual time, read three times.
+        /// Two videos and stills beside the main playlist, each of which loops once a second. The test repeats the run in virtual time and
+        /// reads one part each time.
         @Test(arguments: Proof.some(cases, 3)) func `the seams of each are clean`(_ at: Case) async throws {
             let clips = [
                 "main": try BedGallery.clip("loop30", frames: 30, frameRate: 30),
@@ -64,7 +65,7 @@ extension BedTests {
             ) { at in
                 at(Double(Self.seconds) - 0.5, .shell("$(readlink /proc/$PLAYER/exe) ctl --json --socket \(socket) zone"), "zones")
             }
-            // The first pictures of a zone come while nobody knows yet for how many vblanks each stands.
+            // The first pictures of a zone come before the player knows how many vblanks each one stands.
             let isSettled = { @Sendable (frame: ShownFrame) in at.part == "main" || frame.time > .milliseconds(200) }
             let seams = record.seams.filter { isSettled($0.first) }
             #expect(seams.count >= Self.seconds - 3 && seams.filter { !$0.isClean } == [], "\(record.seams)")
@@ -74,7 +75,7 @@ extension BedTests {
             #expect(told.count(of: "\"late\":0") == 3 && told.count(of: "\"dropped\":0") == 3, "\(told)")
         }
 
-        /// A tap on a zone is the zone's where that has `on-tap`, and the main playlist's beside it.
+        /// A tap on a zone belongs to the zone if that has `on-tap`. A tap beside it belongs to the main playlist.
         @Test func `a tap is that of the zone that it falls on`() async throws {
             let clips = [
                 try BedGallery.clip("loop30", frames: 30, frameRate: 30),
@@ -112,7 +113,7 @@ extension BedTests {
             }
             let told = record.outputs
             #expect(told["zone after a tap"]?.contains("\"place\":2,\"seams\":0,\"state\":\"playing\"") == true, "\(told)")
-            // What the item has it do is done by the main playlist, and nothing has hung.
+            // The main playlist runs the command of the item's `on-tap`, and nothing hangs.
             #expect(record.frames.contains { clips[1].numbers.contains($0.number) }, "\(told)")
             #expect(told["status after another"]?.contains("\"state\":\"playing\"") == true, "\(told)")
             #expect(told["status after one beside it"]?.contains("\"state\":\"paused\"") == true, "\(told)")
@@ -120,7 +121,7 @@ extension BedTests {
             #expect(record.status == 0)
         }
 
-        /// One that has sound is mixed with the main one, and is as loud as that lets it be.
+        /// The player mixes the sound of a zone with the main playlist's, at the zone's volume.
         @Test func `a zone is heard beside the main playlist`() async throws {
             let clip = try BedGallery.clip("loop30", frames: 30, frameRate: 30)
             let socket = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString).sock"
@@ -152,7 +153,7 @@ extension BedTests {
             #expect(both.0 > 300 && both.1 > 300, "\(both)")
             let paused = (level(440, 4.5, 5.8), level(880, 4.5, 5.8))
             #expect(abs(paused.0 / both.0 - 1) < 0.02 && paused.1 < both.1 / 50, "\(paused), of \(both)")
-            // The loudness of the player is that of all.
+            // The player's volume applies to both.
             let quieter = (level(440, 9, 10.5), level(880, 9, 10.5))
             #expect(abs(quieter.0 / both.0 - 0.125) < 0.01 && abs(quieter.1 / both.1 - 0.125) < 0.01, "\(quieter), of \(both)")
             #expect(record.seams.count >= 9 && record.seams.filter { !$0.isClean } == [] && record.wrongHolds == [], "\(record.seams)")

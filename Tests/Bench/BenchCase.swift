@@ -1,42 +1,42 @@
 import Bed
 
-/// A clip or two on a display, the players that show it, and what is measured of them.
+/// One or two clips on a display, the players that show them, and the measurements.
 struct BenchCase: Sendable {
-    /// As --case has it: the clip, the refresh of the display; then what is particular.
+    /// The name for --case: the clip, the display's refresh rate, then any peculiarity.
     var name: String
     var clips: [Clip]
     var mode: Machine.Mode
     var kind = Kind.playback
-    /// It is run again and again in the short form, too.
+    /// Whether it is repeated in the short form, too.
     var isMain = false
     var seconds = 9
     var players = [Player.kiosk, .mpv]
-    /// Those whose system calls and instructions are counted (``Count``); none of most cases.
+    /// The players whose system calls and instructions are counted (``Count``); empty for most cases.
     var counted: [Player] = []
-    /// What kiosk.conf has in its [display], and mpv on its command line.
+    /// The lines in kiosk.conf's [display], and mpv's options on its command line.
     var display = ""
     var mpvOptions: [String] = []
 
     enum Kind: Sendable {
-        /// The picture, its seams, the sound at them, processor and memory.
+        /// Measures the picture, its seams and their sound, processor time and memory.
         case playback
-        /// How far the sound is from the picture.
+        /// Measures the offset between sound and picture.
         case flash
-        /// How soon touch and keys are answered.
+        /// Measures the response time to touch and keys.
         case controls
-        /// Nothing in real time: too much for the one processor of the bed.
+        /// Measures nothing in real time: the load is too much for the bed's one processor.
         case counts
     }
 
     enum Player: String, Sendable {
         case kiosk, mpv
-        /// Reads its files in the player.
+        /// Reads its files in the player's own process.
         case inside = "kiosk, isolation off"
-        /// With a clock of seconds and a ticker over the picture.
+        /// Shows a clock with seconds and a ticker over the picture.
         case signs = "kiosk, a clock and a ticker"
         /// Decodes and converts the same frames, and shows nothing.
         case ffmpeg
-        /// Decodes them only.
+        /// Decodes only.
         case decoding = "ffmpeg, decoding alone"
     }
 
@@ -45,25 +45,25 @@ struct BenchCase: Sendable {
         var name: String
         var height: Int, frameRate: Int
         var first = 1
-        /// What ffmpeg makes of that clip: the name of the file, and the filter.
+        /// An edit of that clip by ffmpeg: the file's name, and the filter.
         var change: (file: String, filter: String)?
 
         static func hd(_ frameRate: Int) -> Clip { Clip(name: frameRate == 30 ? "a" : "a\(frameRate)", height: 720, frameRate: frameRate) }
         static func fullHD(_ frameRate: Int) -> Clip { Clip(name: "a1080p\(frameRate)", height: 1080, frameRate: frameRate) }
         static let other = Clip(name: "b", height: 720, frameRate: 30, first: 1001)
         static let ultraHD = Clip(name: "a1080p30", height: 2160, frameRate: 30, change: ("a2160p30.mp4", "scale=3840:2160"))
-        /// Upright when it is turned by 90 degrees clockwise.
+        /// Upright after a clockwise rotation by 90 degrees.
         static let turned = Clip(name: "a1080p30", height: 1080, frameRate: 30, change: ("a1080p30-turned.mp4", "transpose=cclock"))
         static let flash = Clip(name: "flash", height: 720, frameRate: 30)
 
-        /// All of them last 5 s.
+        /// Returns the file. Every clip lasts 5 s.
         func file() throws -> NumberedClip {
             let clip = try BedGallery.clip(name, frames: 5 * frameRate, from: first, frameRate: Double(frameRate))
             return try change.map { try BedGallery.filtered(clip, by: $0.filter, called: $0.file) } ?? clip
         }
     }
 
-    /// All there are, the main ones first.
+    /// All cases, the main ones first.
     static let all: [BenchCase] = main + cadences + sizes + paths + [flash, controls]
 
     private static let main = [
@@ -96,7 +96,7 @@ struct BenchCase: Sendable {
             counted: [.kiosk, .mpv, .decoding]),
     ]
 
-    /// 1080p30@60 with a turned picture, and by each way of `picture-path` that the bed has.
+    /// 1080p30@60 with a rotated picture, and with each `picture-path` that the bed supports.
     private static let paths =
         [
             BenchCase(
@@ -112,14 +112,14 @@ struct BenchCase: Sendable {
         }
 
     private static let flash = BenchCase(name: "flash", clips: [.flash], mode: hd(60), kind: .flash, isMain: true, seconds: 12)
-    // One frame a vblank: that a frame does not come is seen at once. mpv reads no touch screen and, without a terminal, no keys.
+    // One frame per vblank: a missing frame is visible at once. mpv reads no touch screen and, without a terminal, no keys.
     private static let controls = BenchCase(
         name: "controls", clips: [.hd(60)], mode: hd(60), kind: .controls, seconds: 17, players: [.kiosk])
 
     private static func hd(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1280, height: 720, refresh: refresh) }
     private static func fullHD(_ refresh: Int) -> Machine.Mode { Machine.Mode(width: 1920, height: 1080, refresh: refresh) }
 
-    /// What the playlist is followed by: words that are seen all the time, one of which moves at every vblank.
+    /// The overlays at the end of kiosk.conf: always visible text, one of which moves at every vblank.
     private static let signs = """
 
         [[overlay]]
@@ -135,15 +135,15 @@ struct BenchCase: Sendable {
         anchor = "bottom"
         """
 
-    /// How many frames ffmpeg is given, in `seconds` at the clip's own speed.
+    /// The number of frames for ffmpeg: `seconds` at the clip's frame rate.
     var convertedFrames: Int { clips[0].frameRate * seconds }
 
-    /// The command of a player, with these files on its playlist.
+    /// Returns the command of a player with these files as its playlist.
     ///
     /// - Parameters:
-    ///   - modeName: the mode as mpv knows it; see ``ModeList``.
-    ///   - frames: how many ffmpeg is given.
-    ///   - isIsolated: whether kiosk reads files in processes, where the player does not say so itself.
+    ///   - modeName: mpv's name of the mode; see ``ModeList``.
+    ///   - frames: the number of frames for ffmpeg.
+    ///   - isIsolated: whether kiosk reads files in separate processes, unless `player` is ``Player/inside``.
     func program(_ player: Player, _ files: [String], modeName: String, frames: Int, isIsolated: Bool = true) -> Program {
         switch player {
         case .kiosk, .inside, .signs:
@@ -163,7 +163,7 @@ struct BenchCase: Sendable {
                 ["ffmpeg", "-nostdin", "-loglevel", "error", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
                     + ["-frames:v", "\(frames)", "-f", "null", "-"])
         case .ffmpeg:
-            // As fast as it is played and no faster. It ends by itself.
+            // At the clip's own speed. It ends by itself.
             return .command(
                 ["ffmpeg", "-nostdin", "-loglevel", "error", "-re", "-stream_loop", "-1", "-i", files[0], "-map", "0:v"]
                     + (clips[0].height == mode.height ? [] : ["-vf", "scale=\(mode.width):\(mode.height)"])
@@ -172,11 +172,11 @@ struct BenchCase: Sendable {
     }
 }
 
-/// What `mpv --drm-mode=help` prints. It wants the refresh of a mode to two decimals, and the kernel's 1280x720 at 50 Hz is one of 50.03.
+/// The output of `mpv --drm-mode=help`. mpv expects the mode's refresh with two decimals; the kernel's 1280x720 at 50 Hz has 50.03.
 enum ModeList {
     static let command = ["mpv", "--no-config", "--vo=drm", "--drm-mode=help"]
 
-    /// The name of the mode of this size and nearest to this refresh; nil where there is none within 1 Hz.
+    /// Returns the name of the mode with this size and the nearest refresh; nil if none is within 1 Hz.
     static func name(of mode: Machine.Mode, in lines: [String]) -> String? {
         let names = lines.compactMap { line -> (refresh: Double, name: String)? in
             guard let match = line.firstMatch(of: #/\((\d+)x(\d+)@([\d.]+)Hz\)/#), let refresh = Double(match.output.3),
@@ -189,7 +189,7 @@ enum ModeList {
     }
 }
 
-/// A finger or a key, and what it asks for. Taps and keys come in turn at moments that are spread over the period of the display.
+/// A touch or a key, and its action. Taps and keys alternate, at times spread over the display's refresh period.
 struct Control: Equatable {
     enum Action: String { case pause, play, next }
 
@@ -201,10 +201,10 @@ struct Control: Equatable {
         (self.device, self.action, self.number) = (device, action, number)
     }
 
-    /// What its event is called in a record.
+    /// The name of its event in a record.
     var name: String { "\(device.rawValue) \(action.rawValue) \(number)" }
 
-    /// That of an event.
+    /// Creates the control with this event name.
     init?(name: String) {
         let words = name.split(separator: " ").map(String.init)
         guard words.count == 3, let device = ActionTimeline.Device(rawValue: words[0]), let action = Action(rawValue: words[1]),
@@ -213,10 +213,10 @@ struct Control: Equatable {
         self.init(device, action, number)
     }
 
-    /// Pauses and goes on with the finger, then with a key, six times each, then skips to the next item six times.
+    /// Pauses and resumes by touch, pauses and resumes by key, then skips to the next item; six rounds of all this.
     static func act(on timeline: inout ActionTimeline) {
         for number in 0..<6 {
-            // 60 Hz has a vblank every 16.67 ms: 2.3 ms more each time, so that all phases are met.
+            // At 60 Hz a vblank comes every 16.67 ms. Each round is 2.3 ms later in the period, so that the rounds cover all phases.
             let start = 2.0 + 2.0 * Double(number) + 0.0023 * Double(number)
             for (offset, device, action) in [
                 (0.0, ActionTimeline.Device.touchScreen, Action.pause), (0.4, .touchScreen, .play), (0.8, .keyboard, .pause),

@@ -1,24 +1,25 @@
 import Bed
 import Foundation
 
-/// What a player does for a frame, counted instead of timed: system calls by strace, instructions of its own by valgrind's callgrind.
+/// The work of a player for a frame, counted instead of timed: system calls by strace, its own instructions by valgrind's callgrind.
 ///
-/// A player runs on the bed in virtual time in which computing takes none, so a tool that slows it down fifty times makes no frame late, and
-/// neither the host's load nor its processor changes a figure. It runs twice, the second time longer; the difference of the counts by the
-/// difference of the frames shown is the steady state, since the start is in both.
+/// A player runs on the bed in virtual time, in which computing takes no time. A tool that slows it down fifty times therefore makes no
+/// frame late. Neither the host's load nor its processor changes a figure. The player runs twice, the second time longer. The steady state
+/// is the difference of the counts divided by the difference of the frames: the start is in both runs.
 enum Count: CaseIterable {
     case systemCalls, instructions
 
     var measure: Measure { self == .systemCalls ? .systemCalls : .instructions }
 
-    /// How many of them are one in a table.
+    /// The number of counts in one unit of the table.
     var unit: Double { self == .systemCalls ? 1 : 1e6 }
 
-    /// How long the two runs last, in milliseconds. A clip lasts 5 s: the calls are those of a whole turn of it, with its seam. Under callgrind
+    /// The lengths of the two runs in milliseconds. A clip lasts 5 s, so the calls are those of a whole loop with its seam. Under callgrind
     /// a second of 2160p takes a minute.
     var lengths: (short: Int, long: Int) { self == .systemCalls ? (2000, 7000) : (500, 1500) }
 
-    /// The words before the command of the player: it is counted into files that begin with `path`, and told to end after so long.
+    /// Returns the words before the player's command. The tool writes into files whose names begin with `path`, and ends the player after
+    /// `milliseconds`.
     func tool(_ path: String, milliseconds: Int) -> [String] {
         let timeout = ["timeout", "\(Double(milliseconds) / 1000)"]
         switch self {
@@ -30,24 +31,25 @@ enum Count: CaseIterable {
         }
     }
 
-    /// A folder for what a tool makes for itself. valgrind names those files by the process number and a random number that begins with it. Guests that
-    /// run at the same time have the same numbers and share the host's /tmp, and a file that cannot be made ends it: "Unable to start up properly".
+    /// Returns the folder for a tool's temporary files. valgrind names them by the process number and a random number seeded with it.
+    /// Concurrent guests have the same numbers and share the host's /tmp. If valgrind cannot make such a file, it ends: "Unable to start up
+    /// properly".
     static func temporary(_ path: String) -> String {
         let url = URL(fileURLWithPath: path)
         return url.deletingLastPathComponent().path + "/temporary-" + url.lastPathComponent
     }
 
-    /// valgrind counts each byte of a `rep movsb` as an instruction, which glibc copies with on some processors only.
+    /// valgrind counts each byte of a `rep movsb` as an instruction. glibc copies with it on some processors only.
     private static let wholeMoves =
         "GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824:glibc.cpu.x86_rep_stosb_threshold=1073741824"
 
-    /// The count in what the tool wrote, of all processes together; nil where it wrote none.
+    /// Returns the sum of the counts in the tool's output, over all processes; nil if there is none.
     func total(_ texts: [String]) -> Int? {
         let counts = texts.flatMap { self == .systemCalls ? Self.calls($0) : Self.instructions($0) }
         return counts.isEmpty ? nil : counts.reduce(0, +)
     }
 
-    /// Lines "% time, seconds, usecs/call, calls, errors or nothing, name", and their total.
+    /// Parses lines "% time, seconds, usecs/call, calls, errors or nothing, name", and leaves the total out.
     private static func calls(_ text: String) -> [Int] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -56,10 +58,10 @@ enum Count: CaseIterable {
         }
     }
 
-    /// Where the kernel is not a User Mode Linux these are no system calls: the vDSO reads the time from memory.
+    /// Outside User Mode Linux these are no system calls: the vDSO reads the time from memory.
     private static let readInMemory: Set = ["clock_gettime", "gettimeofday", "time", "getcpu"]
 
-    /// "==26== Collected : 1460508174", one a process.
+    /// Parses "==26== Collected : 1460508174", one line per process.
     private static func instructions(_ text: String) -> [Int] {
         text.split(separator: "\n").compactMap { line in
             let words = line.split(separator: " ")
@@ -68,21 +70,21 @@ enum Count: CaseIterable {
     }
 }
 
-/// What one run under a tool has counted, and the frames it showed or, where it shows none, decoded.
+/// The count of one run under a tool, and its number of shown frames; of decoded frames for a player that shows none.
 struct Counted: Equatable {
     var total: Int, frames: Int
 
-    /// The counts a frame from the end of this run to that of a longer one; nil where no more frames were shown in it.
+    /// Returns the counts per frame between the end of this run and that of a longer one; nil if the longer one has no more frames.
     func perFrame(until longer: Counted) -> Double? {
         longer.frames > frames ? Double(longer.total - total) / Double(longer.frames - frames) : nil
     }
 }
 
 extension BenchCase {
-    /// What `player` does for a frame of this case. The two runs go on at the same time where there are two processors. valgrind cannot follow a
-    /// process into its sandbox: instructions of kiosk are those of a player that reads its files itself.
+    /// Counts the work of `player` for a frame of this case. The two runs are concurrent on a host with two processors. valgrind cannot
+    /// follow a process into its sandbox. For kiosk's instructions, the player therefore reads its files itself.
     ///
-    /// - Parameter folder: where the tools may write, in /tmp.
+    /// - Parameter folder: a folder in /tmp for the tools' files.
     func count(_ count: Count, _ player: Player, modeName: String, folder: String) async throws -> Double {
         async let short = counted(count, player, count.lengths.short, modeName, folder)
         async let long = counted(count, player, count.lengths.long, modeName, folder)
@@ -94,12 +96,12 @@ extension BenchCase {
         _ count: Count, _ player: Player, _ milliseconds: Int, _ modeName: String, _ folder: String
     ) async throws -> Counted {
         let clips = try clips.map { try $0.file() }
-        // Without input devices no fonts of controls are looked up, which are once, and half a second after the first picture.
+        // Without input devices the controls do not look up fonts, which happens once, half a second after the first picture.
         let machine = Machine {
             ($0.mode, $0.time, $0.recordsSound, $0.hasTouchScreen, $0.hasKeyboard) = (mode, .free, false, false, false)
         }
         let path = "\(folder)/\(count)-\(milliseconds)"
-        // ffmpeg is given its frames; what shows them is told to end. The bed waits longer than either takes: in virtual time that is its limit.
+        // ffmpeg ends after its frames; a player with a display is told to end. The bed's limit, in virtual time, is longer than both.
         let isShown = [.kiosk, .inside, .signs, .mpv].contains(player)
         let frames = clips[0].frameRate * Double(milliseconds) / 1000
         let program = program(player, clips.map(\.path), modeName: modeName, frames: Int(frames), isIsolated: count != .instructions)

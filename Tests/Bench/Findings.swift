@@ -1,52 +1,52 @@
 import Foundation
 
-/// Where and when something was measured, and what.
+/// The place, time and versions of a measurement.
 struct Circumstances: Codable, Equatable {
-    /// ISO 8601, when it began.
+    /// The time of the start, in ISO 8601.
     var date: String
-    /// What was typed.
+    /// The command line.
     var command: String
-    /// The machine under the bed: processors, their name, and its load average over a minute at the beginning and at the end.
+    /// The host: the number of processors, their name, and its load average over a minute at the start and at the end.
     var processors: Int
     var processor: String
     var loadBefore: Double
     var loadAfter: Double
-    /// The kernel in the bed, and its processors.
+    /// The kernel in the bed.
     var kernel: String
     /// Whether the bed ran with real-time priority.
     var isRealTime: Bool
-    /// The commit of kiosk, and what mpv and ffmpeg call themselves.
+    /// The commit of kiosk, and the versions that mpv and ffmpeg print.
     var kiosk: String
     var mpv: String
     var ffmpeg: String
 }
 
-/// What the runs of one player in one case have said.
+/// The results of one player's runs in one case.
 struct Series: Equatable {
     var scenario: String
     var player: String
-    /// Runs that count; those left out because the host starved the bed; and what went wrong in others.
+    /// The number of valid runs, of runs discarded because the host starved the bed, and the errors of others.
     var runs = 0
     var starved = 0
     var failures: [String] = []
     var samples: [Measure: [Double]] = [:]
 
-    /// Whether there was a run in real time, or anything has failed.
+    /// Whether there was a run in real time or an error.
     var wasTried: Bool { runs + starved + failures.count > 0 }
 
-    /// Adds a run that counts.
+    /// Adds a valid run.
     mutating func add(_ measurement: Measurement) {
         runs += 1
         for (measure, values) in measurement.samples { samples[measure, default: []] += values }
     }
 }
 
-/// All of it, and the form of the JSON file.
+/// All results, in the form of the JSON file.
 struct Findings {
     var circumstances: Circumstances
     var series: [Series]
 
-    /// The samples of a measure; empty where there are none.
+    /// Returns the samples of a measure; empty if there are none.
     func samples(_ measure: Measure, _ player: BenchCase.Player, in scenario: String) -> Samples {
         Samples(series.first { $0.scenario == scenario && $0.player == player.rawValue }?.samples[measure] ?? [])
     }

@@ -2,7 +2,7 @@ import Bed
 import Foundation
 
 extension KioskBench {
-    /// Everything that a figure depends on and does not show.
+    /// Returns the conditions that affect every figure.
     func circumstances() async throws -> Circumstances {
         let load = Self.load
         // Nothing is timed: in virtual time the host cannot starve it.
@@ -19,14 +19,14 @@ extension KioskBench {
             ffmpeg: firstLine(["ffmpeg", "-version"], words: 3)?.replacingOccurrences(of: " version", with: "") ?? "no ffmpeg")
     }
 
-    /// A folder in /tmp, where the bed may write.
+    /// Makes a folder in /tmp, where the bed may write.
     func makeFolder() throws -> String {
         var template = Array("/tmp/kiosk-bench.XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// A copy of the player without debugging information: Swift's makes valgrind 3.19 give up, and nothing loads it.
+    /// Makes a copy of the player without debugging information: valgrind 3.19 fails on Swift's, and nothing else loads it.
     func strippedPlayer(_ folder: String) throws -> String {
         let player = try Bed.player(), reader = URL(fileURLWithPath: player).deletingLastPathComponent().path + "/kiosk-reader"
         for (name, program) in [("kiosk", player), ("kiosk-reader", reader)] {
@@ -40,7 +40,7 @@ extension KioskBench {
         return folder + "/kiosk"
     }
 
-    /// What mpv calls the mode of each scenario, by the mode.
+    /// Returns mpv's name for each mode of the scenarios, by the mode.
     func modeNames(for scenarios: [BenchCase]) async throws -> [String: String] {
         var names: [String: String] = [:]
         for scenario in scenarios where names["\(scenario.mode)"] == nil && (scenario.players + scenario.counted).contains(.mpv) {
@@ -53,18 +53,18 @@ extension KioskBench {
         return names
     }
 
-    /// Processes that want to run, on average over a minute.
+    /// The load average over a minute.
     static var load: Double {
         var averages = [0.0]
         return getloadavg(&averages, 1) == 1 ? averages[0] : 0
     }
 
-    /// For the name of a file: 2026-01-31T0915.
+    /// Returns a date for a file's name: 2026-01-31T0915.
     static func stamp(_ date: Date) -> String {
         String(date.ISO8601Format().prefix(16)).replacingOccurrences(of: ":", with: "")
     }
 
-    /// The first words of the first line that a program prints; nil where it is not there or fails.
+    /// Returns the first words of a program's first line of output; nil if it does not exist or fails.
     private func firstLine(_ command: [String], words: Int = .max) -> String? {
         let process = Process()
         let output = Pipe()

@@ -2,7 +2,7 @@ import ArgumentParser
 import Bed
 import Foundation
 
-/// kiosk and mpv on the test bed, in turn; docs/testing-bench.md says how to read what it prints.
+/// Runs kiosk and mpv on the test bed, in turn; docs/testing-bench.md explains the output.
 @main struct KioskBench: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "kiosk-bench", abstract: "Measures the promises of kiosk on the test bed, beside mpv.",
@@ -38,7 +38,7 @@ import Foundation
         }
         let folder = try makeFolder()
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // What is judged at the beginning is judged to the end, though somebody edits its sources meanwhile.
+        // Measure the same copy to the end, even if its sources are edited meanwhile.
         setenv("KIOSK_BED_PLAYER", try strippedPlayer(folder), 1)
         let scenarios = selection
         let path = output ?? "\(Bed.package)/.build/bench/\(Self.stamp(Date())).json"
@@ -59,7 +59,7 @@ import Foundation
             else { continue }
             await perform(scenario, player, modeNames["\(scenario.mode)"], into: &findings.series[place])
             findings.circumstances.loadAfter = Self.load
-            // Written every time, so that what was measured is there if the rest is not waited for.
+            // Write after every run: an interrupted bench keeps its results.
             try write(findings, to: path)
         }
         for (scenario, player, count) in counted {
@@ -88,7 +88,7 @@ import Foundation
         return scenarios
     }
 
-    /// In turn: kiosk, mpv, kiosk, mpv …, so that what else the machine does hits all alike.
+    /// Returns the runs in turn: kiosk, mpv, kiosk, mpv …. Other load on the host thus affects all players alike.
     private func turns(of scenarios: [BenchCase]) -> [(round: Int, scenario: BenchCase, player: BenchCase.Player)] {
         if counts { return [] }
         func rounds(_ scenario: BenchCase) -> Int { runs ?? (quick || !scenario.isMain ? 1 : 3) }
@@ -97,7 +97,7 @@ import Foundation
         }
     }
 
-    /// What is counted, a player and a case after the other.
+    /// Returns the counts to take, player by player in each case.
     private func counted(of scenarios: [BenchCase]) -> [(scenario: BenchCase, player: BenchCase.Player, count: Count)] {
         if quick, !counts { return [] }
         return scenarios.flatMap { scenario in
@@ -105,15 +105,15 @@ import Foundation
         }
     }
 
-    /// How long all of that takes: a run in real time its seconds, and two to begin and end; counting is as quick as the computer. Of a whole bench on two
-    /// cores of an AMD EPYC.
+    /// Returns the estimated time of all runs. A real-time run takes its seconds, and two more to begin and end. Counting depends on the
+    /// host: the figures are of a whole bench on two cores of an AMD EPYC.
     static func minutes(_ turns: [(scenario: BenchCase, player: BenchCase.Player)], _ counted: [Count]) -> Int {
         let real = turns.reduce(0) { $0 + $1.scenario.seconds * ($1.player == .ffmpeg ? 2 : 1) + 2 }
         let virtual = counted.reduce(0) { $0 + ($1 == .systemCalls ? 15 : 60) }
         return max(1, (real + virtual + 30) / 60)
     }
 
-    /// One run that counts, if it can be had within three.
+    /// Adds one valid run, after at most three attempts.
     private func perform(_ scenario: BenchCase, _ player: BenchCase.Player, _ modeName: String?, into series: inout Series) async {
         for _ in 1...3 {
             do {
@@ -141,11 +141,11 @@ import Foundation
         let machine = Machine {
             $0.mode = scenario.mode
             $0.isRealTime = realtime
-            // An end of a loopback that is open holds nobody up; but what records it costs time on the one processor.
+            // An open end of a loopback delays no player, but recording costs time on the one processor.
             $0.recordsSound = player != .ffmpeg
         }
         let seconds = player == .ffmpeg ? 2 * scenario.seconds : scenario.seconds
-        // Without this the folders of starved runs would stay.
+        // Without this, the folders of starved runs would stay.
         let folders = Bed.Folders()
         defer { folders.remove() }
         return try await Bed.$attempts.withValue(1) {
@@ -173,6 +173,6 @@ import Foundation
 }
 
 extension BenchCase {
-    /// One for each player, still empty.
+    /// One empty series for each player.
     var series: [Series] { (players + counted.filter { !players.contains($0) }).map { Series(scenario: name, player: $0.rawValue) } }
 }

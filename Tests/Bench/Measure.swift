@@ -1,4 +1,4 @@
-/// What is measured. Times in JSON are milliseconds unless the name says otherwise.
+/// The measured quantities. Times in JSON are milliseconds unless the name says otherwise.
 enum Measure: String, CaseIterable {
     case firstPicture
     case motion
@@ -45,13 +45,13 @@ enum Measure: String, CaseIterable {
         }
     }
 
-    /// How its samples become one cell of a table.
+    /// The way to combine its samples into one cell of a table.
     enum Form {
-        /// Median (smallest…largest), with so many decimals.
+        /// Median (smallest…largest), with this number of decimals.
         case spread(Int)
-        /// Each sample is 1 for good and 0 for bad: "good of all".
+        /// Samples of 1 for good and 0 for bad: "good of all".
         case share
-        /// Median, then the largest distance from 0 that 99 % keep to.
+        /// Median, then the 99th percentile of the distance from 0.
         case percentiles
     }
 
@@ -64,7 +64,7 @@ enum Measure: String, CaseIterable {
         }
     }
 
-    /// One cell of a table.
+    /// Returns one cell of a table.
     func cell(_ values: [Double]) -> String {
         let samples = Samples(values)
         guard let median = samples.median, let low = samples.minimum, let high = samples.maximum else { return "–" }
@@ -79,7 +79,7 @@ enum Measure: String, CaseIterable {
 }
 
 extension Double {
-    /// With so many decimals, and no "-0".
+    /// Returns the number with `decimals` decimals, and never "-0".
     func text(_ decimals: Int, signed: Bool = false) -> String {
         var scale = 1
         for _ in 0..<decimals { scale *= 10 }

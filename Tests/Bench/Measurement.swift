@@ -1,12 +1,12 @@
 import Bed
 
-/// What one run says of each measure: one sample of most of them, one a seam, a flash or an event of the others.
+/// The samples of one run: one for most measures, and one per seam, flash or event for the others.
 struct Measurement: Equatable {
     var samples: [Measure: [Double]] = [:]
 
-    /// Everything that a run of `scenario` tells.
+    /// Measures everything in the record of a run of `scenario`.
     init(_ record: Record, _ scenario: BenchCase, _ player: BenchCase.Player) {
-        // It shows nothing; its frames are those of its option -frames:v.
+        // ffmpeg shows nothing; its frames are those of its option -frames:v.
         if player == .ffmpeg {
             measureUsage(record, frames: scenario.convertedFrames)
             return
@@ -26,7 +26,7 @@ struct Measurement: Equatable {
         let frames = record.frames
         samples[.firstPicture] = record.firstPicture.map { [$0.milliseconds] }
         samples[.motion] = frames.dropFirst().first.map { [$0.time.milliseconds] }
-        // The first frame and the last one are not judged.
+        // The first and the last frame are not judged.
         if frames.count > 2 { samples[.wrongHolds] = [100 * Double(record.wrongHolds.count) / Double(frames.count - 2)] }
         samples[.skippedFrames] = [1000 * Steps.skippedShare(of: frames)]
         samples[.stepsBack] = [Double(zip(frames, frames.dropFirst()).count { Steps.isBack(from: $0.number, to: $1.number) })]
@@ -34,7 +34,7 @@ struct Measurement: Equatable {
 
     private mutating func measureSeams(_ record: Record) {
         let seams = record.seams.filter { !Steps.isBack(from: $0.last.number, to: $0.first.number) }
-        // Where there are more frames than vblanks one is left out now and then, at a seam as elsewhere.
+        // If there are more frames than vblanks, one is skipped now and then, at a seam as elsewhere.
         let cadence = record.clips.first.map { Cadence(frameRate: $0.frameRate, refreshRate: record.refreshRate) }
         samples[.cleanSeams] = seams.map { seam in
             var seam = seam
@@ -42,7 +42,7 @@ struct Measurement: Equatable {
             return seam.isClean ? 1 : 0
         }
         samples[.lastFrameHold] = seams.map { Double($0.last.vblanks) }
-        // That of a frame at the very end of the log is not known.
+        // The hold of a frame at the very end of the log is unknown.
         samples[.firstFrameHold] = seams.filter { $0.first != record.frames.last }.map { Double($0.first.vblanks) }
         guard let sound = record.sound else { return }
         let (holes, audible) = (sound.holes, sound.audible)
@@ -52,7 +52,7 @@ struct Measurement: Equatable {
         }
     }
 
-    /// How far from a seam of the picture the sound may have its own.
+    /// The greatest distance between a seam of the picture and its seam in the sound.
     private static let around = Duration.milliseconds(300)
 
     private mutating func measureUsage(_ record: Record, frames: Int) {
@@ -80,33 +80,33 @@ struct Measurement: Equatable {
     }
 }
 
-/// When a pause is seen of a clip that has a frame for every vblank: at the first vblank without a new one.
+/// A visible pause of a clip with a frame for every vblank: it begins at the first vblank without a new frame.
 enum Pause {
-    /// From the event on; nil where the picture went on.
+    /// Returns the time from the event to the pause; nil if the picture went on.
     static func response(to event: Duration, in vblanks: [Vblank]) -> Duration? {
         guard let next = vblanks.firstIndex(where: { $0.time >= event }), next > 0 else { return nil }
         let standing = vblanks.indices[next...].first { vblanks[$0].number == vblanks[$0 - 1].number }
         guard let standing else { return nil }
-        // A frame that only stood a little longer is no pause.
+        // A frame that stood only a little longer is no pause.
         let rest = vblanks[standing...].prefix(stillness)
         return rest.count == stillness && rest.allSatisfy { $0.number == vblanks[standing].number } ? vblanks[standing].time - event : nil
     }
 
-    /// Vblanks that no frame of a clip stands for which plays.
+    /// A number of vblanks for which no frame of a playing clip stands.
     private static let stillness = 8
 }
 
-/// From the number of one frame to that of the next, within a turn of a clip.
+/// The steps from one frame's number to the next, within one loop of a clip.
 enum Steps {
-    /// Frames that were never shown, as a share of those that should have been. What a seam loses is counted there.
+    /// Returns the share of frames that were never shown. Frames lost at a seam are counted at the seam.
     static func skippedShare(of frames: [ShownFrame]) -> Double {
-        // Further forward is another clip.
+        // A larger step forward leads to another clip.
         let steps = zip(frames, frames.dropFirst()).map { $1.number - $0.number }.filter { (1...60).contains($0) }
         let due = steps.reduce(0, +)
         return due == 0 ? 0 : Double(due - steps.count) / Double(due)
     }
 
-    /// Whether an older picture was shown again, which is no seam: those lead back further.
+    /// Returns whether an older picture was shown again. A seam leads back further.
     static func isBack(from last: Int, to next: Int) -> Bool { (1..<20).contains(last - next) }
 }
 

@@ -1,6 +1,6 @@
 import Bed
 
-/// A promise of the design beside what was measured of it.
+/// A promise of the design, with its measurement.
 struct Promise: Codable, Equatable {
     var subject: String
     var target: String
@@ -9,7 +9,7 @@ struct Promise: Codable, Equatable {
 }
 
 extension Findings {
-    /// Those that something was measured of.
+    /// The promises with a measurement.
     var promises: [Promise] {
         [
             seams, hole, cadence, firstPicture, isolation, comparison, conversion, calls, instructions, conversionInstructions,
@@ -44,7 +44,7 @@ extension Findings {
         )
     }
 
-    /// Of the cases in which the refresh is a multiple of the frame rate.
+    /// For the cases whose refresh is a multiple of the frame rate.
     private var cadence: Promise? {
         let fitting = BenchCase.all.filter { $0.kind == .playback && $0.mode.refresh % $0.clips[0].frameRate == 0 }.map(\.name)
         let wrong = fitting.flatMap { name in
@@ -58,7 +58,7 @@ extension Findings {
     }
 
     private var firstPicture: Promise? {
-        // The design has it for a local 1080p file.
+        // The design promises it for a local 1080p file.
         for name in ["1080p30@60", Self.main] {
             guard let kiosk = samples(.firstPicture, .kiosk, in: name).median, let mpv = samples(.firstPicture, .mpv, in: name).median
             else { continue }

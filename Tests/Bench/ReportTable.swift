@@ -3,7 +3,7 @@ struct ReportTable: Equatable {
     var heading: [String]
     var rows: [[String]] = []
 
-    /// The lines, with columns that stand below each other in a terminal, too.
+    /// The table's lines, with columns that are also aligned in a terminal.
     var markdown: String {
         let all = [heading] + rows
         let widths = heading.indices.map { column in all.map { $0[column].count }.max() ?? 0 }
@@ -16,7 +16,7 @@ struct ReportTable: Equatable {
 }
 
 extension Findings {
-    /// Everything, for people.
+    /// The whole report.
     var markdown: String {
         let tables = [
             table([
@@ -30,7 +30,8 @@ extension Findings {
             .filter { !$0.isEmpty }.joined(separator: "\n\n")
     }
 
-    /// A row for each case and player that has one of these measures, or should have and has no run that counts.
+    /// Returns a row for each case and player with one of these measures. In the table with the first picture, a player that was tried
+    /// without a valid run also has a row.
     func table(_ measures: [Measure]) -> ReportTable? {
         let rows = series.filter { series in
             let isMeasured = measures.contains { !(series.samples[$0] ?? []).isEmpty }
@@ -45,7 +46,7 @@ extension Findings {
             })
     }
 
-    /// What was counted: the same in every run, so there is one.
+    /// The counts. They are the same in every run, so there is one run.
     var countTable: ReportTable? {
         let measures = Count.allCases.map(\.measure)
         let rows = series.filter { series in measures.contains { series.samples[$0] != nil } }
@@ -66,7 +67,7 @@ extension Findings {
 }
 
 extension Circumstances {
-    /// A paragraph.
+    /// The circumstances as a paragraph.
     var text: String {
         """
         \(date), `\(command)`: kiosk \(kiosk); \(mpv); \(ffmpeg).

@@ -40,7 +40,7 @@ import Testing
         #expect(try run.command("/tmp/run") == ["strace", "-c", "mpv", "a.mp4"])
         #expect(Count.systemCalls.tool("/tmp/calls", milliseconds: 2000) == ["strace", "-f", "-c", "-o", "/tmp/calls", "timeout", "2.0"])
         #expect(Count.instructions.tool("/tmp/ir", milliseconds: 500).dropFirst(3).starts(with: ["timeout", "0.5", "valgrind"]))
-        // Two guests run at once, in which processes have the same numbers.
+        // Two guests run at once, and their process numbers may be the same.
         #expect(Count.instructions.tool("/tmp/run/ir-500", milliseconds: 500).contains("TMPDIR=/tmp/run/temporary-ir-500"))
     }
 

@@ -8,7 +8,7 @@ import Testing
     private let main = BenchCase.all[0]
     private let clip = NumberedClip("a.mp4", frames: 150, frameRate: 30)
 
-    /// Vblanks at 60 Hz from half a second on: each number for so many of them.
+    /// Returns vblanks at 60 Hz, starting at 0.5 s. Each number lasts for the given count of vblanks.
     private func vblanks(_ holds: [(number: Int, vblanks: Int)]) -> [Vblank] {
         holds.flatMap { hold in (0..<hold.vblanks).map { _ in hold.number } }.enumerated().map { index, number in
             Vblank(sequence: index, time: .milliseconds(500) + Self.period * index, number: number)
@@ -25,7 +25,7 @@ import Testing
             terminal: "", clips: [clip], screenshots: [:], outputs: [:])
     }
 
-    /// The clip from its beginning, over and over.
+    /// Returns the frames of the looping clip, two vblanks each.
     private func turns(_ frames: Int) -> [(number: Int, vblanks: Int)] { (0..<frames).map { (number: $0 % 150 + 1, vblanks: 2) } }
 
     @Test func `a run without a fault`() {
@@ -34,19 +34,19 @@ import Testing
         #expect(samples[.wrongHolds] == [0] && samples[.skippedFrames] == [0] && samples[.stepsBack] == [0])
         #expect(samples[.cleanSeams] == [1, 1] && samples[.lastFrameHold] == [2, 2] && samples[.firstFrameHold] == [2, 2])
         #expect(samples[.cpu] == [10] && samples[.peakMemory] == [80])
-        // 300 frames are begun between the looks at 2 s and at 12 s: the picture is there from 0.55 s on.
+        // 300 frames begin between the samples at 2 s and at 12 s. The picture is visible from 0.55 s on.
         #expect(samples[.steadyCPU].map { $0.map { $0.rounded(.down) } } == [8])
     }
 
     @Test func `a seam as mpv has it, frames that are skipped, and holds that are wrong`() {
         var holds = turns(300)
-        // The last frame never comes, the one before it stands instead.
+        // The last frame is missing; the frame before it stays on the screen.
         holds[148].vblanks = 8
         holds.remove(at: 149)
-        // In the second turn one frame stands too long, and the next one is skipped.
+        // In the second turn one frame stays too long, and the next one is skipped.
         holds[200].vblanks = 4
         holds.remove(at: 201)
-        // And an older picture once more, 250, 248, 249, 250, 251.
+        // Then an earlier picture returns: 250, 248, 249, 250, 251.
         holds.insert(contentsOf: [(248, 2), (249, 2), (250, 2)].map { (number: $0.0 - 150, vblanks: $0.1) }, at: 248)
         let samples = Measurement(record(vblanks(holds)), main, .mpv).samples
         #expect(samples[.stepsBack] == [1])
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `a frame that the rates leave out is none that a seam has lost`() {
-        // 72 frames a second on 60 Hz: every sixth is left out, here the last of the first turn; then two at the end of the second one.
+        // 72 fps at 60 Hz skips every sixth frame, here the last of the first turn. The second turn loses its last two frames.
         let shown = (0..<300).filter { $0 % 6 != 5 && $0 != 298 }.map { (number: $0 % 150 + 1, vblanks: 1) } + [(number: 1, vblanks: 1)]
         var record = record(vblanks(shown))
         #expect(Measurement(record, main, .kiosk).samples[.cleanSeams] == [0, 0])
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func `a hole in the sound counts where a seam is, and not elsewhere`() {
-        // Frame 1 comes again 5 s after 0.5 s.
+        // Frame 1 returns at 5.5 s: 5 s after the start at 0.5 s.
         var tone = (0..<48_000 * 8).map { Int16(8000 * ($0 / 24 % 2 == 0 ? 1 : -1)) }
         for index in 48_000 * 55 / 10..<48_000 * 55 / 10 + 2400 { tone[index] = 0 }
         for index in 48_000 * 3..<48_000 * 3 + 480 { tone[index] = 0 }
@@ -80,20 +80,20 @@ import Testing
 
     @Test func `flashes are compared with the beeps that begin with them`() throws {
         let flash = try #require(BenchCase.all.first { $0.kind == .flash })
-        // Frames 16, 46, 76 … are white: at 1 s, 2 s … when frame 1 is shown at 0.5 s. The beeps come 20 ms later.
+        // Frames 16, 46, 76 … are white: at 1 s, 2 s … if frame 1 is shown at 0.5 s. Each beep comes 20 ms later.
         var samples = [Int16](repeating: 0, count: 48_000 * 6)
         for second in 1...5 { for index in 0..<2400 { samples[48_000 * second + 960 + index] = index % 48 < 24 ? 16_000 : -16_000 } }
         let sound = Sound(left: samples)
         let offsets = try #require(Measurement(record(vblanks(turns(149)), sound: sound), flash, .kiosk).samples[.soundOffset])
         #expect(offsets.count == 5 && offsets.allSatisfy { abs($0 - 20) < 0.1 })
         #expect(sound.onsets.count == 5)
-        // The other way round, and a flash whose beep never came.
+        // A beep that precedes its flash, and a flash without a beep.
         #expect(FlashAndBeep.offsets(flashes: [.seconds(1), .seconds(3)], beeps: [.milliseconds(955)]) == [.milliseconds(-45)])
     }
 
     @Test func `a pause is answered by the first vblank without a new frame, play by the first with one`() throws {
         let controls = try #require(BenchCase.all.first { $0.kind == .controls })
-        // A frame a vblank: 31 is the last one, at 1 s; 32 comes 1 s after it.
+        // One frame per vblank. 31 is the last one before the pause, at 1 s; 32 comes 1 s later.
         let holds = (1...30).map { (number: $0, vblanks: 1) } + [(number: 31, vblanks: 60)] + (32...60).map { (number: $0, vblanks: 1) }
         let events = [
             Record.Event(name: Control(.touchScreen, .pause, 0).name, time: .milliseconds(990)),

@@ -17,7 +17,7 @@ import Testing
             ("720p30@60", .kiosk, [.firstPicture: [250], .cpu: [4], .cleanSeams: [1, 1], .soundHole: [0, 0], .wrongHolds: [0]]),
             ("720p30@60", .mpv, [.firstPicture: [500], .cpu: [10]]), ("720p30@60", .ffmpeg, [.cpu: [3.2]]),
             ("720p30@60-two-items", .kiosk, [.peakShare: [80], .cleanSeams: [1]]), ("720p30@60-two-items", .mpv, [.peakShare: [100]]),
-            // 24 frames a second do not fit 50 Hz, and what mpv does is not promised.
+            // 50 Hz is not a multiple of 24 fps, and there are no promises for mpv.
             ("720p24@50", .kiosk, [.wrongHolds: [3]]), ("720p25@50", .mpv, [.wrongHolds: [9], .cleanSeams: [0]]),
             ("flash", .kiosk, [.soundOffset: [-20, 5]]), ("controls", .kiosk, [.touch: [20, 33.3], .key: [16]]),
         ]).promises

@@ -1,12 +1,16 @@
-// Tells ThreadSanitizer of the locks and unlocks of Synchronization.Mutex that it cannot see.
+// Reports the locks and unlocks of Synchronization.Mutex that ThreadSanitizer cannot see.
 //
-// An uncontended Mutex is taken and given back by an atomic operation that is compiled into its user, where ThreadSanitizer sees it. A contended one is taken and given
-// back in libswiftSynchronization, which is not instrumented, and by the kernel (FUTEX_LOCK_PI, FUTEX_UNLOCK_PI): to ThreadSanitizer two threads that take turns at it
-// are then two threads that know nothing of each other, and what the Mutex guards is a data race. Here stand functions of the same names, which the program's
-// references are linked to; they call the library's, and report the order that these make. (Mutex.withLockIfAvailable has a third, which nobody here uses.)
+// The compiler inlines the atomic operation of an uncontended Mutex into its user, where ThreadSanitizer sees it.
+// A contended Mutex is locked and unlocked in libswiftSynchronization, which is not instrumented, and by the kernel
+// (FUTEX_LOCK_PI, FUTEX_UNLOCK_PI). ThreadSanitizer then sees no order between two threads that alternate,
+// and reports a data race on the guarded data.
 //
-// All tests are one program, so it is enough that one of them depends on this target; the kiosk that some of them start is without. Without
-// -fsanitize=thread this file is empty. Should the names change with a toolchain, MutexTests has ThreadSanitizer report a race in `make sanitize`.
+// The functions below have the names to which the program's references are linked. They call the library's
+// functions and report their order. (Mutex.withLockIfAvailable has a third function, which is unused here.)
+//
+// All tests are one program, so one test target that depends on this target is enough. The kiosk that some tests start
+// does not contain it. Without -fsanitize=thread this file is empty. If a toolchain changes the names, ThreadSanitizer
+// reports a race in MutexTests during `make sanitize`.
 
 #if __has_feature(thread_sanitizer)
 
@@ -27,7 +31,7 @@ __attribute__((swiftcall)) void kiosk_test_unlock_slow(__attribute__((swift_cont
 static LockSlow lock_slow;
 static UnlockSlow unlock_slow;
 
-// Before there is a second thread; dlsym has a lock of its own.
+// Runs before there is a second thread, because dlsym has its own lock.
 __attribute__((constructor)) static void find(void) {
     lock_slow = (LockSlow)dlsym(RTLD_NEXT, LOCK_SLOW);
     unlock_slow = (UnlockSlow)dlsym(RTLD_NEXT, UNLOCK_SLOW);

@@ -1,4 +1,4 @@
-// What of a made-up device is in use by all processes that have it, as a kernel would know: memory that a process has in common with those it forks.
+// Counts the uses of a simulated device by all processes, as a kernel would, in memory shared with forked processes.
 #pragma once
 #include <sched.h>
 #include <stdatomic.h>
@@ -12,13 +12,13 @@ struct process_count {
 enum { PROCESS_COUNTS = 64 };
 static struct process_count *process_counts;
 
-// In a process that is to fork others, before it does
+// Runs in the parent before it forks
 __attribute__((constructor)) static void make_process_counts(void) {
     void *memory = mmap(NULL, PROCESS_COUNTS * sizeof *process_counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     process_counts = memory == MAP_FAILED ? NULL : memory;
 }
 
-// A process that has ended uses nothing. This call is one that a sandbox leaves open
+// A process that has ended uses nothing. The sandbox allows this call
 static inline int is_alive(int pid) { return pid != 0 && sched_getscheduler(pid) >= 0; }
 
 static inline int used_by_others(void) {

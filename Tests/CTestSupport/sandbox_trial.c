@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/// What the child tells.
+/// The child's report.
 struct told {
     struct kiosk_sandbox_report report;
     struct kiosk_sandbox_state state;
@@ -83,14 +83,14 @@ static long work(void) {
     if (send(KIOSK_READER_CONTROL, "a", 1, MSG_NOSIGNAL) != 1 || receive_descriptor() == -2) return 11;
     if (fprintf(stderr, "hello\n") != 6 || isatty(KIOSK_READER_LOG)) return 12;
     if (prctl(PR_SET_NAME, "work", 0, 0, 0) != 0 || signal(SIGPIPE, SIG_IGN) == SIG_ERR) return 13;
-    // The filter refuses it, without a word
+    // The filter refuses this call silently
     (void)setpriority(PRIO_PROCESS, 0, 0);
     return 0;
 }
 
 static long allocate(void) {
     long megabytes = 0;
-    // A compiler that optimizes leaves out memory that nobody looks at
+    // An optimizing compiler would remove memory that nothing reads
     for (char *volatile memory; megabytes < 100000 && (memory = malloc(1 << 20)); megabytes++) memset(memory, 1, 1 << 20);
     return megabytes;
 }
@@ -111,7 +111,7 @@ static long fork_with_signals_blocked(void) {
 
 static long perform(const struct test_sandbox_trial *trial) {
     const long *a = trial->arguments;
-    // As the compiler must not know
+    // Hides the value from the compiler
     void *volatile memory = NULL;
     switch (trial->deed) {
     case TEST_CALL: return syscall(trial->number, a[0], a[1], a[2], a[3], a[4], a[5]);
@@ -133,7 +133,7 @@ static long perform(const struct test_sandbox_trial *trial) {
 
 // ---- The child ----
 
-/// Bytes of memory of its own that this process has.
+/// Returns the size of this process's private memory, in bytes.
 static uint64_t data_size(void) {
     unsigned long pages = 0;
     FILE *file = fopen("/proc/self/statm", "re");
@@ -144,7 +144,7 @@ static uint64_t data_size(void) {
 }
 
 static void run_child(struct told *told, const struct test_sandbox_trial *trial, const int given[5], uint64_t data) {
-    // A child that hangs is not waited for
+    // Kills a child that hangs
     alarm(60);
     for (int signal_number = 1; signal_number < 32; signal_number++) {
         if (signal_number != SIGALRM) signal(signal_number, SIG_DFL);
@@ -193,7 +193,7 @@ struct test_sandbox_outcome test_in_sandbox(const struct test_sandbox_trial *tri
     outcome.error = errno;
     if (log[1] >= 0) close(log[1]);
     if (child > 0) {
-        // To its end, which is the child's
+        // Read to the end, which comes when the child ends
         for (size_t length = 0; length < sizeof outcome.log - 1;) {
             ssize_t count = read(log[0], outcome.log + length, sizeof outcome.log - 1 - length);
             if (count <= 0 && (count == 0 || errno != EINTR)) break;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 int test_udmabuf(size_t size) {
-    // The kernel wants whole pages.
+    // The kernel requires whole pages.
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     size = (size + page - 1) / page * page;
     int device = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), memory = memfd_create("surface", MFD_ALLOW_SEALING | MFD_CLOEXEC), result = -1;

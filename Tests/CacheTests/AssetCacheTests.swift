@@ -7,22 +7,22 @@ import Testing
 
 @testable import Cache
 
-/// The cache, a server and a folder.
+/// Tests of the cache with a server and a folder.
 @Suite(.blocking) struct AssetCacheTests {
-    /// A server of a starved machine takes its time to shake hands.
+    /// Settings with a long timeout: a server on a busy machine needs time for its handshake.
     static var patient: StreamSettings {
         var settings = StreamSettings()
         settings.timeout = .seconds(100)
         return settings
     }
 
-    /// A folder of its own, and the caches that were opened on it.
+    /// A temporary folder, and the caches opened on it.
     private final class Place {
         let folder = NSTemporaryDirectory() + "kiosk-cache-\(UUID().uuidString)"
         private let news = Monitor<[String]>([])
         private var caches: [AssetCache] = []
 
-        /// A cache on it, as a player that is started has it.
+        /// Opens and starts a cache on the folder, as a player does when it starts.
         func open(
             _ sources: [String], limit: Int64 = 100_000_000, folder: String? = nil, stream: StreamSettings = AssetCacheTests.patient
         ) -> AssetCache {
@@ -40,7 +40,7 @@ import Testing
         }
 
         var said: [String] { news.withLock { $0 } }
-        /// Whether no cache has the folder.
+        /// Whether no cache holds the folder's lock.
         var isFree: Bool {
             switch FolderLock.take(folder) {
             case .some: true
@@ -77,7 +77,7 @@ import Testing
         #expect(cache.contents.items.map(\.isComplete) == [true] && cache.contents.bytes == 300_000)
         cache.stop()
         server.stop()
-        // Another start, without a network.
+        // Start again, without a network.
         let again = place.open([server.url()])
         #expect(wait { bytes(again.file(for: server.url())) == content })
         #expect(wait { place.said.contains { $0.hasPrefix("! ") && $0.hasSuffix("kiosk plays the kept copy") } })
@@ -92,7 +92,7 @@ import Testing
         #expect(wait { place.said.contains { $0.contains("401") } }, "\(place.said)")
         refused.stop()
         var stream = StreamSettings()
-        // Which part is sent is not for the entry to say.
+        // An entry cannot choose the range.
         stream.headers = ["Authorization: Bearer 0123", "Range: bytes=7-", "X-Sign: 12"]
         stream.userAgent = "sign 7"
         let cache = place.open([server.url()], stream: stream)
@@ -165,7 +165,7 @@ import Testing
         #expect(second.file(for: server.url()) == nil, "kiosk plays it over the network")
         #expect(!server.requests.contains { $0.path == "/other.mp4" })
         #expect(bytes(first.file(for: server.url())) == content, "the first one is not disturbed")
-        // The second takes over when the first has ended.
+        // The second cache takes over when the first one has ended.
         first.stop()
         #expect(wait { bytes(second.file(for: server.url())) == content }, "\(place.said)")
         #expect(wait { second.file(for: server.url("other.mp4")) != nil }, "\(place.said)")
@@ -196,7 +196,7 @@ import Testing
         let second = place.open([server.url()])
         #expect(wait { bytes(second.file(for: server.url())) == other }, "\(place.said)")
         #expect(server.requests.last?.headers["if-none-match"] == "\"one\"")
-        // Who plays the one before reads on to its end.
+        // An open descriptor still reads the old file to its end.
         var read = [UInt8](repeating: 0, count: content.count)
         #expect(pread(playing, &read, read.count, 0) == content.count && read == content)
         #expect(wait { place.files.count == 2 }, "\(place.files)")
@@ -230,8 +230,8 @@ import Testing
         #expect(first.file(for: server.url()) == nil, "never half a file")
         #expect(first.contents.items.first?.bytes == 100_000)
         first.stop()
-        usleep(500_000)  // two must not write into one folder
-        // Another process begins behind what is sure to be on the disk.
+        usleep(500_000)  // two caches must not write into one folder
+        // Another process resumes after the last byte that is sure to be on the disk.
         server.change { $0.cutsAfter = nil }
         let second = place.open([server.url()])
         #expect(wait { bytes(second.file(for: server.url())) == content }, "\(place.said)")
@@ -280,9 +280,9 @@ import Testing
         var cache = place.open([server.url("a.mp4"), server.url("b.mp4")], limit: 1_000_000)
         #expect(wait { cache.file(for: server.url("a.mp4")) != nil && cache.file(for: server.url("b.mp4")) != nil })
         cache.stop()
-        // It notes what has been used until it has given the folder back.
+        // The cache records uses until it releases the folder.
         #expect(wait { place.isFree })
-        // What is used least goes, of what is no longer on the list.
+        // The cache evicts the least recently used file that is not on the list.
         let entry = place.folder + "/\(CacheKey(Path(server.url("a.mp4")))).entry"
         var old = [timespec(tv_sec: 1000, tv_nsec: 0), timespec(tv_sec: 1000, tv_nsec: 0)]
         #expect(utimensat(AT_FDCWD, entry, &old, 0) == 0)
@@ -304,16 +304,16 @@ import Testing
         let cache = place.open([server.url()])
         #expect(wait { cache.file(for: server.url()) != nil })
         let path = try #require(cache.file(for: server.url()))
-        // Cut off by hand: noticed by its length.
+        // Truncated by hand: the cache notices the wrong length.
         #expect(truncate(path, 5000) == 0)
         #expect(wait { bytes(cache.file(for: server.url())) == content })
-        // Of the right length, and rubbish: who opens it says so.
+        // The length is right, but the content is not: the reader rejects the file.
         let kept = try #require(cache.file(for: server.url()))
         cache.reject(server.url(), at: kept)
         #expect(cache.file(for: server.url()) == nil)
         #expect(wait { bytes(cache.file(for: server.url())) == content })
         #expect(server.requests.count == 3)
-        // What somebody says of it who has opened it later than that says nothing of what has come since.
+        // A late rejection of the old file does not affect its replacement.
         cache.reject(server.url(), at: kept)
         #expect(bytes(cache.file(for: server.url())) == content)
         #expect(server.requests.count == 3)
@@ -343,7 +343,7 @@ import Testing
         #expect(place.said.count == 1, "said once")
     }
 
-    /// A disk of a megabyte.
+    /// The disk is a tmpfs of 1 MiB.
     @Test(.needs("root, to mount a disk", geteuid() == 0)) func aFullDiskIsNoFailure() throws {
         let server = try FileServer(.init(content + content + content + content))
         let place = Place()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Cache
 
-/// What the cache decides, without a server and without a disk.
+/// Tests of the cache's decisions, without a server and without a disk.
 @Suite struct CacheValueTests {
     private let source: Path = "http://host/a.mp4"
     private func entry(size: Int64 = 100, tag: String? = "\"one\"", modified: String? = nil, synced: Int64 = 0) -> CacheEntry {
@@ -38,7 +38,7 @@ import Testing
         #expect(CacheKey(fileName: "film.mp4") == nil)
     }
 
-    // MARK: What is asked
+    // MARK: Requests
 
     @Test func nothingThere() { #expect(TransferPlan().headers == [] && !TransferPlan().isHead) }
 
@@ -58,7 +58,7 @@ import Testing
             TransferPlan(kept: entry(), part: entry(tag: "\"two\""), partBytes: 40).headers == ["Range: bytes=40-", "If-Range: \"two\""])
     }
 
-    // MARK: What is answered
+    // MARK: Responses
 
     @Test func theWhole() {
         #expect(TransferPlan().verdict(head("HTTP/1.1 200 OK", "Content-Length: 100")) == .begin(size: 100))
@@ -113,7 +113,7 @@ import Testing
         for (source, may) in rows { #expect(AssetCache.mayKeep(source) == may, "\(source)") }
     }
 
-    // MARK: When
+    // MARK: Schedule
 
     private func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }
 
@@ -146,7 +146,7 @@ import Testing
         #expect(schedule.due(at: at(10)) == "a")
     }
 
-    // MARK: What gives way
+    // MARK: Eviction
 
     @Test func theOldestThatNobodyWantsGivesWay() {
         func candidate(_ name: Path, _ size: Int64, used: Int64, isWanted: Bool = false) -> Eviction.Candidate {

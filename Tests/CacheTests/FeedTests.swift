@@ -6,7 +6,7 @@ import Testing
 
 @testable import Cache
 
-/// News feeds: their titles, and how they are fetched.
+/// Tests of news feeds: their titles, and their transfer.
 @Suite(.blocking) struct FeedTests {
     private static func titles(_ text: String) -> [String] { FeedTitles.titles(in: Array(text.utf8)) }
 
@@ -48,7 +48,7 @@ import Testing
         #expect(Self.titles("<item><title>a\u{7}b\u{1b}[31m</title>") == ["ab[31m"])
         let entity = "<!DOCTYPE x [<!ENTITY a SYSTEM \"file:///etc/passwd\">]><item><title>&a;</title></item>"
         #expect(Self.titles(entity).allSatisfy { !$0.contains("root") })
-        // A megabyte of each of these.
+        // One megabyte of each.
         for part in ["<item>", "<item><title>x</title></item>", "<![CDATA[x]]>", "<", "&", "<a \"", "x", "</title>"] {
             let titles = Self.titles("<item><title>" + String(repeating: part, count: (1 << 20) / part.utf8.count))
             #expect(titles.count <= 50 && titles.allSatisfy { $0.count <= 300 }, "\(part)")

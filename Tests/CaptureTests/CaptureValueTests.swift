@@ -11,7 +11,7 @@ import Testing
 @Suite struct CaptureValueTests {
     // MARK: Formats
 
-    /// A webcam of USB 2: large pictures move only as JPEG.
+    /// The formats of a USB 2 webcam, which sends large pictures only as JPEG.
     static let webcam: [CameraFormat] = [
         format("YUYV", 640, 480, 30), format("YUYV", 1280, 720, 10), format("YUYV", 1920, 1080, 5), format("MJPG", 640, 480, 30),
         format("MJPG", 1280, 720, 30), format("MJPG", 1280, 720, 60), format("MJPG", 1920, 1080, 30), format("RG10", 1280, 720, 60),
@@ -201,13 +201,13 @@ import Testing
         let film: [(String, Int64)] = [("ftyp", 28), ("moov", 1000), ("moof", 200), ("mdat", 5000), ("moof", 200), ("mdat", 4000)]
         #expect(boxes(film, size: 10428)?.byteCount == 10428)
         #expect(boxes(film, size: 10428)?.fragments == 2)
-        // Cut off in the last fragment, in its header, before the first.
+        // Truncated in the last fragment, in that fragment's header, at the first fragment's end, and before it.
         #expect(boxes(film, size: 10000)?.byteCount == 6228)
         #expect(boxes(film, size: 6300)?.byteCount == 6228)
         #expect(boxes(film, size: 6228)?.byteCount == 6228)
         #expect(boxes(film, size: 6000) == nil)
         #expect(boxes(film, size: 0) == nil)
-        // Of an export, and damaged.
+        // The draft of an export, and a damaged file.
         #expect(boxes([("ftyp", 28), ("free", 8), ("mdat", 5000)], size: 5036) == nil)
         #expect(boxes([("ftyp", 0)], size: 100) == nil)
     }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import KioskCapture
 
-/// The folder of visitors' films, on the disk.
+/// Tests of the folder of visitors' films, on the disk.
 @Suite struct FilmFolderTests {
     private func film(_ name: String, age: Double, _ bytes: Int64) -> FilmFolder.Film {
         FilmFolder.Film(name: name, age: .seconds(age), byteCount: bytes)
     }
 
-    /// The newest comes first.
+    /// Lists films from the newest to the oldest.
     @Test func theOldestAreThrownAway() {
         let films = [film("a", age: 10, 100), film("b", age: 20, 100), film("c", age: 30, 100), film("d", age: 40, 100)]
         #expect(FilmFolder.excess(films, number: nil, age: nil, space: nil) == [])
@@ -20,7 +20,7 @@ import Testing
         #expect(FilmFolder.excess(films, number: nil, age: .seconds(25), space: nil) == ["d", "c"])
         #expect(FilmFolder.excess(films, number: nil, age: nil, space: ByteCount(300)) == ["d"])
         #expect(FilmFolder.excess(films, number: 3, age: .seconds(15), space: ByteCount(1000)) == ["d", "c", "b"])
-        // The newest stays, and whose age nobody knows is not too old.
+        // The newest film stays. A film of unknown age is never too old.
         #expect(FilmFolder.excess([film("a", age: 99, 100)], number: 1, age: .seconds(1), space: ByteCount(1)) == [])
         let ageless = [films[0], FilmFolder.Film(name: "z", age: nil, byteCount: 100), films[1]]
         #expect(FilmFolder.excess(ageless, number: nil, age: .seconds(1), space: nil) == ["b"])
@@ -33,14 +33,14 @@ import Testing
     ])
     func onlyOwnFilmsAreThrownAway(name: String, isFilm: Bool) { #expect(FilmFolder.isFilm(name) == isFilm) }
 
-    /// A folder with films of so many minutes of age and bytes, and what is not ours.
+    /// A temporary folder that contains films of the given ages and sizes, and files of others.
     private final class Folder {
         let path = NSTemporaryDirectory() + "kiosk-films-\(UUID().uuidString)"
-        /// What the folder takes for the time of day.
+        /// The wall clock that the folder uses.
         let clock = Monitor(WallClock(seconds: Int64(time(nil)), isRight: true))
         var folder: FilmFolder { FilmFolder(path + "/") { [clock] in clock.withLock { $0 } } }
         var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
-        /// Those that nobody may ever delete.
+        /// Files that kiosk must never delete.
         static let others = ["film.mp4", "holiday.mp4", "notes.txt", "film-2026-11-24-181530.mp4.part"]
 
         init(films: [(minutes: Double, bytes: Int)] = []) throws {
@@ -58,7 +58,7 @@ import Testing
                 [.modificationDate: Date(timeIntervalSinceNow: -seconds)], ofItemAtPath: path + "/" + name)
         }
 
-        /// Records a film and keeps it; the name.
+        /// Records and keeps a film; returns its name.
         func keep(number: Int? = nil, age: MediaTime? = nil, space: ByteCount? = nil, bytes: Int = 1000) throws -> String {
             let draft = try folder.nextPath()
             try Data(count: bytes).write(to: URL(fileURLWithPath: draft))
@@ -67,12 +67,12 @@ import Testing
             return String(film.dropFirst(path.count + 1))
         }
 
-        /// The films that are there.
+        /// The names of the films in the folder.
         var films: [String] { names.filter { !Self.others.contains($0) && !$0.hasPrefix(".") } }
     }
 
     @Test func soManyAreKept() throws {
-        // By age, not by name: the first is the newest.
+        // The age counts, not the name: the first film is the newest.
         let folder = try Folder(films: [(1, 1000), (50, 1000), (30, 1000), (40, 1000)])
         let new = try folder.keep(number: 3)
         #expect(folder.films == [Folder.name(0), Folder.name(2), new].sorted())
@@ -83,7 +83,7 @@ import Testing
         let folder = try Folder(films: [(10, 1000), (61, 1000), (59, 1000)])
         let new = try folder.keep(age: .seconds(3600))
         #expect(folder.films == [Folder.name(0), Folder.name(2), new].sorted())
-        // Nothing is recorded any more, and the rest becomes old as well.
+        // Films expire without a new recording, too.
         folder.folder.expire(age: .seconds(3600))
         #expect(folder.films == [Folder.name(0), Folder.name(2), new].sorted())
         folder.folder.expire(age: .seconds(30 * 60))
@@ -96,13 +96,13 @@ import Testing
         let folder = try Folder(films: [(10, 400_000), (20, 400_000), (30, 400_000)])
         let new = try folder.keep(space: ByteCount(1_000_000), bytes: 150_000)
         #expect(folder.films == [Folder.name(0), Folder.name(1), new].sorted())
-        // One that alone is more than there is room for stays.
+        // A film that is larger than the limit stays.
         let large = try folder.keep(space: ByteCount(1_000_000), bytes: 2_000_000)
         #expect(folder.films == [large])
         #expect(Set(folder.names).isSuperset(of: Folder.others))
     }
 
-    /// A box whose clock has no battery: a film is kept in 1970, or where the clock stood when it was switched off. Then a network tells the time.
+    /// The clock of this machine has no battery. It dates a film 1970, or when the machine was switched off; later the network sets it.
     @Test(arguments: [60, 1_790_000_000] as [Int64]) func agesCountOnlyByARightClock(wrong: Int64) throws {
         let month = MediaTime.seconds(30 * 86_400)
         let folder = try Folder()
@@ -113,11 +113,11 @@ import Testing
         let film = try folder.keep(age: month)
         try FileManager.default.setAttributes(
             [.modificationDate: Date(timeIntervalSince1970: Double(wrong))], ofItemAtPath: folder.path + "/" + film)
-        // A clock that is not right decides nothing, wherever it stands.
+        // A wrong clock expires nothing, whatever it shows.
         isAt(now + 40 * 86_400, isRight: false)
         folder.folder.expire(age: month)
         #expect(folder.films.contains(film))
-        // The first right one dates the film; another process, with what lies on the disk, goes by that.
+        // The first right clock dates the film. Another process reads that date from the disk.
         isAt(now, isRight: true)
         folder.folder.expire(age: month)
         #expect(folder.films.contains(film), "thrown away because it is from \(wrong)")
@@ -130,7 +130,7 @@ import Testing
         #expect(Set(folder.names).isSuperset(of: Folder.others))
     }
 
-    /// What was kept last is the newest, whatever clocks say.
+    /// The film kept last is the newest, whatever the clocks show.
     @Test func theOrderOfKeepingCounts() throws {
         let folder = try Folder()
         var kept: [String] = []
@@ -141,15 +141,15 @@ import Testing
                 [.modificationDate: Date(timeIntervalSince1970: Double(seconds))], ofItemAtPath: folder.path + "/" + kept.last!)
         }
         #expect(folder.films == kept.dropFirst().sorted())
-        // A list that is damaged is as good as none.
+        // kiosk ignores a damaged list.
         try Data([0xFF, 0, 10, 32, 10] + Array("../a 1\nfilm-2026 x y\n".utf8)).write(to: URL(fileURLWithPath: folder.path + "/.films"))
         let last = try folder.keep(number: 2)
         #expect(folder.films.count == 2 && folder.films.contains(last))
     }
 
-    /// Nothing is thrown away where a folder cannot be written to, and the film waits where it was recorded.
+    /// If kiosk cannot write to the folder, it deletes nothing, and the film stays with the drafts.
     @Test func aFolderThatCannotBeWrittenTo() throws {
-        // Nobody may make anything there, not even root.
+        // Not even root can create files there.
         #expect(throws: CaptureError.self) { try FilmFolder("/sys/kernel/films").nextPath() }
         #expect(throws: CaptureError.self) { try FilmFolder("/dev/null/films").nextPath() }
         #expect(FilmFolder("/dev/null/films").tidy(reviews: false, .init()) == ([], []))
@@ -159,18 +159,19 @@ import Testing
         let folder = try Folder(films: [(10, 1000), (20, 1000)])
         let draft = try folder.folder.nextPath()
         try Data("film".utf8).write(to: URL(fileURLWithPath: draft))
-        // Something of the film's name is in the way, which no file replaces.
+        // A folder with the film's name is in the way; no file replaces it.
         let name = String(draft.split(separator: "/").last!)
         try FileManager.default.createDirectory(atPath: folder.path + "/" + name, withIntermediateDirectories: false)
         #expect(throws: CaptureError.self) { try folder.folder.keep(draft, FilmFolder.Limits(number: 1)) }
         #expect(!FileManager.default.fileExists(atPath: draft))
-        // It is not forgotten: its place is free again at the next start, and it is thrown away with nobody who has not said to keep theirs.
+        // The film is not lost. At the next start its name is free, and kiosk keeps it.
+        // Only films that no visitor confirmed are discarded.
         try FileManager.default.removeItem(atPath: folder.path + "/" + name)
         #expect(folder.folder.tidy(reviews: true, .init()) == ([folder.path + "/" + name], []))
         #expect(Set(folder.films).isSuperset(of: [Folder.name(0), Folder.name(1)]))
     }
 
-    /// On a disk that is plugged in later: made when there is something to be recorded, where the folder that it lies in is there.
+    /// The folder is on a disk that is plugged in later. kiosk creates it at the first recording, if its parent exists.
     @Test func aFolderThatIsNotThereYet() throws {
         let path = NSTemporaryDirectory() + "kiosk-disk-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -195,7 +196,7 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: kept) && !FileManager.default.fileExists(atPath: draft))
     }
 
-    /// Of what a power cut leaves everything is kept, within the limits; where films are reviewed, what nobody has said to keep is not.
+    /// After a power cut kiosk keeps all films, within the limits. With reviews it discards films that nobody confirmed.
     @Test(arguments: [false, true]) func afterAPowerCut(reviews: Bool) throws {
         let folder = try Folder(films: [(10, 1000), (20, 1000)])
         let drafts = folder.path + "/.new"
@@ -212,7 +213,7 @@ import Testing
             #expect(left == ["notes.txt"])
         } else {
             #expect(Set(kept) == Set([folder.path + "/" + wanted, folder.path + "/" + reviewed]) && thrown == [])
-            // There is nothing in them that could be a film.
+            // These contain nothing that can be played.
             #expect(left == (recorded + ["notes.txt"]).sorted())
         }
         #expect(folder.films.count == 2 && folder.films.contains(wanted), "\(folder.films)")

@@ -9,7 +9,7 @@ import VADriver
 @testable import KioskCapture
 
 extension RecordingTests {
-    /// With Tests/VADriver, whose device /dev/full encodes without loss.
+    /// Tests with Tests/VADriver, whose device /dev/full encodes without loss.
     @Suite struct Hardware {
         private func record(_ setting: EncoderSetting, device: String) throws -> (numbers: [Int], times: [Double], report: RecordingReport)
         {

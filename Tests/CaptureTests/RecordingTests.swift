@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskCapture
 
-/// Films of made-up cameras and microphones.
+/// Tests of films from simulated cameras and microphones.
 @Suite struct RecordingTests {
     final class Folder {
         let path = NSTemporaryDirectory() + "kiosk-record-\(UUID().uuidString)"
@@ -22,7 +22,7 @@ import Testing
     static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
     static let origin = HostTime(nanoseconds: 77_000_000_000)
 
-    /// A gray picture with a number burned in.
+    /// Returns a gray picture with a burned-in number.
     static func picture(_ number: Int, at seconds: Double) -> CapturedPicture {
         let frame = av_frame_alloc()!
         frame.pointee.format = AV_PIX_FMT_YUV420P.rawValue
@@ -90,7 +90,7 @@ import Testing
         #expect(read.numbers == Array(1..<20) + Array(23...50))
         for (number, time) in zip(read.numbers, read.times) { #expect(abs(time - 0.04 * Double(number - 1)) < 0.0005) }
         #expect(abs(read.samples - 96000) <= 1024)
-        // Its index is at the beginning, and it has no fragments.
+        // The index comes first, and there are no fragments.
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(bytes.range(of: Data("moof".utf8)) == nil)
         #expect(bytes.range(of: Data("moov".utf8))!.lowerBound < bytes.range(of: Data("mdat".utf8))!.lowerBound)
@@ -104,7 +104,7 @@ import Testing
             let time = 0.04 * Double(number - 1)
             if number == 26 { recording.pause(at: Self.origin + .seconds(time)) }
             if number == 51 { recording.resume(at: Self.origin + .seconds(time)) }
-            // What the camera drops while it pauses is not missing.
+            // Frames that the camera drops during a pause do not count.
             recording.write(Self.picture(number, at: time), dropped: number > 30 ? 7 : 0)
         }
         recording.end(at: Self.origin + .seconds(3))
@@ -160,13 +160,13 @@ import Testing
             recording.write(Self.picture(number, at: 0.04 * Double(number - 1)), dropped: 0)
             recording.write(SoundResampler.Piece(silence: 1920, samples: []))
         }
-        // What a power cut leaves: the draft, here cut at every length of its last second.
+        // A power cut leaves the draft. Truncate it at several lengths of its last quarter, which is about a second.
         let draft = try Data(contentsOf: URL(fileURLWithPath: folder.path + "/.out.mp4.part"))
         for length in stride(from: draft.count, to: draft.count * 3 / 4, by: -draft.count / 20) {
             let other = try Folder()
             try draft.prefix(length).write(to: URL(fileURLWithPath: other.path + "/.out.mp4.part"))
             try Data("export".utf8).write(to: URL(fileURLWithPath: other.path + "/.film.mp4.part"))
-            // The same name is to be recorded now.
+            // The next recording has the same name.
             let recovered = RecordingFile.recover(in: other.path, besides: other.path + "/out.mp4")
             #expect(recovered == [RecordingFile.Recovered(path: other.path + "/out-1.mp4")])
             #expect(other.names == [".film.mp4.part", "out-1.mp4"])
@@ -174,7 +174,7 @@ import Testing
             #expect(numbers == Array(1...max(1, numbers.count)))
             if length == draft.count { #expect(numbers.count >= 75, "\(numbers.count) of 100: more than a second is lost") }
         }
-        // One that is being written is left alone.
+        // Recovery skips a draft that is still being written.
         #expect(RecordingFile.recover(in: folder.path) == [])
         recording.discard()
         #expect(folder.names == [])
@@ -191,7 +191,7 @@ import Testing
             try draft.write(to: URL(fileURLWithPath: folder.path + "/.\(name).part"))
             #expect(RecordingFile.recover(in: folder.path) == [RecordingFile.Recovered(path: folder.path + "/" + film)])
         }
-        // What other programs leave under such names.
+        // Files of other programs with similar names.
         let others = [".x.part", ".y.left", ".part", ".left"]
         for other in others { try Data("half".utf8).write(to: URL(fileURLWithPath: folder.path + "/" + other)) }
         #expect(RecordingFile.recover(in: folder.path) == [])

@@ -7,12 +7,12 @@ import Testing
 
 @testable import KioskCapture
 
-/// Sound follows the pictures although camera and card have clocks of their own.
+/// Checks that sound stays in sync with the pictures, although camera and card have separate clocks.
 @Suite struct SoundInStepTests {
-    /// A card whose crystal is off, whose reports jitter, and that loses frames.
+    /// A sound card with a wrong crystal and jittering reports that loses frames.
     struct Card {
         var rate: Double
-        /// Seconds after the camera's first picture that it has begun.
+        /// The start of the card, in seconds after the camera's first picture.
         var begin: Double
         var seed: UInt64 = 1
 
@@ -22,7 +22,8 @@ import Testing
         }
     }
 
-    /// The largest error of sound against pictures, in seconds, from `settled` on; a resampler that does what it is told stands for libswresample.
+    /// Returns the largest error of sound against pictures after `settled` seconds; the error is in seconds.
+    /// An ideal resampler replaces libswresample.
     static func largestError(
         ppm: Double, hours: Double = 1, jitter: Double = 0.001, overrunsAt: [Double] = [], pauses: [(Double, Double)] = [],
         settled: Double = 0
@@ -44,12 +45,12 @@ import Testing
         let chunk = 960.0
         var isInFilm = true
         while read / nominal < hours * 3600 {
-            // The chunk is complete when its last frame has been heard.
+            // The chunk is complete once the card has recorded its last frame.
             let trueBegin = card.begin + (read + lost) / card.rate
             var trueEnd = trueBegin + chunk / card.rate
             var isInterrupted = false
             if let at = pending.first, trueEnd > at {
-                // 0.8 s are lost.
+                // The card loses 0.8 s.
                 pending.removeFirst()
                 lost += 0.8 * card.rate
                 trueEnd += 0.8
@@ -75,7 +76,7 @@ import Testing
                 let order = pacer.order(at: time, position: Int(position))
                 position += Double(order.silence)
                 position -= Double(order.skipped)
-                // Where the chunk's first sample lies in the film, and where it belongs.
+                // The position of the chunk's first sample in the film, against its true position.
                 if let truth = film.film(host(start)), start > settled { worst = max(worst, abs(position / nominal - truth.seconds)) }
                 position += chunk * (1 + Double(order.correction) / nominal)
             } else {
@@ -103,7 +104,7 @@ import Testing
         #expect(worst < 0.01, "\(worst * 1000) ms")
     }
 
-    /// The real resampler, with clicks whose true times are known, of a card that is 200 ppm fast and begins late.
+    /// Runs the real resampler on clicks with known times, from a card that is 200 ppm fast and starts late.
     @Test(arguments: [48000, 44100]) func clicksAreWhereTheyBelong(rate: Int) {
         let layout = CapturePCM.Layout(sample: .s16, sampleRate: rate, channelCount: 1)
         guard var feed = SoundResampler(layout, to: AudioFormat(sampleRate: 48000, channelCount: 2)) else {
@@ -121,7 +122,7 @@ import Testing
         while position < Int64(30 * rate) {
             var bytes = [UInt8](repeating: 0, count: 2 * chunk)
             for index in 0..<chunk {
-                // A click of a millisecond at each whole second of true time.
+                // A click of 1 ms at each whole second of true time.
                 let time = begin + Double(Int(position) + index) / real
                 if time - time.rounded(.down) < 0.001 { (bytes[2 * index], bytes[2 * index + 1]) = (0xff, 0x5f) }
             }

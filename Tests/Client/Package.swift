@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// What an application does: it uses the products and nothing else, and has modules of its own whose names it chose itself.
+// A sample application. It uses only the products, and has its own modules with names of its own choice.
 let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary", "Export", "Configuration", "Controls"]
 let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation", "KioskExport"].map {
     Target.Dependency.product(name: $0, package: "kiosk")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// Arrangement files: what they say, and what is said of mistakes in them.
+/// Tests of arrangement files: their values, and the error messages for mistakes in them.
 @Suite struct ArrangementTests {
     static func parse(_ text: String) throws(ConfigurationError) -> Arrangement {
         try Arrangement.parse(Array(text.utf8), path: "film.toml", folder: "/srv/clips")
@@ -159,7 +159,7 @@ import Testing
         let samples = manual.matches(of: #/(?s)```toml\n(.*?)```/#).map { String($0.1) }
         try #require(!samples.isEmpty)
         for sample in samples { #expect(try !Self.parse(sample).clips.isEmpty) }
-        // Every key has its line.
+        // The manual documents every key.
         for table in Arrangement.keys.map(\.facts) {
             for key in table.keys() { #expect(manual.contains("`\(key.name)`"), "\(table.name) \(key.name)") }
         }
@@ -181,7 +181,7 @@ import Testing
         let rate = try #require(FrameRate(30000, 1001))
         #expect(rate.time(of: 30000) == .seconds(1001))
         #expect(rate.sample(at: 30000 * 1000, sampleRate: 48000) == 1001 * 1000 * 48000)
-        // Ten years of them: nothing overflows.
+        // Ten years of frames do not overflow.
         #expect(rate.time(of: 30 * 86400 * 3650) > .seconds(3e8))
     }
 
@@ -216,11 +216,11 @@ import Testing
         }
         expected.music = .init(source: "/srv/c.m4a")
         #expect(film == expected && film.film.audioTrack != .automatic)
-        // Each of them is what an item of the player has, too.
+        // An item of the player has the same values.
         let item = configuration.item(of: "/srv/a.mp4")
         #expect(item.gravity == film.film.gravity && item.audioTrack == film.film.audioTrack)
         #expect(item.deinterlace == film.clips[0].deinterlace)
-        // Where nothing is said a still stands as long as in the player.
+        // Without settings a still lasts as long as in the player.
         let plain = Arrangement(showing: ["/srv/b.jpg"], music: nil, in: Configuration())
         #expect(plain.film.imageDuration == Configuration().playback.imageDuration && plain.music == nil)
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// A file, and to the letter what is said about it.
+/// A configuration text, and the exact complaints about it.
 struct Row: CustomTestStringConvertible {
     var text: String
     var complaints: [String]
@@ -15,7 +15,7 @@ struct Row: CustomTestStringConvertible {
     var testDescription: String { String(text.prefix(60)).debugDescription }
 }
 
-/// The complaints about `text` in a file that the user called `kiosk.conf`.
+/// Returns the complaints about `text` in a file that the user called `kiosk.conf`.
 func complaints(_ text: [UInt8]) -> [String] {
     do throws(ConfigurationError) {
         _ = try Configuration.parse(text, path: "kiosk.conf", folder: "/srv")
@@ -311,14 +311,14 @@ let syntax: [Row] = [
         "# “\n[[playlist]]\nsource = “a.mp4”\nloop = 1\n",
         "kiosk.conf:3:10: U+201C (“) may stand only in comments and between plain quotes, \"…\"",
         "kiosk.conf:4:1: [[playlist]] loop: unknown key; it belongs in [playback]"),
-    // Lines that cannot be read do not hide what is wrong elsewhere.
+    // Unreadable lines do not hide mistakes elsewhere.
     Row(
         "[display]\ngravity = fit\nrotation = 45\n[audio]\nvolume = 1\nvolume = 2\nmuted = 1\n",
         "kiosk.conf:2:12: not a value; text must stand in quotes",
         "kiosk.conf:3:12: [display] rotation: expected 0, 90, 180 or 270, found 45",
         "kiosk.conf:6:1: volume: the key is already set further up",
         "kiosk.conf:7:9: [audio] muted: expected true or false, found 1"),
-    // The inside of an array is not a line of its own: what follows cannot be trusted.
+    // A line inside a broken array is not parsed by itself: the parser cannot trust the rest.
     Row("playlist = [\n{source = a},\nfoo = 1\n", "kiosk.conf:2:11: not a value; text must stand in quotes"),
 ]
 

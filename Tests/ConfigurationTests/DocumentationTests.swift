@@ -4,9 +4,9 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// What the documents say about kiosk.conf can be pasted into one.
+/// Checks that excerpts of kiosk.conf in the documents are valid.
 @Suite struct DocumentationTests {
-    /// The indented blocks of a document that begin with a table: excerpts of a kiosk.conf.
+    /// Returns the indented blocks of a document that begin with a table: excerpts of a kiosk.conf.
     private func excerpts(_ document: String, file: String = #filePath) throws -> [String] {
         let path = file.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/" + document
         let text = String(decoding: try #require(SmallFile.bytes(path, atMost: 1 << 20)), as: UTF8.self)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// make site fails without that, but is not part of make test.
+    /// `make site` fails without it, but `make test` does not run `make site`.
     @Test func `every page has a place in the website`() throws {
         let root = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
         let places = try #require(SmallFile.text("\(root)/Tools/site.yml", atMost: 1 << 16))

@@ -6,11 +6,11 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// The kiosk.conf at the top of the repository: written from the keys (``Configuration/keys``), and the manual.
+/// The kiosk.conf at the top of the repository, generated from the keys (``Configuration/keys``). It is also the manual.
 struct Manual {
     let path = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/kiosk.conf"
 
-    /// What is written about the file, and its last entries; everything between them is the keys'.
+    /// The introduction and the last entries of the file. The keys generate everything in between.
     private static let head = """
         # kiosk.conf: the playlist and the settings of kiosk. This file is also the manual.
         #
@@ -34,7 +34,8 @@ struct Manual {
 
         """
 
-    /// The file. With `uncommented` every key that has a default is given it, and every other one its example where `examples` are wanted, too.
+    /// Returns the text of the file. `uncommented` activates every key that has a default.
+    /// With `examples` it also activates all other keys, with their examples.
     static func text(uncommented: Bool = false, examples: Bool = false) -> String {
         func sign(_ key: KeyFacts, _ isLeftOut: Bool) -> String {
             !isLeftOut && (key.missing != nil || uncommented && (key.hasDefault || examples)) ? "" : "#"
@@ -70,7 +71,7 @@ struct Manual {
             return comment(facts.paragraph) + ([heading + "\n" + blocks.joined(separator: "\n")] + inner).joined(separator: "\n")
         }
         let tables = Configuration.keys.map(\.facts)
-        // The playlist comes last, and goes on behind what the keys say.
+        // The playlist comes last, because `tail` continues it.
         let order = tables.filter { !$0.isList } + tables.filter(\.isExample) + tables.filter { $0.isList && !$0.isExample }
         return head + order.map { table($0) }.joined(separator: "\n") + tail
     }

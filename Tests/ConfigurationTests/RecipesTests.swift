@@ -4,9 +4,10 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// docs/recipes.md: each link leads to a recipe, and each kiosk.conf does what its heading says. `RecipeCommandTests` run what stands there.
+/// Tests of docs/recipes.md: each link leads to a recipe, and each kiosk.conf does what its heading says.
+/// `RecipeCommandTests` run the commands of the page.
 @Suite struct RecipesTests {
-    /// What GitHub makes of a heading.
+    /// Returns the anchor that GitHub generates for a heading.
     private func anchor(_ heading: String) -> String {
         let kept = heading.lowercased().filter { $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" }
         return kept.replacing(" ", with: "-")
@@ -17,7 +18,7 @@ import Testing
         return try parsed(text)
     }
 
-    /// A time of Friday, 27 November 2026, by the clock of a kiosk.conf.
+    /// Returns the instant of an hour on Friday, 27 November 2026, by the clock of a kiosk.conf.
     private func instant(_ hour: Int, _ configuration: Configuration) throws -> Int64 {
         let date = try #require(CalendarDate("2026-11-27"))
         return configuration.clock.zone.firstInstant(notBefore: LocalTime(date, second: hour * 3600))

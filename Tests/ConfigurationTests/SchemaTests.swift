@@ -3,9 +3,9 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// What an editor checks a kiosk.conf by says what the player says.
+/// Checks that the schema for editors accepts and rejects the same values as the player.
 @Suite struct SchemaTests {
-    /// As much of JSON Schema (draft 7) as is used: what is wrong with `value`, by its place.
+    /// Returns the faults of `value`, each with its place. Implements only the keywords of JSON Schema (draft 7) that the schema uses.
     private static func faults(_ value: TOMLValue.Kind, _ schema: [String: Any], at place: String = "") -> [String] {
         var faults: [String] = []
         func demand(_ isRight: Bool, _ text: String) { if !isRight { faults.append("\(place): \(text)") } }

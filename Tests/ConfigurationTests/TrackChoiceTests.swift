@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskConfiguration
 
-/// Languages, tracks, sizes and what `[audio]` says of the session.
+/// Tests of languages, tracks, text sizes and the session settings of `[audio]`.
 @Suite struct TrackChoiceTests {
     private func configuration(_ text: String) throws -> Configuration {
         try Configuration.parse(Array(text.utf8), path: "kiosk.conf", folder: "/srv")

@@ -153,7 +153,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 DeviceMapping(device: "ILITEK Multi", connector: .named("HDMI-A-1", card: nil)),
                 DeviceMapping(device: "eGalax", connector: .named("HDMI-A-2", card: "card1")),
             ])
-        // What is bound and allowed: the rest is left out.
+        // Only bindings that are allowed remain.
         #expect(input.gestures == [.edgeTop: .showControls])
         #expect(input.allowedBindings.map(\.trigger.description) == ["KEY_HOME", "hold ctrl+KEY_POWER"])
         #expect(input.allowedBindings.map(\.command) == [.player(.restartItem), .rotate(nil)])

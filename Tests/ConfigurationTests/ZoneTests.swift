@@ -61,7 +61,7 @@ import Testing
         #expect(quiet.display.gravity == .resizeAspectFill && loud.display.gravity == .resize)
         #expect(quiet.display.background == Color("#102030") && loud.display.background == Color("#ffffff"))
         #expect(quiet.audio.volume == 0 && loud.audio.volume == 30 && !loud.audio.isMuted)
-        // What is not heard is not decoded.
+        // A silent zone does not decode sound.
         #expect(quiet.playlist[0].audioTrack == .off && loud.playlist[0].audioTrack == nil)
         #expect(quiet.playback.usb == .off && quiet.playback.fallback == nil && quiet.playback.imageDuration == .seconds(7))
         #expect(quiet.schedule.takesAll && !loud.schedule.takesAll)

@@ -25,7 +25,7 @@ import Testing
         var schedule = looked()
         schedule.changed(at: begin + .milliseconds(50))
         #expect(schedule.due == begin + .milliseconds(200))
-        // One that comes during the look has not been seen by it, perhaps.
+        // A look may miss a change that comes during it.
         schedule.changed(at: begin + .milliseconds(260))
         schedule.looked(
             begun: begin + .milliseconds(250), at: begin + .milliseconds(270), hasProblems: false, isEmpty: false, isPartial: false)
@@ -38,7 +38,7 @@ import Testing
     }
 }
 
-/// Entries whose contents the test decides, some of which hang.
+/// Entries whose contents the test decides; some of them hang.
 @Suite struct ExpansionTests {
     final class Folders: Sendable {
         struct State {
@@ -81,7 +81,7 @@ import Testing
         }
         var problems: [String] { news.withLock { $0.compactMap { if case .problem(let text) = $0 { text } else { nil } } } }
 
-        /// Waits until the last list told is this one.
+        /// Waits until the last list is this one.
         func waits(for list: [String]) -> Bool {
             news.wait(until: .now + .seconds(120)) { _ in true } == true && eventually { self.lists.last == list }
         }
@@ -123,11 +123,11 @@ import Testing
         folders.expansion.lookAgain()
         #expect(folders.waits(for: ["/a", "/b", "/x"]))
         #expect(folders.problems.count { $0.hasPrefix("entry 1: no answer") } == 1)
-        // It is not asked again while it hangs, and the others are: a problem is looked at every two seconds.
+        // kiosk does not look at it again while it hangs. It looks at the others, every two seconds with a problem.
         folders.state.withLock { $0.contents[0] = ["/y"] }
         #expect(folders.waits(for: ["/y", "/b", "/x"]))
         #expect(folders.problems.count == 1, "\(folders.problems)")
-        // It comes back.
+        // The entry answers again.
         folders.state.signal { ($0.hung, $0.contents[1]) = ([], ["/z"]) }
         #expect(folders.waits(for: ["/y", "/z", "/x"]))
     }
@@ -146,7 +146,7 @@ import Testing
         folders.state.withLock { $0.contents[2] = ["/stick/x", "/stick/y"] }
         folders.expansion.lookAgain()
         #expect(folders.waits(for: ["/stick/x", "/stick/y"]))
-        // What changes beneath it is played when it is gone.
+        // Changes behind the stick's list take effect once the stick is gone.
         folders.state.withLock { $0.contents[0] = ["/c"] }
         folders.expansion.lookAgain()
         folders.state.withLock { $0.contents[2] = [] }

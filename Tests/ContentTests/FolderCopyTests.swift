@@ -4,7 +4,7 @@ import Testing
 
 @testable import Content
 
-/// A folder of a temporary folder as the stick, another as the box.
+/// Two temporary folders: one is the stick, the other the box.
 @Suite final class FolderCopyTests {
     private let folder = NSTemporaryDirectory() + "kiosk-copy-\(UUID().uuidString)"
     private var stick: String { folder + "/stick" }
@@ -37,7 +37,7 @@ import Testing
         let date = try FileManager.default.attributesOfItem(atPath: box + "/a.mp4")[.modificationDate] as? Date
         #expect(date == Date(timeIntervalSince1970: 1_600_000_000))
         #expect(told.withLock { $0 == $0.sorted() && $0.last == 100 && $0.count >= 4 })
-        // Another stick: nothing is left of the one before.
+        // Another stick replaces all files of the one before.
         try FolderCopy(root: stick, files: [write("d.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
         #expect(tree(folder + "/box") == ["usb", "usb/d.mp4"])
     }
@@ -52,7 +52,7 @@ import Testing
             #expect(error?.description.contains(words) == true, "\(String(describing: error))")
             #expect(tree(folder + "/box") == ["usb", "usb/old.mp4"])
         }
-        // Pulled out after the first file; changed meanwhile; given up; more than there is room for.
+        // The stick was pulled out after the first file; a file changed; the copy was cancelled; the files need too much room.
         fails(
             [file, .init(path: "gone.mp4", size: 1, modified: 0)],
             "read gone.mp4: No such file or directory; check that the stick is still plugged in")
@@ -61,7 +61,8 @@ import Testing
         fails([.init(path: "a.mp4", size: .max, modified: 0), file], "do not fit into")
     }
 
-    /// A stranger's stick: links to a file elsewhere, to its folder and to what has no end, a FIFO into which nobody writes, a path out of it.
+    /// A hostile stick. It has links to a file elsewhere, to that file's folder and to an endless device, and a FIFO without a writer. Some
+    /// paths lead out of the stick.
     @Test func onlyFilesThatLieThereAreCopied() throws {
         let secret = folder + "/secret.mp4"
         try Data("secret".utf8).write(to: URL(fileURLWithPath: secret))
@@ -81,8 +82,7 @@ import Testing
         }
     }
 
-    /// What cannot be opened is left out, and the copy knows it; where nothing is left the old one stays.
-    /// Subtitles come along with their clip, and are not tried as one.
+    /// Subtitles come along with their clip, and are not probed as clips.
     @Test func subtitlesComeAlong() throws {
         let clips = try [write("a.mp4", 1), write("b/c.mkv", 2)]
         let beside = try [write("a.de.srt", 3), write("a.VTT", 4), write("b/c.ass", 5)]
@@ -98,6 +98,7 @@ import Testing
         #expect(tree(box) == ["a.VTT", "a.de.srt", "a.mp4", "b", "b/c.ass", "b/c.mkv"] && plan.isAlready(in: box))
     }
 
+    /// The copy leaves out files that cannot be opened, and lists them. If no file is left, the old copy stays.
     @Test func whatIsOfNoUseIsLeftOut() throws {
         try FolderCopy(root: stick, files: [write("old.mp4", 5)]).copy(to: box, reserve: 0) { _ in true }
         let files = try [write("a.mp4", 1), write("b/bad\n1.mp4", 2), write("c.mp4", 3)]
@@ -111,7 +112,7 @@ import Testing
         let leftOut = try copy.copy(to: box, reserve: 0, check: check) { _ in true }
         #expect(leftOut == [.init(file: files[1], problem: "it is damaged")])
         #expect(tree(box) == [".left-out", "a.mp4", "b", "c.mp4"] && FolderCopy.leftOut(of: box) == [files[1]])
-        // Whatever somebody has done to that file.
+        // The file may have any content.
         try Data([0, 0, 0xFF, 0x31]).write(to: URL(fileURLWithPath: box + "/.left-out"))
         #expect(FolderCopy.leftOut(of: box).isEmpty && FolderCopy.leftOut(of: folder + "/none").isEmpty)
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Content
 
-/// A made-up folder and a made-up clock: every edge of a file's life.
+/// A simulated folder and a simulated clock: every edge of a file's life.
 @Suite struct LedgerTests {
     private struct Stage {
         var ledger = ContentLedger()
@@ -31,7 +31,7 @@ import Testing
             isFirst = false
         }
 
-        /// Whether the file as it is now is played.
+        /// Whether the present version of the file plays.
         func plays(_ name: Path) -> Bool { files[name] != nil && ledger.listed(name) == files[name] }
 
         mutating func probe(_ name: Path, _ problem: String? = nil) {
@@ -50,7 +50,7 @@ import Testing
         stage.look()
         #expect(stage.plays("/old") && !stage.plays("/fresh") && !stage.ledger.wantsProbe)
         #expect(stage.ledger.due == stage.now + .seconds(2))
-        // A clock that was set back since says nothing.
+        // A modification time in the future, from a clock that was set back since, says nothing.
         var other = Stage()
         other.pass(100)
         other.write("/future", size: 1)
@@ -66,7 +66,7 @@ import Testing
             SourceExpansion.Found($0, FileVersion(device: 2, inode: 1, size: 1, modified: now.nanoseconds))
         }
         ledger.looked([.init(sources: files, begun: now, isFirst: true, isWhole: true)], at: now, date: now.nanoseconds)
-        // Not before they have been probed: a stick that is damaged must not take the place of the playlist.
+        // They play only after a probe: a damaged stick must not replace the playlist.
         #expect(ledger.listed("/stick/a") == nil && ledger.due == nil)
         for (file, problem) in zip(files, [nil, "damaged"]) {
             let probe = ledger.takeProbe()
@@ -115,7 +115,7 @@ import Testing
         stage.pass(0.1)
         stage.write("/a", size: 2)
         stage.ledger.completed("/a", at: stage.now)
-        // The look began before, and saw half of it.
+        // The look began earlier, and saw half of the file.
         stage.ledger.looked([.init(sources: [.init("/a", old)], begun: begun, isFirst: false)], at: stage.now, date: stage.date)
         #expect(!stage.ledger.wantsProbe)
         stage.look()
@@ -341,7 +341,7 @@ import Testing
         stage.look()
         #expect(stage.ledger.listed("/a") == old)
         stage.probe("/a")
-        // Not so while somebody writes.
+        // A file that a program is writing into gets no probe.
         stage.ledger.written("/a", at: stage.now)
         stage.ledger.touched("/a", at: stage.now)
         stage.look()

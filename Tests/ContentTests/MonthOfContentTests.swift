@@ -6,29 +6,30 @@ import Testing
 @testable import Content
 @testable import KioskConfiguration
 
-/// Months of a shop's content, made up from a seed: releases that are pointed elsewhere, files that are copied, replaced by rename, written in
-/// place, renamed from one Unicode form to the other and deleted, on a disk and on a share, while the clock is set now and then. What must
-/// hold at any time: while a complete file has been there for long enough to be seen something is on the list, and at the end every
-/// file is on it as it is.
+/// Months of a shop's content, made up from a seed, on a disk and on a share.
+///
+/// A link moves from release to release. Files are copied, replaced by rename, written in place, deleted, and renamed from one Unicode form
+/// to the other. Now and then the clock is set. Once a complete file has been there long enough to be found, the list is never empty. At
+/// the end the list holds every file in its last version.
 @Suite struct MonthOfContentTests {
-    /// A folder that others write into, as the kernel and stat(2) show it.
+    /// A folder that other programs write into, as the kernel and stat(2) show it.
     private struct Box {
         struct File {
             var version: FileVersion
-            /// Whether somebody is writing into it.
+            /// Whether a program is writing into it.
             var isOpen = false
-            /// Since when it has been complete.
+            /// The time since when the file has been complete; nil while it is not.
             var whole: HostTime?
         }
 
         var random = Proof.Random()
-        /// Whether the kernel tells of nothing, and inode numbers mean nothing.
+        /// Whether it is on a share: the kernel reports no changes, and inode numbers mean nothing.
         var isShare: Bool
         var now = HostTime(nanoseconds: 1_000_000_000)
-        /// What the clock of the box is ahead of the monotonic one; that of who writes is always right.
+        /// The lead of the box's clock over the monotonic one. The clocks of the writing programs are always right.
         var offset = Self.begin
         var files: [Path: File] = [:]
-        /// The release that is played.
+        /// The target of the link: the release that plays.
         var link: Path = "r0"
         var inodes: UInt64 = 1
         var changes: [FolderWatch.Change] = []
@@ -49,7 +50,7 @@ import Testing
             if !isShare { changes.append(.init(kind, folder: Self.folder, name: name)) }
         }
 
-        /// Something happens.
+        /// Makes one random change.
         mutating func step() {
             let name = Self.names.randomElement(using: &random)!
             switch Int.random(in: 0..<9, using: &random) {
@@ -90,14 +91,14 @@ import Testing
                     files[name] = File(version: version(age: Int64.random(in: 3...7200, using: &random) * 1_000_000_000), whole: now)
                 }
                 if !isShare { changes.append(.init(.completed, folder: "/srv", name: "current")) }
-            default:  // a box without a battery, a server of time, summer time that was meant well
+            default:  // a box without a battery, a time server, or a misguided change for summer time
                 offset =
                     [0, Self.begin, Self.begin, Self.begin + 3_600_000_000_000, Self.begin - 3_600_000_000_000]
                     .randomElement(using: &random)!
             }
         }
 
-        /// What a look at the folder finds.
+        /// Returns the result of a look at the folder.
         func expand() -> SourceExpansion {
             var found = SourceExpansion()
             found.watch("current", in: "/srv")
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    /// The expansion's state, driven by the box's clock as its threads drive it.
+    /// The expansion's state, driven by the box's clock as the real threads drive it.
     private struct Player {
         var state: ExpansionState
         var listed: [PlaylistItem] = []
@@ -124,7 +125,7 @@ import Testing
             state.schedule = ExpansionSchedule(now: HostTime(nanoseconds: 0))
         }
 
-        /// Does all that is due now. A file that somebody writes into probes as broken.
+        /// Does all work that is due now. A probe fails on a file that a program is writing into.
         mutating func run(_ box: Box) {
             for _ in 0..<100 {
                 if let work = state.work(at: box.now, date: box.offset + box.now.nanoseconds) {
@@ -148,15 +149,15 @@ import Testing
     @Test(arguments: [false, true]) func neverDarkAndNeverAFileLost(isShare: Bool) {
         var box = Box(isShare: isShare)
         var player = Player()
-        // A box looks every five seconds at a share, settles for two, and tries again after a minute what did not open.
+        // kiosk scans a share every five seconds, waits two seconds for a file to settle, and retries a failed one after a minute.
         let patience = MediaTime.seconds(isShare ? 75 : 70)
-        // A share is looked at every five seconds: that takes its time here, too.
+        // The scans every five seconds make a share slow to test, so it gets fewer days.
         let days = Proof.isThorough ? (isShare ? 3.0 : 30) : (isShare ? 0.25 : 2)
         let end = box.now + .seconds(days * 24 * 3600)
         while box.now < end {
             let isLong = Int.random(in: 0..<20, using: &box.random) == 0
             let next = box.now + .milliseconds(Int64.random(in: 1...30, using: &box.random) * (isLong ? 60_000 : 100))
-            // What is due meanwhile is done at its own time.
+            // Does the work that comes due until then at its own time.
             while let due = player.state.deadline, due < next {
                 box.now = max(box.now, due)
                 player.run(box)

@@ -7,19 +7,20 @@ import Testing
 
 @testable import Content
 
-/// Wishes that the documentation of other players describes, said in kiosk.conf, and answers worked out by hand from the wish.
+/// Scheduling rules from the documentation of other players, written in kiosk.conf, with answers worked out by hand from each rule.
 ///
 /// Xibo: the pages "scheduling" to "scheduling_repeats" of xibosignage.com/manual/en, and github.com/xibosignage/xibo/issues. Anthias:
-/// website/content/docs/asset-scheduling.md and display-schedule.md of github.com/Screenly/Anthias. BrightSign: the pages "Schedule", "Schedule APIs" and
-/// "Time/Clock Event" of brightsign.atlassian.net/wiki/spaces/DOC, and the user guides of BrightAuthor.
+/// website/content/docs/asset-scheduling.md and display-schedule.md of github.com/Screenly/Anthias. BrightSign: the pages "Schedule",
+/// "Schedule APIs" and "Time/Clock Event" of brightsign.atlassian.net/wiki/spaces/DOC, and the user guides of BrightAuthor.
 ///
-/// kiosk has no words for some of their wishes:
-/// - A day of each month, or the third Thursday (Xibo): give each month an entry. The third Thursday of June is `days = "thu"`, `from = "06-15"`,
-///   `until = "06-21"`.
+/// kiosk.conf cannot express some of their rules:
+/// - A day of each month, or the third Thursday (Xibo): give each month an entry. The third Thursday of June is `days = "thu"`,
+///   `from = "06-15"`, `until = "06-21"`.
 /// - Every other week (Xibo): give each week an entry with `from` and `until`.
 /// - Each 45 minutes at fixed times (Xibo, BrightSign): list the times in `hours`, or count minutes with `every`.
 /// - A percentage of an hour (Xibo): `every`, `weight` or `repeat`. For a tenth, play a minute with `every = "10m"`.
-/// - Interleave the items of two campaigns (Xibo): name the items one after the other. kiosk plays all items of one program, then those of the next.
+/// - Interleave the items of two campaigns (Xibo): name the items one after the other. kiosk plays all items of one program, then those of
+///   the next.
 /// - Overlap of interruptions is an error (BrightSign): kiosk plays the one with the higher priority.
 /// - Seconds (Anthias): kiosk's times are to the minute.
 @Suite(.needs("tzdata", TimeZoneRules(named: "Europe/Berlin") != nil)) struct NeighbourTests {
@@ -36,11 +37,12 @@ import Testing
         var rule: String
         var conf: String
         var zone: String
-        /// Sources that have nothing to play.
+        /// Sources without content.
         var empty: Set<String>
         var isClockRight: Bool
-        /// Times by the clock of the zone, or with their distance from UTC, and the round that plays: its items, "+" what comes in between, "dark" or
-        /// "nothing".
+        /// Times by the clock of the zone, or with their distance from UTC, and the round that plays then.
+        ///
+        /// A round is a list of items, then each item in between with "+" before it. It is "dark" or "nothing" if no item plays.
         var answers: KeyValuePairs<String, String>
 
         init(
@@ -720,9 +722,9 @@ import Testing
         var player: Player
         var rule: String
         var conf: String
-        /// How long each item lasts.
+        /// The length of each item.
         var seconds: [String: Int]
-        /// Which item begins when, in minutes and seconds.
+        /// The items with their beginnings, in minutes and seconds.
         var answer: [String]
 
         init(_ name: String, _ player: Player, _ rule: String, _ conf: String, seconds: [String: Int], plays answer: [String]) {
@@ -749,7 +751,7 @@ import Testing
                 "0:00 film", "4:00 film", "8:00 film", "12:00 notice", "12:45 film", "16:45 film", "20:45 notice", "21:30 film",
                 "25:30 film", "29:30 film", "33:30 notice",
             ]),
-        // Xibo plays its interrupt layout several times in a row then. kiosk plays it once.
+        // Xibo then plays its interrupt layout several times in a row. kiosk plays it once.
         Timeline(
             "a film that is longer than the interval", .xibo, "The turns wait for the end of the film.",
             """
@@ -761,7 +763,7 @@ import Testing
             [[program.playlist]]
             source = "notice.mp4"
             """, seconds: ["film": 3300, "notice": 45], plays: ["0:00 film", "55:00 notice", "55:45 film", "110:45 notice", "111:30 film"]),
-        // In kiosk the first turn comes when the first hour has gone by.
+        // In kiosk the first turn comes after the first hour.
         Timeline(
             "at most one play an hour", .xibo, "An event may have a maximum number of plays per hour.",
             """
@@ -808,7 +810,7 @@ import Testing
             plays: [
                 "0:00 red", "1:00 blue", "2:00 red", "3:00 notice", "4:00 blue", "5:00 red", "6:00 blue", "7:00 price", "8:00 red",
             ]),
-        // BrightSign counts the interval by the clock, kiosk from the end of the interruption: it is due at 10:00, 20:45 and 31:30.
+        // BrightSign counts the interval by the clock, kiosk from the end of the interruption. It is due at 10:00, 20:45 and 31:30.
         Timeline(
             "an event at intervals that interrupts", .brightSign, "An event in the middle of a film comes after so many minutes.",
             """
@@ -847,7 +849,7 @@ import Testing
         var testDescription: String { "\(player.rawValue): \(name)" }
     }
 
-    /// Others read some of these in ways that differ: kiosk asks.
+    /// Other players differ on some of these, so kiosk reports an error.
     static let mistakes: [Mistake] = [
         Mistake(
             "a window that ends when it starts", .anthias, "It is never open. To Xibo the same is a whole day.", "hours = \"09:00-09:00\""),
@@ -883,10 +885,10 @@ import Testing
         return sign == "+" ? asUTC - seconds : asUTC + seconds
     }
 
-    /// What a source is called in the tables.
+    /// Returns the name of a source in the tables.
     private func name(_ source: String) -> String { String(source.split(separator: "/").last ?? "").replacing(".mp4", with: "") }
 
-    /// What the player gets at an instant, when each source but the empty ones is there.
+    /// Returns the round that the player gets at an instant. Every source has content, except the `empty` ones.
     private func played(_ configuration: Configuration, at instant: Int64, isRight: Bool, empty: Set<String>) throws -> String {
         let moment = configuration.schedule.moment(at: instant, isRight: isRight)
         if moment.isDark { return "dark" }
@@ -916,7 +918,7 @@ import Testing
         return ([round] + others).joined(separator: " + ")
     }
 
-    /// Plays the playlist round after round, and what comes in between, until so many items have begun.
+    /// Plays the playlist round after round, with the items in between, until `count` items have begun.
     private func timeline(_ configuration: Configuration, _ seconds: [String: Int], count: Int) throws -> [String] {
         let films = configuration.playlist.map { name($0.source.location) }
         var programs: [Int: InterludeState.Program] = [:]

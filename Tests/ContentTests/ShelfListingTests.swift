@@ -5,7 +5,7 @@ import Testing
 
 @testable import Content
 
-/// Real folders, and the kernel's own word for what changes in them.
+/// Real folders, with the kernel's change events.
 @Suite(.serialized) struct ShelfListingTests {
     private final class Shelf: Sendable {
         let path: String
@@ -56,7 +56,7 @@ import Testing
         #expect(shelf.becomes(["late/inner/a.mp4"]))
     }
 
-    /// Each folder appears at another moment of the look at it, one of its parents after the other.
+    /// The folders appear one after the other, parents first, at different moments of the scan.
     @Test func `folders that appear while they are looked for are found`() throws {
         let names = (0..<100).map { "\($0)" + String(repeating: "/late", count: 12) }
         let shelf = try Shelf(names, "seq 0 99 | xargs mkdir")

@@ -8,7 +8,7 @@ import Testing
 @testable import Content
 @testable import KioskConfiguration
 
-/// A folder of its own for a test, gone with it.
+/// A temporary folder for a test.
 struct Scratch: ~Copyable {
     let path: String
 
@@ -30,7 +30,7 @@ struct Scratch: ~Copyable {
 
     func file(_ name: String, _ text: String) throws { try file(name, Array(text.utf8)) }
 
-    /// What `text` in a file of this folder stands for; this folder's path is left out of what comes back.
+    /// Expands the source `text` in this folder. The results leave out the folder's path.
     func expand(_ text: String) -> (sources: [String], problems: [String]) {
         let expansion = PlaylistSource(text, relativeTo: path).expand()
         func short(_ text: String) -> String {
@@ -44,7 +44,7 @@ struct Scratch: ~Copyable {
     deinit { _ = system("rm -rf '\(path)'") }
 }
 
-/// What somebody else has put into a folder, or into a list.
+/// Folders and lists that strangers have made.
 @Suite struct ForeignFolderTests {
     @Test("On a stick links are not followed, and what is no file is not listed") func links() throws {
         let scratch = try Scratch()
@@ -212,7 +212,7 @@ struct Scratch: ~Copyable {
         #expect(expansion.folders[folder.appending("r1/media")] == .only(["a.mp4"]))
         #expect(expansion.links == [folder.appending("link.mp4"): folder.appending("now/media/a.mp4"), folder.appending("now"): "r1"])
         #expect(expansion.names == [folder.appending("r1/media/a.mp4"): folder.appending("link.mp4")])
-        // A circle is no way.
+        // A circle of links leads nowhere.
         #expect(symlink("circle", scratch.path + "/circle") == 0)
         #expect(PlaylistSource("circle/a.mp4", relativeTo: scratch.path).expand().sources.map(\.version) == [nil])
     }

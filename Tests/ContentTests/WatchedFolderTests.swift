@@ -7,14 +7,14 @@ import Testing
 @testable import Content
 @testable import KioskConfiguration
 
-/// Real folders, and the kernel's own word for what changes in them. What cannot be played has "bad" in it.
+/// Real folders, with the kernel's change events. Files with "bad" in them count as unplayable.
 @Suite(.serialized) struct WatchedFolderTests {
     final class Folder: Sendable {
         let path: String
         let expansion: PlaylistExpansion
         let news = Monitor<[PlaylistExpansion.News]>([])
 
-        /// Plays what `entries` says, relative to a folder of the test's own, in which `prepare` has put what is there from the beginning.
+        /// Plays the playlist `entries`, relative to a temporary folder. `prepare` first puts files into it.
         init(_ entries: String = "[[playlist]]\nsource = \"media\"\n", _ prepare: (String) throws -> Void) throws {
             let path = "/tmp/kiosk-watched-\(UInt64.random(in: 0 ... .max))"
             self.path = path
@@ -42,17 +42,17 @@ import Testing
             expansion.setConfiguration(configuration, on: Set(configuration.entries.indices))
         }
 
-        /// Runs a line of shell in the folder.
+        /// Runs shell commands in the folder.
         func run(_ line: String) { #expect(system("cd '\(path)' && { \(line)\n }") == 0) }
 
-        /// The items told last, as what stands in their files.
+        /// The last list that the expansion has reported.
         var items: [PlaylistItem] {
             news.withLock { $0.reversed().lazy.compactMap { if case .items(let items, _) = $0 { items } else { nil } }.first ?? [] }
         }
         var names: [String] { items.map { String($0.source.dropFirst(path.count + 1)) } }
         var lists: Int { news.withLock { $0.count { if case .items = $0 { true } else { false } } } }
 
-        /// Waits until the list is this one.
+        /// Waits until the list has these names.
         func becomes(_ names: [String], within seconds: Double = 30) -> Bool {
             let deadline = HostTime.now + .seconds(seconds)
             while self.names != names {
@@ -75,7 +75,7 @@ import Testing
         let before = folder.items
         folder.run("echo new > media/.new && mv media/.new media/a.mp4")
         let deadline = HostTime.now + .seconds(30)
-        // For a moment it may not be on the list.
+        // The file may leave the list for a moment.
         while folder.items.count != 2 || folder.items[0] == before[0], HostTime.now < deadline { usleep(20_000) }
         let items = folder.items
         try #require(items.count == 2)
@@ -86,14 +86,14 @@ import Testing
             "echo x > media/c.mp4.part; echo x > media/._c.mp4; echo x > media/.DS_Store; echo bad > media/d.mp4; echo x > media/e.mp4")
         #expect(folder.becomes(["media/b.mp4", "media/e.mp4"]))
         #expect(folder.news.withLock { $0 }.contains(.note("\(folder.path)/media/d.mp4 is left out: bad")))
-        // The name of a copy that is complete.
+        // A finished copy gets its final name.
         folder.run("mv media/c.mp4.part media/c.mp4")
         #expect(folder.becomes(["media/b.mp4", "media/c.mp4", "media/e.mp4"]))
     }
 
     @Test func whatIsBeingWrittenIsNotPlayed() throws {
         let folder = try Folder(prepare: put("media/a.mp4", "media/b.mp4"))
-        // Both are open and written now and then, one of them on the list.
+        // A process keeps both open and writes now and then. One of them is on the list.
         folder.run(
             "(exec 3> media/c.mp4 4>> media/b.mp4; for n in 1 2 3 4 5 6; do echo x >&3; echo x >&4; sleep 0.5; done; echo bad >&3) &")
         #expect(folder.becomes(["media/a.mp4"]))
@@ -232,7 +232,7 @@ import Testing
         #expect(folder.becomes(["other/b.mp4"]))
         folder.expansion.setOn([], atOnce: false)
         #expect(folder.becomes([]))
-        // It is told to change at once where that was asked for, and only then.
+        // A list takes effect at once only if the caller asked for that.
         let told = folder.news.withLock { $0.compactMap { if case .items(_, let atOnce) = $0 { atOnce } else { nil } } }
         #expect(told == [false, true, false, false, false, false])
     }

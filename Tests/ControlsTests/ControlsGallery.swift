@@ -21,7 +21,7 @@ struct Gallery {
         Gallery(name: "4.3in-480x272", geometry: ScreenGeometry(width: 480, height: 272, physicalWidth: 95, physicalHeight: 54)),
     ]
 
-    /// A state, and how one gets there.
+    /// The states, and the way to reach each.
     static let states: [(name: String, make: @Sendable (inout Viewer) -> Void)] = [
         ("playing", { shown(&$0) }),
         (
@@ -145,7 +145,7 @@ struct Gallery {
         ),
     ]
 
-    /// Tracks as a film has them, and as many as nobody needs.
+    /// The tracks of a film, and more tracks than anyone needs.
     static let film: [AssetTrack] = [
         .made(.audio, "de"), .made(.audio, "en"), .made(.audio, "de", title: "Kommentar der Regie"),
         .made(.audio, "de", title: "Audiodeskription"),
@@ -180,7 +180,7 @@ struct Gallery {
         ("right", .player(.seekSteps(1))),
     ]
 
-    /// A picture of 16:9.
+    /// A 16:9 picture.
     static let harbour: Surface = {
         let (width, height) = (320, 180)
         let pixels = (0..<width * height).map { index -> UInt32 in
@@ -191,14 +191,14 @@ struct Gallery {
         return Surface(width: width, height: height, pixels: pixels)
     }()
 
-    /// The parts of a state.
+    /// Returns the parts of a state.
     func parts(_ make: (inout Viewer) -> Void, settings: ControlsSettings = .test) -> [PlacedPart] {
         var viewer = Viewer(geometry, settings: settings, keys: Self.keys)
         make(&viewer)
         return viewer.parts
     }
 
-    /// Draws an overlay over a picture, the way an output blends it.
+    /// Draws an overlay over a picture, as an output blends it.
     static func composed(_ overlay: Overlay, on geometry: ScreenGeometry) -> [UInt32] {
         let (width, height) = (geometry.width, geometry.height)
         var pixels = (0..<width * height).map { index -> UInt32 in
@@ -226,7 +226,7 @@ struct Gallery {
         return pixels
     }
 
-    /// Writes pixels as a PNG.
+    /// Writes pixels to a PNG file.
     static func write(_ pixels: [UInt32], _ geometry: ScreenGeometry, to path: String) {
         var pixels = pixels
         pixels.withUnsafeMutableBytes { memory in

@@ -14,7 +14,7 @@ import Testing
 @testable import KioskDisplayCore
 @testable import KioskInputCore
 
-/// The whole: a player that plays a clip into memory, touched.
+/// The controls with a player that plays a clip into memory.
 @Suite(.blocking, .serialized) struct ControlsTests {
     private struct Turnable: ControlsScreen {
         let display: DisplayOutput
@@ -24,14 +24,14 @@ import Testing
         func rotation(after rotation: Rotation?) -> Rotation { display.rotation(after: rotation) }
     }
 
-    /// A player with controls, and what is on its screen.
+    /// A player with controls, and its screen.
     private final class Screen {
         let display: DisplayOutput
         let player: PlaybackEngine
         let controls: Controls
         private let folder = "/tmp/kiosk-controls-\(getpid())-\(HostTime.now.nanoseconds)"
         private var finger = 0
-        /// The pictures that have come on the screen since ``watch()``, each once.
+        /// The pictures shown since ``watch()``, without repetitions.
         private let seen: Flips
 
         final class Flips: Sendable {
@@ -95,7 +95,7 @@ import Testing
             controls.handler.handle(.contact(ContactEvent(device: DeviceID(rawValue: 0), contact: contact, phase: phase, time: .now)))
         }
 
-        /// In the middle third two of them are never a double tap.
+        /// Taps; two taps in the middle third are never a double tap.
         func tap(_ x: Double, _ y: Double) {
             finger += 1
             touch(x, y, .down)
@@ -109,7 +109,7 @@ import Testing
             }
         }
 
-        /// What is on the screen once nothing moves there for half a second.
+        /// Returns the screen once it has stood still for half a second.
         func settled() throws -> [UInt32] {
             var last = try picture()
             _ = try until {
@@ -121,14 +121,14 @@ import Testing
             return last
         }
 
-        /// Every picture that comes on the screen while `body` runs, however long that takes here: 0xXXRRGGBB.
+        /// Returns every picture shown while `body` runs, however long that takes: 0xXXRRGGBB.
         func watch(_ body: () throws -> Void) rethrows -> [[UInt32]] {
             seen.pictures.withLock { $0 = [] }
             try body()
             return seen.pictures.withLock { $0.take() ?? [] }
         }
 
-        /// What is on the screen, as scanned out: 0x00RRGGBB.
+        /// Returns the screen as scanned out: 0x00RRGGBB.
         func picture() throws -> [UInt32] {
             let path = "\(folder)/screen.png"
             try display.snapshot(to: path)
@@ -147,7 +147,7 @@ import Testing
 
     @Test func `a tap pauses and shows the controls, another one plays, and they go`() throws {
         let screen = try Screen()
-        /// How many pixels the controls cover after a tap has paused.
+        /// Pauses with a tap, and returns the number of pixels that the controls cover.
         func covered() throws -> Int {
             screen.tap(0.5, 0.3)
             #expect(screen.until { screen.player.snapshot.status == .paused })
@@ -158,7 +158,7 @@ import Testing
             return zip(paused, bare).count { $0 != $1 }
         }
         var changed = try covered()
-        // On a machine that has much else to do fonts may take longer than what has stood for half a second.
+        // On a busy machine, loading fonts may take longer than the half second of a settled screen.
         for _ in 0..<5 where changed == 0 {
             screen.tap(0.5, 0.3)
             #expect(screen.until { screen.player.snapshot.status == .playing })
@@ -173,7 +173,7 @@ import Testing
     @Test func `tap-only shows a sign in the middle for a moment, none shows nothing`() throws {
         for mode in [ControlsMode.tapOnly, .none] {
             let screen = try Screen(mode)
-            /// The tap plays, and the command pauses at once: what moves then is the sign.
+            /// The tap toggles playback, and the command pauses at once: only the sign still moves.
             func seesSign() throws -> Bool {
                 var bare: [UInt32] = []
                 let seen = try screen.watch {
@@ -184,11 +184,11 @@ import Testing
                 }
                 return seen.contains { picture in
                     let changed = picture.indices.filter { picture[$0] & 0xFFFFFF != bare[$0] }
-                    // 24 mm of 1280x720, which counts as 10", around the middle.
+                    // 24 mm around the middle of 1280x720, which counts as 10".
                     return !changed.isEmpty && changed.allSatisfy { abs($0 % 1280 - 640) < 80 && abs($0 / 1280 - 360) < 80 }
                 }
             }
-            // On a machine that has much else to do the sign may be over before it is drawn.
+            // On a busy machine the sign may be over before it is drawn.
             let attempts = mode == .tapOnly ? 10 : 1
             #expect(try (0..<attempts).contains { _ in try seesSign() } == (mode == .tapOnly))
         }
@@ -201,7 +201,7 @@ import Testing
         let upright = try screen.settled()
         screen.key("r")
         #expect(screen.until { screen.display.rotation == .clockwise90 })
-        /// The screen with the controls and without them.
+        /// Returns the screen with and without the controls.
         func pictures() throws -> (turned: [UInt32], bare: [UInt32]) {
             let turned = try screen.settled()
             screen.key("h")
@@ -209,12 +209,12 @@ import Testing
             return (turned, try screen.settled())
         }
         var (turned, bare) = try pictures()
-        // On a machine that has much else to do fonts may take longer than what has stood for half a second.
+        // On a busy machine, loading fonts may take longer than the half second of a settled screen.
         for _ in 0..<5 where turned == bare {
             screen.key("i")
             (turned, bare) = try pictures()
         }
-        // The bottom of the turned picture is the left edge of what is scanned out: that is where the shade is.
+        // The bottom of the rotated picture is the left edge of the scanned-out one: the shade is there.
         func darker(_ columns: Range<Int>) -> Int {
             (0..<720).reduce(0) { sum, row in
                 sum + columns.count { turned[row * 1280 + $0] & 255 < bare[row * 1280 + $0] & 255 }
@@ -227,7 +227,7 @@ import Testing
     @Test func `a tap on the button and on a line of its list shows other subtitles, and none`() throws {
         let clip = try Clips.make("listed.mp4", ["-i", Clips.named("keyframes.mp4"), "-c", "copy"])
         for language in ["de", "en"] {
-            // Only English ones are seen all the while.
+            // Only the English subtitles are visible, all the time.
             let times = language == "en" ? "00:00:00,000 --> 00:10:00,000" : "00:20:00,000 --> 00:21:00,000"
             _ = try Clips.file("listed.\(language).srt", Array("1\n\(times)\nSeen all the while\n".utf8))
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import KioskControlsCore
 
 @Suite struct DrawingTests {
-    /// Pictures to look at: KIOSK_GALLERY=FOLDER swift test --filter DrawingTests.gallery
+    /// Writes pictures to look at: KIOSK_GALLERY=FOLDER swift test --filter DrawingTests.gallery
     @Test(.enabled(if: getenv("KIOSK_GALLERY") != nil)) func gallery() {
         Gallery.write(to: String(cString: getenv("KIOSK_GALLERY")))
     }
@@ -50,7 +50,7 @@ import Testing
         #expect(ahead > 10 && drawing.drawn == ahead + 2, "all but the two scrims")
     }
 
-    /// The list of subtitles has one of its own on a panel of 7".
+    /// The list of subtitles may take one megabyte more; it does on a 7" panel.
     @Test func `no more than eight megabytes at 1080p, on any panel`() {
         for size in [(155.0, 87.0), (344, 194), (531, 299), (1439, 809)] {
             let geometry = ScreenGeometry(width: 1920, height: 1080, physicalWidth: size.0, physicalHeight: size.1)
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    /// The columns of a surface in which there is anything.
+    /// Returns the range of columns with visible pixels.
     private func ink(_ surface: Surface) -> ClosedRange<Int>? {
         let columns = (0..<surface.width).filter { x in (0..<surface.height).contains { surface.pixels[$0 * surface.width + x] >> 24 > 40 }
         }

@@ -10,7 +10,7 @@ import Testing
         var testDescription: String
         var geometry: ScreenGeometry
         var isNarrow: Bool
-        /// Pixels a millimetre.
+        /// Pixels per millimetre.
         var density: Double
     }
 
@@ -51,7 +51,7 @@ import Testing
         #expect(ControlsLayout(geometry: row.geometry).isNarrow == row.isNarrow)
     }
 
-    /// What can be shown: with times of every length, alone and in a list, live.
+    /// Every kind of content: times of all lengths, a single item and a list, a live stream.
     private static let contents: [ControlsLayout.Content] = [4, 5, 7, 8].flatMap { length in
         [true, false].flatMap { queue in
             [true, false].map { ControlsLayout.Content(hasQueue: queue, hasDuration: $0, hasSelection: queue, timeLength: length) }
@@ -60,7 +60,7 @@ import Testing
 
     @Test(arguments: rows) func `targets are nine millimetres or more, on the geometry, and do not overlap`(_ row: Row) {
         let geometry = row.geometry
-        // A pixel may be lost to rounding.
+        // Rounding may lose a pixel.
         let least = Int((9 * geometry.density).rounded(.down))
         for content in Self.contents {
             let layout = ControlsLayout(geometry: geometry, content: content)

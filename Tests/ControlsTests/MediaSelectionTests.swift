@@ -7,7 +7,7 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// The list of subtitles and sound tracks: what is on it, what fingers and keys do there, and when it goes.
+/// The list of subtitles and sound tracks: its lines, its fingers and keys, and when it closes.
 @Suite struct MediaSelectionTests {
     private static let keys: [(String, Command)] = [
         ("i", .showControls), ("h", .hideControls), ("enter", .player(.togglePlayback)), ("volumeup", .player(.changeVolume(by: 5))),
@@ -35,7 +35,7 @@ import Testing
         return viewer
     }
 
-    // MARK: What is on it
+    // MARK: Lines
 
     private func lines(_ viewer: Viewer) -> [String] {
         viewer.selection?.lines.map { ($0.isHeading ? "# " : $0.isSelected ? "* " : "  ") + $0.text } ?? []
@@ -108,7 +108,7 @@ import Testing
         #expect(!lines(viewer).contains("# Sound") && lines(viewer).contains("  English (SDH)"))
     }
 
-    // MARK: What opens and closes it
+    // MARK: Opening and closing
 
     @Test func `the button is there where there are subtitles, and tells whether some are seen`() {
         #expect(viewer([]).state.layout?.target(of: .subtitles) == nil)
@@ -262,7 +262,7 @@ import Testing
         #expect(!viewer.buttons.isEmpty)
     }
 
-    /// Dirt on the list does not keep others off it.
+    /// Dirt on the list does not block other fingers.
     @Test func `a finger that rests on it for half a minute is none`() {
         var viewer = opened()
         viewer.now.status = .paused
@@ -324,7 +324,7 @@ import Testing
         #expect(viewer.news == [])
     }
 
-    // MARK: Room
+    // MARK: Screen sizes
 
     private static let screens =
         Gallery.glasses.map(\.geometry) + [
@@ -342,7 +342,7 @@ import Testing
         #expect(line.height >= Int(ControlsLayout.leastTarget * geometry.density) && box.height >= 4 * line.height, "\(box)")
         #expect(box.width >= Int(40 * geometry.density))
         if panel.scroll.limit > 0 {
-            // A finger that moves scrolls, and chooses nothing; it runs out by itself.
+            // A moving finger scrolls and selects nothing. The scroll then runs out by itself.
             let from = (x: Double(box.x + 20) / Double(geometry.width), y: Double(box.y + box.height - 5) / Double(geometry.height))
             let finger = viewer.down(from.x, from.y)
             for step in 1...6 {

@@ -11,7 +11,7 @@ import Testing
 
 @testable import KioskControlsCore
 
-/// What overlays say and where they are, and how they are drawn.
+/// The content, places and drawing of overlays.
 @Suite struct OverlayTests {
     private static let clock = LocalClock(zone: .utc)
     private let screen = ScreenGeometry(width: 1920, height: 1080, physicalWidth: 960, physicalHeight: 540)
@@ -80,7 +80,7 @@ import Testing
         #expect(
             box.place(width: 100, height: 40, .topLeft) == (960, 540) && box.place(width: 100, height: 40, .bottomRight) == (1820, 1040))
         #expect(box.place(width: 100, height: 40, .center) == (1390, 790))
-        // What has the same anchor does not lie over each other.
+        // Overlays with the same anchor do not overlap.
         var stack = OverlayStack()
         let gap = max(2, box.size / 8)
         let places = [OverlayAnchor.top, .top, .bottom, .bottom].map { stack.place(width: 100, height: 40, $0, in: box).y }
@@ -109,7 +109,7 @@ import Testing
         let ground = try #require(drawing.text("Open until six", look, height: 100, width: 2000))
         #expect(ground.pixels[ground.width * (ground.height / 2) + 2] == 0xffff_0000)
         #expect(drawing.text(" \n ", look, height: 100, width: 2000) == nil)
-        // Whatever the numbers are.
+        // Any height and width.
         for (height, width) in [(1, 1), (0, 0), (4000, 10), (1, 100_000)] {
             let surface = drawing.text("Ägypten مصر 埃及", look, height: height, width: width)
             #expect(surface.map { $0.width > 0 && $0.height > 0 } != false)
@@ -134,7 +134,7 @@ import Testing
         func isDark(_ x: Int, _ y: Int) -> Bool { code.pixels[y * code.width + x] == 0xff00_0000 }
         let begin = try #require((0..<code.width).first { isDark($0, $0) })
         #expect(isDark(begin, begin) && isDark(code.width - 1 - begin, begin) && isDark(begin, code.width - 1 - begin))
-        // Four modules; a corner is seven across.
+        // The margin has four modules; a corner is seven modules wide.
         let module = begin / 4
         #expect(begin % 4 == 0 && (0..<7 * module).allSatisfy { isDark(begin + $0, begin) } && !isDark(begin + 7 * module, begin))
         #expect(drawing.code(String(repeating: "x", count: 5000), height: 300) == nil)

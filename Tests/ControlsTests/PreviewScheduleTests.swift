@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskControlsCore
 
-/// What the preview thread does next, in made-up time.
+/// The next step of the preview thread, in simulated time.
 @Suite final class PreviewScheduleTests {
     private var schedule = PreviewSchedule()
     private let picture = Surface(width: 1, height: 1, pixels: [0xFF00_0000])
@@ -15,7 +15,7 @@ import Testing
 
     private func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: 0) + .seconds(seconds) }
 
-    /// What is done next, in a word and the time it is for.
+    /// Returns the next step as a word and its media time.
     private func next(_ seconds: Double = 1) -> String {
         switch schedule.next(at: at(seconds)) {
         case .close: "close"
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    /// Has a picture decoded that stands for a second around its time; whether it is handed over.
+    /// Has a picture decoded that is valid for half a second before and after its time. Returns whether it is to be delivered.
     private func decode(_ seconds: Double, of source: Path = "a.mp4") -> Bool {
         schedule.request(request(seconds, of: source), at: at(1))
         var step = next()

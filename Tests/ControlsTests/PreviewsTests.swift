@@ -5,13 +5,13 @@ import Testing
 
 @testable import KioskControlsCore
 
-/// The preview thread on real files.
+/// Tests the preview thread with real files.
 @Suite(.blocking) struct PreviewsTests {
     private let pictures = Monitor([Previews.Picture]())
 
     private func previews() -> Previews { Previews { [pictures] picture in pictures.signal { $0.append(picture) } } }
 
-    /// The picture that was asked for at this time, waited for.
+    /// Waits for the requested picture of this time, and returns it.
     private func picture(at seconds: Double, of source: String) -> Previews.Picture? {
         pictures.wait(until: .now + .seconds(120)) { all in all.last { $0.time == .seconds(seconds) && $0.source == Path(source) } }
     }

@@ -17,7 +17,7 @@ import Testing
         #expect(stage.order(.pause, at: Self.at(3)) == [.pause])
         #expect(stage.order(.resume, at: Self.at(4)) == [.resume])
         #expect(stage.order(.stop, at: Self.at(5)) == [.end])
-        // Asked for too early: the file is being put together.
+        // Too early: the file is still being finished.
         #expect(stage.order(.keep, at: Self.at(5)) == [])
         #expect(stage.ended(isThere: true, at: Self.at(5.2)) == [.close, .keep] && stage.state == .idle)
     }
@@ -26,7 +26,7 @@ import Testing
         var stage = RecordingStage(.review)
         #expect(stage.order(.toggle, at: Self.at(1)) == [.open])
         #expect(stage.opened(at: Self.at(1)) == [.begin])
-        // It ends by itself.
+        // The recording ends by itself.
         #expect(stage.ended(isThere: true, at: Self.at(9)) == [.close, .play] && stage.state == .reviewing)
         #expect(stage.order(.retake, at: Self.at(10)) == [.stopPlaying, .discard, .open])
         #expect(stage.opened(at: Self.at(11)) == [] && stage.state == .framing)
@@ -61,13 +61,13 @@ import Testing
         _ = stage.opened(at: Self.at(0))
         #expect(stage.order(.cancel, at: Self.at(1)) == [.end])
         #expect(stage.ended(isThere: true, at: Self.at(1)) == [.close, .discard] && stage.state == .idle)
-        // Cancelled while the camera was being opened.
+        // Cancel while the camera opens.
         _ = stage.order(.start, at: Self.at(2))
         #expect(stage.order(.cancel, at: Self.at(2)) == [.close])
         #expect(stage.opened(at: Self.at(3)) == [.close] && stage.state == .idle)
     }
 
-    /// Whatever is asked in whatever order, the camera is let go in the end.
+    /// Any sequence of orders and events closes the camera in the end.
     @Test func anyOrder() {
         var seed: UInt64 = 3
         var stage = RecordingStage(.review)
@@ -127,10 +127,10 @@ import Testing
         #expect(try meaning("KEY_OK", panel) == .press(.cancel))
         #expect(try meaning("KEY_RIGHT", panel) == .focus(2))
         #expect(try meaning("KEY_LEFT", panel, .repeat) == .focus(1))
-        // A key that is held does not press one button after another.
+        // A held key does not press one button after another.
         #expect(try meaning("KEY_OK", panel, .repeat) == .nothing)
         #expect(try meaning("KEY_OK", panel, .release) == nil)
-        // A film that is being recorded is not lost by it.
+        // The Back key does not discard a running recording.
         #expect(try meaning("KEY_BACK", panel) == .nothing)
         #expect(try meaning("KEY_ESC", RecordingPanel(buttons: [.start, .cancel])) == .press(.cancel))
         #expect(try meaning("KEY_VOLUMEUP", panel) == nil && meaning("KEY_SPACE", panel) == nil)

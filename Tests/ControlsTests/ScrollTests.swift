@@ -28,7 +28,7 @@ import Testing
         }
         #expect(steps.first! > 30 && zip(steps, steps.dropFirst()).allSatisfy { $0 > $1 } && steps.allSatisfy { $0 > 0 })
         #expect(last > -500)
-        // Taken again where it is, it does not jump.
+        // Held again at its present place, it does not jump.
         scroll.hold(at: Self.at(40))
         #expect(abs(scroll.position(at: Self.at(40)) - last) < 0.001)
     }
@@ -72,7 +72,7 @@ import Testing
         let places = stride(from: 0.0, through: 3000, by: 5).map { scroll.position(at: Self.at($0)) }
         #expect(places.max()! > 1020 && places.max()! < 1200)
         #expect(places.last == 1000 && !scroll.isMoving(at: Self.at(3000)))
-        // No step where the spring takes over.
+        // No jump at the change to the spring.
         for (a, b) in zip(places, places.dropFirst()) { #expect(abs(b - a) < 3000 * 0.005 + 0.5) }
     }
 

@@ -7,10 +7,10 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// What is on the shelf becomes something else while it is open, scrolled and touched; between two frames, too, when the threads that draw ahead
-/// ask what they are to do.
+/// Changes to the shelf's content while it is open, scrolled and touched. Some come between two frames, when the drawing threads ask for
+/// work.
 @Suite struct ShelfChangeTests {
-    /// A shelf that is scrolled to its end, with what is to be drawn there made out and not drawn yet.
+    /// Returns a shelf scrolled to its end. The rows to draw there are known, but not drawn yet.
     private static func scrolled(_ count: Int = 1000) -> ShelfViewer {
         var viewer = ShelfViewer(count)
         viewer.shelf.scroll.jump(to: viewer.shelf.scroll.limit)
@@ -18,7 +18,7 @@ import Testing
         return viewer
     }
 
-    /// What the threads ask for, and the screen shows, at any moment.
+    /// Checks the next work for the drawing threads, and the screen, as they are at this moment.
     private static func ask(_ viewer: ShelfViewer) {
         let shelf = viewer.shelf
         if let wanted = shelf.wantedRow { #expect(wanted.cards == shelf.cards(ofRow: wanted.row) && !wanted.cards.isEmpty) }
@@ -48,7 +48,7 @@ import Testing
             let (entries, last) = (viewer.shelf.entries, viewer.shelf.wantedThumbnail?.entry)
             viewer.shelf.setEntries(Array(entries.prefix(left)), at: viewer.now)
             Self.ask(viewer)
-            // What was being read meanwhile is known no more, and takes no memory.
+            // A result that arrives for a deleted file is discarded, and takes no memory.
             let picture = PreviewPicture(Surface(width: 1, height: 1, pixels: [0xffff_ffff]))
             viewer.shelf.set(ClipFacts(), picture, of: last!)
             #expect(viewer.shelf.facts.isEmpty && viewer.shelf.thumbnails.byteCount == 0)
@@ -83,13 +83,13 @@ import Testing
         let place = viewer.shelf.layout!.card(7, 0), entries = viewer.shelf.entries
         let (x, y) = (Double(place.x + 5), Double(place.y + 5))
         _ = viewer.contact(.down, x, y)
-        // A file comes behind it.
+        // A file is added behind the touched one.
         viewer.shelf.setEntries(entries + ShelfViewer.entries(51).suffix(1), at: viewer.now)
         _ = viewer.contact(.up, x, y)
         #expect(viewer.shelf.panel == .entry(entries[7]))
         _ = viewer.shelf.press(.dismiss)
         _ = viewer.contact(.down, x, y)
-        // One goes before it, so another one lies there.
+        // A file before it is deleted, so another card lies under the finger.
         viewer.shelf.setEntries(Array(entries.dropFirst()), at: viewer.now)
         _ = viewer.contact(.up, x, y)
         #expect(viewer.shelf.panel == nil)
@@ -102,7 +102,7 @@ import Testing
         viewer.tap(viewer.shelf.layout!.buttons[.film]!)
         let cancel = viewer.place(of: .cancelExport)
         _ = viewer.contact(.down, Double(cancel.x + 5), Double(cancel.y + 5))
-        // It is made; "Make the film" is where "Cancel" was.
+        // The export is done; "Make the film" is now in the place of "Cancel".
         viewer.shelf.set(.done("/srv/films/film.mp4"))
         #expect(viewer.contact(.up, Double(cancel.x + 5), Double(cancel.y + 5)) == [])
         #expect(viewer.shelf.export == .done("/srv/films/film.mp4"))
@@ -156,7 +156,7 @@ import Testing
         viewer.tap(viewer.place(ofClip: 1))
         viewer.tap(viewer.place(of: .back))
         #expect(viewer.tap(viewer.place(of: .export)) == [.export(viewer.shelf.film)])
-        // What is made is not changed meanwhile.
+        // During an export the list of clips cannot be changed.
         let progress = viewer.shelf.panelText
         #expect(progress?.clips.isEmpty == true)
         let place = viewer.shelf.panelPlaces!
@@ -172,7 +172,7 @@ import Testing
         for _ in 0..<20 { try viewer.key("down") }
         #expect(viewer.shelf.chosenClip == 19 && viewer.shelf.panelText?.clips == 17..<23)
         #expect(viewer.shelf.panelText?.lines[2] == "20  clip 20")
-        // Later, twice with one button.
+        // Move it later twice, with one button.
         for key in ["right", "enter", "enter"] { try viewer.key(key) }
         #expect(viewer.shelf.film.clips[21] == viewer.shelf.entries[19] && viewer.shelf.chosenClip == 21)
         for _ in 0..<50 { try viewer.key("down") }
@@ -241,13 +241,13 @@ import Testing
         #expect(shelf.objection(toAdding: shelf.entries[0]) == "the film has 100 clips, which is the most")
         shelf.add(shelf.entries[0])
         #expect(shelf.film.clips.count == 100)
-        // Sound goes under it.
+        // Sound becomes the film's music.
         #expect(shelf.objection(toAdding: ShelfEntry(source: "/srv/song.m4a", version: nil)) == nil)
     }
 }
 
 @Suite struct ShelfIndexTests {
-    /// Of two letters, as macOS writes names of files: the letter, and its accent behind it.
+    /// Decomposed, as macOS writes file names: the letter, then its accent as a code point of its own.
     private static let cafe = "Cafe\u{301} U\u{308}ber"
 
     @Test(arguments: [

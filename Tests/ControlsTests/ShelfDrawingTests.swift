@@ -8,7 +8,7 @@ import Testing
 @testable import KioskControlsCore
 
 @Suite struct ShelfDrawingTests {
-    /// States of the shelf, and how one gets there.
+    /// States of the shelf, and the way to reach each.
     private static let states: [(name: String, make: @Sendable (inout ShelfViewer) throws -> Void)] = [
         ("cards", { _ in }),
         ("scrolled", { $0.draw(from: 700, to: 500, over: 300, stays: 100) }),
@@ -51,7 +51,7 @@ import Testing
         ("nothing", { viewer in viewer.shelf.find("zebra", at: viewer.now) }),
     ]
 
-    /// A shelf of which something is known, in a state, with all rows drawn.
+    /// Returns a shelf with facts about its first clips, in a state, with all rows drawn.
     private func viewer(_ geometry: ScreenGeometry, _ make: (inout ShelfViewer) throws -> Void) throws -> ShelfViewer {
         var viewer = ShelfViewer(300, on: geometry)
         for (place, entry) in viewer.shelf.entries.prefix(60).enumerated() {
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// So that a frame of a scroll is copied and nothing beneath it is looked at.
+    /// A frame of a scroll can then be copied without the pixels beneath.
     @Test(arguments: Gallery.glasses.map(\.geometry)) func `cards and what stands for them are opaque and cover the screen`(
         geometry: ScreenGeometry
     ) throws {
@@ -116,7 +116,7 @@ import Testing
             viewer.shelf.scroll.drag(by: -3)
             _ = drawing.overlay(viewer.shelf.parts(at: viewer.now), on: ShelfViewer.desk)
         }
-        // `drawn` counts parts that were not kept; rows come as they are.
+        // `drawn` counts parts that were not cached; rows arrive already drawn.
         #expect(drawing.drawn - drawn <= 3)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// A shelf on a screen, and fingers and keys on it.
+/// A shelf on a screen, with fingers and keys.
 struct ShelfViewer {
     static let desk = ScreenGeometry(width: 1920, height: 1080, physicalWidth: 531, physicalHeight: 299)
     var shelf: ShelfState
@@ -49,7 +49,7 @@ struct ShelfViewer {
         return down + contact(.up, x, y)
     }
 
-    /// A finger drawn from one height to another, reported each 8 ms.
+    /// Drags a finger from one height to another, with a report every 8 ms.
     mutating func draw(from start: Double, to end: Double, over milliseconds: Int64, stays: Int64 = 0) {
         _ = contact(.down, 900, start)
         let steps = milliseconds / 8
@@ -76,7 +76,7 @@ struct ShelfViewer {
         return PixelRectangle(x: places.box.x + place.x, y: places.box.y + place.y, width: place.width, height: place.height)
     }
 
-    /// The line of the film's panel with the clip at this place, which has to be one of those that are listed.
+    /// Returns the line of the film's panel for the clip at this place. The clip must be among the listed ones.
     func place(ofClip clip: Int) -> PixelRectangle {
         let places = shelf.panelPlaces!
         let place = places.lines[shelf.panelText!.line(ofClip: clip)!]
@@ -113,7 +113,7 @@ struct ShelfViewer {
     @Test func `a finger scrolls, throws, and catches what runs`() {
         var viewer = ShelfViewer(10_000)
         viewer.draw(from: 900, to: 500, over: 400, stays: 200)
-        // All but what told the scroll from a tap.
+        // The whole drag, less the distance that distinguished it from a tap.
         #expect((380...400).contains(viewer.offset))
         let rested = viewer.offset
         viewer.wait(500)
@@ -123,7 +123,7 @@ struct ShelfViewer {
         #expect(viewer.shelf.isMoving(at: viewer.now))
         viewer.wait(300)
         #expect(viewer.offset > thrown + 500)
-        // What runs is caught, and the touch that did it opens nothing.
+        // A touch stops the running scroll, and opens nothing.
         let actions = viewer.contact(.down, 900, 600)
         let caught = viewer.offset
         viewer.wait(100)
@@ -156,7 +156,7 @@ struct ShelfViewer {
         viewer.tap(viewer.place(of: .remove))
         #expect(viewer.shelf.film.clips.isEmpty)
         viewer.tap(layout.card(9, 0))
-        // Beside it it closes.
+        // A tap beside the panel closes it.
         viewer.tap(layout.card(0, 0))
         #expect(viewer.shelf.panel == nil)
         viewer.tap(layout.card(9, 0))
@@ -259,7 +259,7 @@ struct ShelfViewer {
         #expect(viewer.shelf.makeFilm() == [])
         viewer.shelf.set(.running(0.42, left: .seconds(75)))
         #expect(viewer.shelf.panelText?.percent == 42 && viewer.shelf.panelText?.lines.last == "42 % is made, 1:15 left")
-        // It does not close while it works.
+        // The shelf stays open during an export.
         viewer.wait(600_000)
         #expect(viewer.shelf.advance(to: viewer.now) == [])
         #expect(viewer.tap(viewer.place(of: .cancelExport)) == [.cancelExport])
@@ -267,7 +267,7 @@ struct ShelfViewer {
         #expect(viewer.shelf.panelText?.buttons.contains(.export) == true)
     }
 
-    // MARK: What is drawn
+    // MARK: Drawing
 
     @Test func `what is asked of it does not grow with the number of clips`() {
         for count in [10, 1000, 100_000] {
@@ -346,7 +346,7 @@ struct ShelfViewer {
         #expect(viewer.shelf.wantedRow == nil)
         let seen = drawn()
         #expect(seen >= 4)
-        // More is known of a clip: its row is drawn again, and what was there stays until then.
+        // New facts about a clip: its row is drawn again. The old drawing stays until then.
         viewer.shelf.set(ClipFacts(), surface, of: viewer.shelf.entries[0])
         #expect(viewer.shelf.wantedRow?.row == 0 && drawn() == seen)
         viewer.shelf.find("clip 9", at: viewer.now)
@@ -380,7 +380,7 @@ struct ShelfViewer {
             #expect(schedule.byteCount <= 100)
             for entry in entries[start..<start + 10] { #expect(entry == entries[1] || schedule.picture(entry) != nil) }
         }
-        // What is wanted is not let go for being too much.
+        // Wanted pictures stay, even beyond the limit.
         schedule.want(Array(entries[0..<50]))
         while let next = schedule.next { schedule.made(1, bytes: 5, of: next) }
         #expect(schedule.byteCount == 245)

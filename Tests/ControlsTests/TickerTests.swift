@@ -6,11 +6,11 @@ import Testing
 
 @testable import KioskControlsCore
 
-/// The strip of a ticker: what is on it, and where it is.
+/// The strip of a ticker: its content and position.
 @Suite struct TickerTests {
     private static func surface(_ width: Int) -> Surface { Surface(width: width, height: 2, pixels: Array(repeating: 0, count: width * 2)) }
 
-    /// Draws what is missing, as if each letter were 100 pixels wide.
+    /// Draws the missing tiles, as if each letter were 100 pixels wide.
     private static func fill(_ strip: inout TickerStrip, ahead: Int = 500) {
         while let need = strip.need(ahead: ahead) {
             let length = need.text.count * 100
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Where tiles begin, and their runs.
+    /// Returns the tiles' starts.
     private static func starts(_ strip: TickerStrip) -> [Int] { strip.tiles.map(\.start) }
 
     @Test(
@@ -45,7 +45,7 @@ import Testing
             strip.move(by: 3)
             Self.fill(&strip)
             let tiles = strip.tiles
-            // Nothing is missing, and nothing lies over another.
+            // No gap and no overlap.
             #expect(zip(tiles, tiles.dropFirst()).allSatisfy { $0.end == $1.start } && tiles.last!.end >= strip.position + 800)
             #expect(tiles.count < 8)
             seen.formUnion(tiles.map { $0.start % 1100 })
@@ -53,7 +53,7 @@ import Testing
         #expect(seen == [0, 400])
     }
 
-    /// 60 vblanks a second, and other texts every minute.
+    /// 60 vblanks a second, and new texts every minute.
     @Test func `at every vblank of an hour all that is seen is on a straight line`() {
         let pace = TickerPace(speed: 10, width: 1920, period: MediaTime(nanoseconds: 16_666_667))
         let place = PixelRectangle(x: 0, y: 0, width: 1920, height: 2)
@@ -64,7 +64,7 @@ import Testing
             strip.move(by: pace.distance(after: vblank + 1) - pace.distance(after: vblank))
             Self.fill(&strip)
             let pictures = strip.pictures(in: place, alpha: 1)
-            // A tile by where it begins on the strip, and where it is seen.
+            // Each tile's start on the strip, with its place on the screen.
             var seen: [Int: Int] = [:]
             for (tile, picture) in zip(strip.tiles, pictures) { seen[tile.start] = picture.x }
             for (start, x) in seen {
@@ -94,7 +94,7 @@ import Testing
         strip.setTexts(["four", "fives"], margin: 0)
         Self.fill(&strip)
         for _ in 0..<100 { strip.move(by: 5) }
-        // 500 pixels of it are in view: the second run, from 400 on, is.
+        // The strip has moved 500 pixels, so the second run, from 400 on, is in view.
         Self.fill(&strip)
         #expect(Self.starts(strip) == [0, 400, 900])
         strip.setTexts(["xx"], margin: 10)
@@ -103,10 +103,10 @@ import Testing
         #expect(Self.starts(strip) == [0, 400, 900])
         Self.fill(&strip, ahead: 800)
         #expect(Self.starts(strip) == [0, 400, 900, 1100])
-        // The same again changes nothing.
+        // Setting the same texts again changes nothing.
         strip.setTexts(["xx"], margin: 10)
         #expect(Self.starts(strip) == [0, 400, 900, 1100])
-        // One that has been drawn in part is finished where it is in view, and is not where it is not.
+        // A partly drawn run is completed only if it is in view.
         var long = TickerStrip(width: 800, isMirrored: false)
         long.setTexts([String(repeating: "x", count: 50)], margin: 0)
         Self.fill(&long)
@@ -134,7 +134,7 @@ import Testing
         #expect(strip.need(ahead: 0) == .init(text: "four", offset: 0))
         Self.fill(&strip)
         #expect(Self.starts(strip).first == 2500 - 800 + 800)
-        // What was drawn for another text is of no use.
+        // A tile drawn for another text is discarded.
         strip.append(Self.surface(10), of: .init(text: "other", offset: 0), length: 10)
         #expect(!strip.tiles.contains { $0.surface.width == 10 })
     }

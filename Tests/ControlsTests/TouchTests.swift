@@ -6,7 +6,7 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// What touches and keys mean: one row for each rule. Commands are those since the row began to touch.
+/// The commands for touches and keys: one row for each rule. A row lists the commands since its first touch.
 @Suite struct TouchTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// Shows the controls without asking for anything.
+    /// Shows the controls without any command.
     private static func show(_ viewer: inout Viewer) {
         viewer.key("i")
         viewer.wait(.milliseconds(400))
@@ -352,7 +352,7 @@ import Testing
 }
 
 extension Command {
-    /// The same, on the slider to a tenth of a second: a pixel of it is some milliseconds.
+    /// The same command, with a slider's time rounded to a tenth of a second: a pixel stands for some milliseconds.
     var rounded: Command {
         func tenths(_ time: MediaTime) -> MediaTime { .milliseconds((time.nanoseconds + 50_000_000) / 100_000_000 * 100) }
         switch self {

@@ -6,7 +6,7 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// Where nothing is drawn (`[input] controls = "none"`): events in, commands out, each with the kernel's time of the event that decided.
+/// Controls that draw nothing (`[input] controls = "none"`): events in, commands out, each with the kernel's time of the deciding event.
 @Suite struct UndrawnTests {
     private let keyMap: KeyMap
     private let space: KeyCode
@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    /// Two panels with a finger each are not one panel with two.
+    /// One finger on each of two panels is not two fingers on one panel.
     @Test func eachDeviceHasItsOwnGestures() {
         let events = [
             finger(.down, 0.5, 0), finger(.down, 0.5, 20, device: 2), key(space, .press, 40), finger(.up, 0.5, 60),
@@ -85,7 +85,7 @@ import Testing
         #expect(commands(oneDevice) == [])
     }
 
-    /// The whole way from a device to whoever carries commands out: nobody may put another time in place of the kernel's.
+    /// The whole path from a device to the commands: nothing may replace the kernel's time.
     @Test func theKernelsTimeArrivesWithTheCommand() throws {
         var (controls, asked) = (state(Self.gestures), [TimedCommand]())
         var state = DeviceState(device: DeviceID(rawValue: 0))
@@ -100,7 +100,7 @@ import Testing
             ])
     }
 
-    /// The item on the screen says what a tap does; swipes do what they always do.
+    /// The current item determines a tap's command; swipes are unaffected.
     @Test func anItemsTap() {
         let events = [
             finger(.down, 0.5, 0), finger(.up, 0.5, 80), finger(.down, 0.2, 500), finger(.move, 0.4, 560), finger(.up, 0.4, 600),
@@ -114,7 +114,7 @@ import Testing
             "a tap that is bound to nothing")
     }
 
-    /// The first tap of a double tap has toggled, which is taken back; what else it did is not.
+    /// The first tap of a double tap has toggled playback, and the second reverts that. Any other effect of the first tap stays.
     @Test func aDoubleTapTakesTheTapBack() {
         let taps = [finger(.down, 0.9, 0), finger(.up, 0.9, 60), finger(.down, 0.9, 200), finger(.up, 0.9, 260)]
         var gestures = Self.gestures
@@ -131,7 +131,7 @@ import Testing
         #expect(commands(taps, gestures).map(\.command) == [.player(.nextItem), .player(.seekSteps(1))])
     }
 
-    /// A finger that rests asks for something without an event, at a time that the recogniser names.
+    /// A resting finger triggers a command without an event, at the recogniser's deadline.
     @Test func whatIsDueInTime() {
         var state = state([.longPress: .player(.toggleMute), .tap: .player(.togglePlayback)])
         #expect(state.inputDeadline == nil)

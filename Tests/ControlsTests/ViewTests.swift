@@ -6,7 +6,7 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// What is seen, and for how long.
+/// The visible parts of the controls, and how long they stay.
 @Suite struct ViewTests {
     private static let keys: [(String, Command)] = [
         ("i", .showControls), ("h", .hideControls), ("right", .player(.seekSteps(1))), ("space", .player(.togglePlayback)),
@@ -31,7 +31,7 @@ import Testing
         viewer.parts.first { if case .scrim = $0.part { true } else { false } }?.alpha ?? 0
     }
 
-    // MARK: Coming and going
+    // MARK: Showing and hiding
 
     @Test func `hidden is nothing, and nothing is waited for`() {
         let viewer = viewer()
@@ -46,7 +46,7 @@ import Testing
         viewer.show(notice: "Your film is ready")
         viewer.wait(.milliseconds(300))
         #expect(news() == ["Your film is ready"])
-        // Over the shelf, which is drawn by itself.
+        // The shelf, drawn without the other parts, shows it, too.
         #expect(viewer.state.noticeParts(at: viewer.time).count == 1)
         viewer.wait(.seconds(4.5))
         #expect(news() == ["Your film is ready"])
@@ -174,7 +174,7 @@ import Testing
         #expect(viewer.parts.isEmpty)
     }
 
-    // MARK: The middle
+    // MARK: The middle buttons
 
     @Test func `a button looks pressed from the touch on, and only while the finger is on it`() {
         var viewer = shown()
@@ -383,7 +383,7 @@ import Testing
         #expect(viewer.slider!.bar > shown().slider!.bar)
         let state = viewer.state
         viewer.up(finger)
-        // As the controls do it: what the player says next is where it was told to go.
+        // The copy below gets the same touch, and no update from the player. Like the controls, it shows the target of the scrub.
         #expect(viewer.take().last?.rounded == .player(.endScrub(.seconds(90))))
         var after = state
         let contact = Contact(slot: 0, id: finger, x: to.x, y: to.y, surface: .display)
@@ -411,7 +411,7 @@ import Testing
         #expect(viewer.state.previewPicture == nil, "it came too late")
     }
 
-    // MARK: Signs
+    // MARK: Icons
 
     @Test func `seeks are shown where they go, and add up`() {
         var viewer = viewer()
@@ -451,7 +451,7 @@ import Testing
         }
     }
 
-    // MARK: How often
+    // MARK: Wake-ups
 
     @Test func `while they are shown the clock is looked at once a second, or when the knob is a pixel further`() {
         var viewer = shown()

@@ -6,17 +6,17 @@ import KioskVocabulary
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// Somebody before a screen: touches it, presses keys, and lets time pass. What the controls ask for is kept.
+/// A simulated person at a screen: touches it, presses keys, lets time pass, and records the controls' commands.
 struct Viewer {
     var state: ControlsState
-    /// What the player plays. The test changes it; it is told with every step.
+    /// The player's state. The test changes it; every step passes it on to the controls.
     var now: NowPlaying
     var geometry: ScreenGeometry
     private(set) var time = HostTime(nanoseconds: 1_000_000_000_000)
-    /// What was asked for since ``take()``.
+    /// The commands since ``take()``.
     private var asked: [Command] = []
     private var finger = 0
-    /// Whether the player does what it is asked for.
+    /// Whether the player obeys commands.
     var obeys = true
     private(set) var fingers: [Int: (x: Double, y: Double)] = [:]
 
@@ -33,10 +33,10 @@ struct Viewer {
         settle()
     }
 
-    /// Tells what is played, as it is done before and after everything that happens.
+    /// Passes the player's state on to the controls, as happens before and after every event.
     mutating func settle() { ask(state.update(now, on: geometry, refreshPeriod: .milliseconds(16), at: time)) }
 
-    /// What a player does with commands, as far as tests look at it.
+    /// Applies commands to the player's state, as far as the tests need it.
     private mutating func ask(_ commands: [TimedCommand]) {
         for command in commands.map(\.command) {
             asked.append(command)
@@ -63,7 +63,7 @@ struct Viewer {
     mutating func show(notice text: String) { state.show(notice: text, at: time) }
     mutating func show(progress percent: Int?) { state.show(progress: percent, at: time) }
 
-    /// Lets time pass, and does what is due on the way when it is due.
+    /// Lets time pass, and handles every deadline on the way.
     mutating func wait(_ span: MediaTime) {
         settle()
         let end = time + span
@@ -85,7 +85,7 @@ struct Viewer {
 
     // MARK: Fingers
 
-    /// A finger goes down; x and y are 0…1. Its number.
+    /// Puts a finger down at x and y, each 0…1. Returns its number.
     @discardableResult mutating func down(_ x: Double, _ y: Double, device: Int = 0) -> Int {
         finger += 1
         fingers[finger] = (x, y)
@@ -102,14 +102,14 @@ struct Viewer {
 
     mutating func cancel(_ finger: Int, device: Int = 0) { send(finger, .cancelled, device) }
 
-    /// Down and up in 80 ms.
+    /// Taps: down, and up after 80 ms.
     mutating func tap(_ x: Double, _ y: Double) {
         let finger = down(x, y)
         wait(.milliseconds(80))
         up(finger)
     }
 
-    /// The middle of a control.
+    /// Returns the middle of a control.
     func place(_ control: Control) -> (x: Double, y: Double) {
         middle(of: state.layout!.target(of: control)!)
     }
@@ -126,7 +126,7 @@ struct Viewer {
         tap(place.x, place.y)
     }
 
-    /// A place on the slider, 0…1 of it.
+    /// Returns a place on the slider at a fraction of its length, 0…1.
     func onSlider(_ fraction: Double) -> (x: Double, y: Double) {
         let track = state.layout!.slider!
         return (
@@ -135,7 +135,7 @@ struct Viewer {
         )
     }
 
-    /// The left button of a mouse goes down and up.
+    /// Clicks the left button of a mouse.
     mutating func click() {
         for phase in [ContactEvent.Phase.down, .up] {
             let contact = Contact(slot: 0, id: 1, x: 0.5, y: 0.5, surface: .mouse)
@@ -161,9 +161,9 @@ struct Viewer {
         send(.key(KeyEvent(device: DeviceID(rawValue: device), key: key, phase: .release, time: time)))
     }
 
-    // MARK: What came of it
+    // MARK: Results
 
-    /// What was asked for since the last call.
+    /// Returns the commands since the last call.
     mutating func take() -> [Command] {
         defer { asked = [] }
         return asked
@@ -171,13 +171,13 @@ struct Viewer {
 
     var parts: [PlacedPart] { state.parts(at: time) }
 
-    /// Whether the bars are seen, at all.
+    /// Whether the bars are visible at all.
     var seesBars: Bool { parts.contains { if case .scrim = $0.part { $0.alpha > 0 } else { false } } }
 
-    /// The signs of the buttons in the middle that are seen.
+    /// The icons of the visible buttons in the middle.
     var buttons: [Icon] { parts.compactMap { if case .button(let icon, _, _) = $0.part { icon } else { nil } } }
 
-    /// The signs that look pressed.
+    /// The icons that look pressed.
     var pressed: [Icon] {
         parts.compactMap {
             switch $0.part {
@@ -187,29 +187,29 @@ struct Viewer {
         }
     }
 
-    /// The level of the toast that is seen.
+    /// The level of the visible toast.
     var toast: Int? { parts.lazy.compactMap { if case .toast(_, _, let level, _) = $0.part { level } else { nil } }.first }
 
     var seesSpinner: Bool { parts.contains { if case .spinner = $0.part { $0.alpha > 0 } else { false } } }
 
-    /// The bar of the item that is seen.
+    /// The visible slider of the item.
     var slider: Part.Slider? {
         parts.lazy.compactMap { if case .slider(let slider) = $0.part, slider.isAccented { slider } else { nil } }.first
     }
 
-    /// The time above the finger, and whether there is a picture.
+    /// The time above the finger, and whether it has a picture.
     var preview: (text: String, hasPicture: Bool)? {
         parts.lazy.compactMap {
             if case .preview(_, _, _, _, _, let text, let picture) = $0.part { (text, picture != nil) } else { nil }
         }.first
     }
 
-    /// The list of subtitles and sound that is seen.
+    /// The visible list of subtitles and sound tracks.
     var selection: MediaSelectionPicture? {
         parts.lazy.compactMap { if case .mediaSelection(let picture) = $0.part, $0.alpha > 0 { picture } else { nil } }.first
     }
 
-    /// A place on the list, of the line that begins so.
+    /// Returns a place on the list's line that begins with `text`.
     func onSelection(_ text: String) -> (x: Double, y: Double) {
         let panel = state.selection!
         let line = panel.lines.firstIndex {
@@ -223,15 +223,15 @@ struct Viewer {
         tap(place.x, place.y)
     }
 
-    /// The lines of news that are seen.
+    /// The visible notices.
     var news: [String] { parts.compactMap { if case .notice(_, _, let text) = $0.part { text } else { nil } } }
 
-    /// The texts that are seen.
+    /// The visible texts.
     var texts: [String] { parts.compactMap { if case .text(let text) = $0.part { text.text } else { nil } } }
 }
 
 extension ControlsSettings {
-    /// Everything on.
+    /// Settings with everything on.
     static var test: ControlsSettings {
         var settings = ControlsSettings()
         settings.gestures = [
@@ -244,7 +244,7 @@ extension ControlsSettings {
 }
 
 extension NowPlaying {
-    /// The second of five clips, two minutes long, 41 s in.
+    /// The second of five clips, two minutes long, at 41 s.
     static var clip: NowPlaying {
         var now = NowPlaying()
         now.status = .playing
@@ -255,7 +255,7 @@ extension NowPlaying {
         return now
     }
 
-    /// Gives it tracks, numbered by kind; the first sound track is heard.
+    /// Sets the tracks, numbered by kind, and selects the first sound track.
     mutating func setTracks(_ all: [AssetTrack]) {
         var numbers: [TrackKind: Int] = [:]
         tracks = all.enumerated().map { index, track in
@@ -269,7 +269,7 @@ extension NowPlaying {
 }
 
 extension AssetTrack {
-    /// A track as a file has it; the player numbers them.
+    /// Makes a track as a file has it; the player numbers tracks.
     static func made(
         _ kind: TrackKind, _ language: String? = nil, title: String? = nil, isForced: Bool = false, isSDH: Bool = false,
         isBeside: Bool = false

@@ -7,8 +7,8 @@ import Testing
 @testable import KioskControlsCore
 @testable import KioskInputCore
 
-/// Whatever happens on the shelf, in whatever order, it can be drawn, and the threads that draw ahead are asked for what is there. Thousands of
-/// fingers, keys, searches, files that come and go, screens and films, by chance; each seed is another walk.
+/// After any events in any order, the shelf can be drawn, and the drawing threads get only work that exists. The events are random,
+/// thousands of them: fingers, keys, searches, added and deleted files, screens and films. Each seed is another walk.
 @Suite struct ShelfWalkTests {
     @Test(arguments: 1...12) func anythingMayHappen(seed: UInt64) throws {
         var random = SeededWalk(seed)
@@ -57,7 +57,7 @@ import Testing
             default: viewer.wait(Int64([8, 16, 200, 3000, 70_000][random.below(5)]))
             }
             _ = viewer.shelf.advance(to: viewer.now)
-            // The thread that draws comes at some time, not at once.
+            // The drawing thread comes later, at any time.
             if random.below(3) == 0 { viewer.shelf.prepare(at: viewer.now) }
             let shelf = viewer.shelf
             _ = shelf.parts(at: viewer.now)
@@ -74,7 +74,7 @@ import Testing
     }
 }
 
-/// The same for the controls: whatever is played, on whatever screen, under any fingers and keys, they can be drawn, and ask for nothing that is not there.
+/// The same for the controls: with any item, screen, fingers and keys, they can be drawn, and request nothing that does not exist.
 @Suite struct ControlsWalkTests {
     @Test(arguments: 1...12) func anythingMayHappen(seed: UInt64) {
         var random = SeededWalk(seed)
@@ -140,7 +140,7 @@ import Testing
     }
 }
 
-/// xorshift64*: the same walk of a seed everywhere.
+/// xorshift64*: a seed gives the same walk on every machine.
 struct SeededWalk: RandomNumberGenerator {
     private var state: UInt64
     init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }

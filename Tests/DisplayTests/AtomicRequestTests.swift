@@ -18,7 +18,7 @@ struct AtomicRequestTests {
         #expect("\(DeviceError("open x", code: 2))" == "open x: No such file or directory")
     }
 
-    /// To make the text of a message can change it.
+    /// Building the text of a message can change errno.
     @Test func errnoIsReadFirst() {
         func text() -> String {
             errno = EBADF
@@ -46,7 +46,7 @@ struct AtomicRequestTests {
             try request.commit("flip", 0)
         }
         #expect(lacking == "set a property that plane 31 of /dev/dri/card9 lacks: Operation not supported")
-        // /dev/null is no card.
+        // /dev/null is not a DRM device.
         let refused = message { request throws(DeviceError) in
             request.set(PlaneID(rawValue: 31), fb, 69)
             request.reset()
@@ -57,7 +57,7 @@ struct AtomicRequestTests {
         #expect(refused == "try it: Inappropriate ioctl for device (plane 31: FB_ID 70)")
     }
 
-    /// What is asked for to show something on a plane that another program has left turned and half transparent.
+    /// The request that shows something on a plane which another program left rotated and half transparent.
     @Test func aPlaneIsSetUpWhole() throws {
         let card = DRMCard(
             path: "/dev/dri/card9", descriptor: try Descriptor.open("/dev/null"), isAtomic: true, hasMonotonicTimestamps: true)

@@ -33,7 +33,7 @@ struct BufferPoolTests {
         #expect(pool.uses[first] == .onScreen)
     }
 
-    /// A player that has ended takes nothing with it, and what is on the screen or on its way there stays.
+    /// An ended player leaves no prepared buffer behind. The buffers on the screen and in a pending flip stay.
     @Test func whatWasPreparedComesBack() {
         var pool = pool()
         pool.finish(pool.take()!, generation: pool.generation)
@@ -71,7 +71,7 @@ struct BufferPoolTests {
         #expect(!pool.hasPending && pool.uses == [.onScreen, .prepared, .spare] && pool.isCurrent(frame(1, pool)))
     }
 
-    /// Only something that lies over the picture changes.
+    /// Only the overlay over the picture changes.
     @Test func aFlipMayShowTheSameBufferAgain() {
         var pool = pool()
         pool.finish(pool.take()!, generation: pool.generation)
@@ -137,12 +137,12 @@ struct BufferPoolTests {
 extension BufferPool {
     fileprivate var uses: [Use] { (0..<3).map(use) }
 
-    /// A flip that the kernel takes at once.
+    /// Begins a flip that the kernel accepts at once.
     fileprivate mutating func flip(to buffer: Int) {
         _ = begin(buffer, under: .none, painting: 0)
         queued()
     }
 
-    /// The same of the buffer that is on the screen.
+    /// Flips to the buffer that is already on the screen.
     fileprivate mutating func repeatFlip() { flip(to: onScreen!) }
 }

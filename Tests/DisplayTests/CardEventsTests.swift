@@ -9,7 +9,7 @@ import Testing
 @Suite struct CardEventsTests {
     private static let (a, b) = (CRTCID(rawValue: 41), CRTCID(rawValue: 42))
 
-    /// A card's descriptor: what is written to one end is read at the other.
+    /// A card's descriptor, as a pipe: the test writes events to one end, and the code reads them at the other.
     private final class Card {
         private(set) var ends: [Int32] = [0, 0]
         init() { precondition(pipe(&ends) == 0 && fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0) }
@@ -48,7 +48,7 @@ import Testing
         card.tell(Self.a, id: 2, type: DRM_EVENT_VBLANK)
         card.tell(Self.a, id: 3)
         #expect(try events.next(for: Self.a, from: card.descriptor)?.id == 3)
-        // A new screen has taken the CRTC over before the old one went.
+        // A new screen takes the CRTC over before the old one leaves.
         let successor = events.add(Self.a) {}
         events.remove(Self.a, number)
         card.tell(Self.a, id: 4)
@@ -58,7 +58,7 @@ import Testing
         #expect(try events.next(for: Self.a, from: card.descriptor) == nil)
     }
 
-    /// Kernels before 4.12; ids are unique in the process.
+    /// Kernels before 4.12 do not name the CRTC; ids are unique in the process.
     @Test func anEventWithoutItsCRTCGoesToAll() throws {
         let (card, events) = (Card(), CardEvents())
         for crtc in [Self.a, Self.b] { _ = events.add(crtc) {} }

@@ -10,7 +10,7 @@ struct ConnectorSettingsTests {
     static let broadcast: [String: UInt64] = ["Automatic": 0, "Full": 1, "Limited 16:235": 2]
     static let scaling: [String: UInt64] = ["None": 0, "Full": 1, "Center": 2, "Full aspect": 3]
 
-    /// What is offered with which value, and what is set; nil, nothing.
+    /// The property as the driver offers it, and the value that kiosk sets; nil for none.
     static let cases: [(name: String, property: Property, set: UInt64?)] = [
         ("Broadcast RGB", Property(id: 7, value: 2, choices: broadcast), 0),
         ("Broadcast RGB", Property(id: 7, value: 0, choices: broadcast), nil),
@@ -68,7 +68,7 @@ struct ConnectorSettingsTests {
     @Test func anUnknownPanelIsUpright() { #expect(Rotation(panelOrientation: "Sideways") == nil) }
 }
 
-/// Numbers of displays and drivers that nobody has looked at.
+/// Unchecked numbers of displays and drivers.
 struct HostileTimingTests {
     @Test(arguments: [
         (1 as UInt32, 65535 as UInt16, 65535 as UInt16, 65535 as UInt16, 0 as UInt32, 1.0), (.max, 1, 1, 0, .max, 1000), (0, 0, 0, 0, 0, 1),

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Pictures that a decoder draws into memory of a plane, from the first picture that is copied on.
+/// Decoding straight into a plane's memory, which begins after the first copied picture.
 @Suite(.serialized) struct DirectPictureTests {
     private func stage(_ video: MemoryVideo, _ choice: PicturePathChoice = .automatic) -> PlaneStage {
         PlaneStage(PlaneScreen(352, 208, video: video), DisplaySettings(picturePath: choice))
@@ -20,7 +20,7 @@ import Testing
         return try MediaReader.open(path, samples: nil, decoderThreads: 2)
     }
 
-    /// The way that each of the next pictures has taken; the numbers seen are right.
+    /// Shows the next pictures and returns the path of each. Checks the visible frame numbers.
     private func show(_ reader: inout MediaReader, _ count: Int, from first: Int = 1, on stage: PlaneStage) throws -> [PicturePath?] {
         var paths: [PicturePath?] = []
         for number in first..<first + count {
@@ -41,11 +41,11 @@ import Testing
         let stage = stage(video)
         var reader = try open()
         let first = try show(&reader, 60, on: stage)
-        // Some have been decoded by then.
+        // The decoder was ahead by some pictures.
         #expect(first.count == 60 && first.first == .copy && first.last == .direct && first.filter { $0 == .copy }.count <= 8, "\(first)")
         reader = try open()
         #expect(try show(&reader, 60, on: stage).allSatisfy { $0 == .direct })
-        // Asked once for the copy, once before it is offered, and once with such a picture.
+        // One test for the copy, one before the offer to the decoder, and one with the first direct picture.
         #expect(video.asked == 3)
         let arrangement = try #require(stage.screen.shownVideo?.arrangement)
         #expect(arrangement.candidate.source == PixelRectangle(x: 0, y: 0, width: 352, height: 208))
@@ -83,7 +83,7 @@ import Testing
         #expect(try show(&reader, 20, on: stage(video)).allSatisfy { $0 == .copy })
         reader = try open()
         #expect(try show(&reader, 20, on: stage(MemoryVideo(352, 208), .copy)).allSatisfy { $0 == .copy })
-        // A plane that has NV12 only takes nothing that a decoder draws.
+        // A plane with only NV12 fits no picture that a decoder draws.
         reader = try open()
         #expect(try show(&reader, 20, on: stage(MemoryVideo(352, 208, primary: ["NV12"]))).allSatisfy { $0 == .copy })
     }

@@ -10,7 +10,7 @@ import Testing
 @testable import KioskDisplayCore
 
 struct DisplayOutputTests {
-    /// A screen whose vblanks and troubles come when the test says so.
+    /// A screen whose vblanks and errors come when the test triggers them.
     final class ManualScreen: Screen {
         let mode = DisplayMode(width: 32, height: 18, refreshPeriod: .milliseconds(10), name: "manual")
         let buffers: [ScanoutBuffer] = (0..<bufferCount).map { _ in MemoryBuffer(width: 32, height: 18, format: .xrgb8888) }
@@ -35,13 +35,13 @@ struct DisplayOutputTests {
     }
     struct Unexpected: Error {}
 
-    /// The virtual terminal is to leave the screen, and the outputs do their part on the presenters' threads.
+    /// Switches the virtual terminal away. Each output does its part in wait(until:), as on a presenter's thread.
     private func leave(_ outputs: DisplayOutput...) {
         outputs[0].seat.switchTerminal(wantsOut: true, cameBack: false)
         for output in outputs { _ = output.wait(until: .now) }
     }
 
-    /// It has come back.
+    /// Switches the virtual terminal back.
     private func comeBack(_ outputs: DisplayOutput...) {
         outputs[0].seat.switchTerminal(wantsOut: false, cameBack: true)
         for output in outputs { _ = output.wait(until: .now) }
@@ -101,7 +101,7 @@ struct DisplayOutputTests {
         #expect(screen.restored == 1)
     }
 
-    /// With two buffers the compositor waits for the one that a snapshot is made of.
+    /// With two buffers, the compositor waits for the buffer that a snapshot reads.
     @Test func aBufferThatIsReadNoMoreIsTold() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(DisplaySettings(), screen: screen)
@@ -162,7 +162,7 @@ struct DisplayOutputTests {
         waker.join()
     }
 
-    /// After a freeze both are there at the first look.
+    /// After a freeze, both events are pending at the first call.
     @Test func aFlipIsToldOfBeforeAWake() throws {
         let screen = ManualScreen()
         let output = DisplayOutput(DisplaySettings(), screen: screen)
@@ -200,7 +200,7 @@ struct DisplayOutputTests {
         #expect(throws: SnapshotError.self) { try output.snapshot(to: "/nonexistent/x.png") }
     }
 
-    /// Compositor, presenter and a taker of snapshots at once; no buffer is lost, every frame shown is the one prepared.
+    /// Compositor, presenter and snapshots at once: no buffer is lost, and every shown frame is the prepared one.
     @Test func threadsAtOnce() throws {
         let queue = Monitor<(tokens: [(PreparedScene, UInt32)], done: Bool)>(([], false))
         let shown = Mutex<[UInt32]>([])
@@ -261,7 +261,7 @@ struct DisplayOutputTests {
         output.close()
     }
 
-    /// A portrait panel that lies on its side, and a configured turn on top of that.
+    /// A portrait panel lying on its side, and a configured rotation on top.
     @Test func picturesAndTouchTurnWithThePanel() throws {
         let screen = ManualScreen()
         screen.panelRotation = .clockwise90
@@ -279,7 +279,7 @@ struct DisplayOutputTests {
         output.close()
     }
 
-    /// The screen was given to us and wanted back before we looked: it is somebody else's.
+    /// The kernel gave us the screen, then wanted it back before we looked: it belongs to another program.
     @Test func whatCameBackAndIsToLeaveAgainIsNotInFront() {
         let output = DisplayOutput(DisplaySettings(), screen: ManualScreen())
         let seen = Mutex<[Bool]>([])
@@ -305,7 +305,7 @@ struct DisplayOutputTests {
         output.close()
     }
 
-    /// The screen is given away when the last output has let go of it, and is ours when all have looked.
+    /// The seat releases the terminal after the last output has left it. It is in front again after all outputs have looked for a display.
     @Test func aSwitchWaitsForEveryOutput() {
         let seat = Seat()
         let outputs = (0..<2).map { _ in DisplayOutput(DisplaySettings(), screen: ManualScreen(), on: seat) }
@@ -317,14 +317,14 @@ struct DisplayOutputTests {
             return
         }
         #expect(outputs[0].mode == nil && outputs[1].mode != nil && !seat.mayDrive)
-        // Nothing is waiting to come back before all have left.
+        // A switch back is ignored until all outputs have left.
         seat.switchTerminal(wantsOut: false, cameBack: true)
         #expect(seen.withLock { $0 } == [true, false])
         _ = outputs[1].wait(until: .now)
         seat.switchTerminal(wantsOut: false, cameBack: true)
         _ = outputs[1].wait(until: .now)
         #expect(seat.mayDrive && seen.withLock { $0 } == [true, false])
-        // One that closes is not waited for.
+        // A closed output holds up no switch.
         outputs[0].close()
         #expect(seen.withLock { $0 } == [true, false, true])
         outputs[1].close()
@@ -345,6 +345,6 @@ struct DisplayOutputTests {
         #expect(seat.reserve(Seat.Reservation(device: "/dev/fb0"), for: a) && !seat.reserve(Seat.Reservation(device: "/dev/fb0"), for: b))
     }
 
-    /// Works with whatever this machine has, nothing included.
+    /// Works on any machine, also one without displays.
     @Test func theSurveyNeverFails() { #expect(!DisplayDevices.survey(DisplaySettings()).reason.isEmpty) }
 }

@@ -29,11 +29,11 @@ import Testing
         power.isNight = true
         #expect(touched(0) == true && !power.isDark(at: start))
         #expect(power.nextChange == start + .seconds(10))
-        // The next one is for what is on the screen, and keeps it there.
+        // The next touch is for the item on the screen, and keeps it on.
         #expect(touched(5) == false && power.nextChange == start + .seconds(15))
         #expect(!power.isDark(at: start + .seconds(14)) && power.isDark(at: start + .seconds(15)))
         #expect(touched(20) == true)
-        // Whoever asks for it to be off does not wait.
+        // An order to switch off takes effect at once.
         power.ask(.off)
         #expect(power.isDark(at: start + .seconds(21)))
         power.wakeTime = nil

@@ -108,7 +108,8 @@ struct DisplayStateTests {
         #expect(state == edge.to)
     }
 
-    /// Active, and the next flip refused, again and again: as seldom as what cannot be activated at all, until it has stood for a while.
+    /// Activation succeeds, but the next flip is refused, again and again. Retries become as rare as after a failed activation, until the
+    /// display has stayed active for a while.
     @Test func whatIsLostAtOnceIsTriedLessAndLessOften() throws {
         var (state, now) = (DisplayState.absent, Self.start)
         var waits: [Int64] = []

@@ -9,10 +9,10 @@ struct FlipTrackerTests {
     static let start = HostTime(nanoseconds: 1_000_000_000)
     private var tracker = FlipTracker(refreshPeriod: .milliseconds(16), reportsVblank: true)
 
-    /// Between the engine's ids and the kernel's.
+    /// The difference between the engine's ids and the kernel's.
     static let offset: UInt64 = 1000
 
-    /// What the tracker makes of a commit that the kernel answers with an errno, or takes.
+    /// Returns the tracker's answer to a commit: `code` is the kernel's errno, 0 if it took the commit.
     private mutating func committed(_ id: UInt64, code: Int32, at now: HostTime) -> ScreenAnswer {
         if code != 0 { return tracker.refused(DeviceError("flip", code: code), at: now) }
         tracker.committed(id, as: id + Self.offset, at: now)

@@ -8,17 +8,17 @@ import KioskVocabulary
 
 @testable import KioskDisplayCore
 
-/// Planes for video in memory.
+/// Video planes in memory.
 final class MemoryVideo: VideoHardware, @unchecked Sendable {
-    // Sendable because a test calls it on one thread, but for what makes buffers, which decoders do, too: that is behind a lock.
+    // Sendable because a test calls it on one thread, except for makeBuffer, which decoders also call. A lock protects its buffers.
     let width: Int, height: Int
     var driver = "memory"
     var planes: [PlaneRecord]
-    /// What the driver says to a picture.
+    /// Whether the driver refuses a picture.
     var refuses: (VideoShow) -> Bool = { _ in false }
-    /// Bytes that it has rows farther apart than it is asked for.
+    /// The bytes added to the requested distance between rows.
     var gap = 0
-    /// Whether there is memory.
+    /// Whether allocations fail.
     var isOutOfMemory = false
     private(set) var asked = 0
     private var buffers: [VideoBuffer] = []
@@ -78,9 +78,9 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
         self.former = former.map(\.rawValue)
     }
 
-    /// A video buffer in ordinary memory, followed by bytes that nobody may write.
+    /// A video buffer in ordinary memory, followed by guard bytes.
     final class MemoryVideoBuffer: VideoBuffer, @unchecked Sendable {
-        // Sendable for the reason VideoBuffer gives; it adds nothing that changes.
+        // Sendable for the reason given at VideoBuffer; it adds no mutable state.
         private let byteCount: Int
         static let guardBytes = 64
 
@@ -95,13 +95,13 @@ final class MemoryVideo: VideoHardware, @unchecked Sendable {
 
         deinit { base.deallocate() }
 
-        /// Nothing has been written past the end.
+        /// Whether the guard bytes are unchanged.
         var isWhole: Bool { (0..<Self.guardBytes).allSatisfy { base.load(fromByteOffset: byteCount + $0, as: UInt8.self) == 0x5a } }
     }
 }
 
 extension Orientation {
-    /// Every turn, mirrored and not.
+    /// Every rotation, mirrored and not.
     static var all: Set<Orientation> {
         Set(Rotation.allCases.flatMap { [Orientation(rotation: $0), Orientation(rotation: $0, isMirrored: true)] })
     }

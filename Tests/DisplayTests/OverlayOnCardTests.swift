@@ -8,12 +8,13 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Numbered pictures and an overlay on a real card, as fast as its vblanks: played in the test bed, where BedTests.Overlays judges by the
-/// kernel's log what was scanned out. Elsewhere nothing is to be drawn on the screen.
+/// Numbered pictures and an overlay on a real card, as fast as its vblanks. It runs only in the test bed. BedTests.Overlays checks the
+/// scanned-out pictures by the kernel's log. Elsewhere no test may draw on the screen.
 @Suite(.enabled(if: getenv("KIOSK_TEST_CARD") != nil, "in the test bed only")) struct OverlayOnCardTests {
     struct Unexpected: Error {}
 
-    /// Cells at the bottom left, the most significant bit first, as in the clips. Upside down the picture has a number there, too: 1000 more.
+    /// Returns a picture with number cells at the bottom left, most significant bit first, as in the clips. Upside down, it also has a
+    /// number: 1000 more.
     private func picture(_ number: Int) -> VideoFrame {
         Pictures.make(AV_PIX_FMT_YUV420P, 320, 180) { plane, x, y in
             if plane > 0 { return 128 }
@@ -23,14 +24,14 @@ import Testing
         }
     }
 
-    /// A bar across the screen, which no cursor takes, and a disc in its middle that is elsewhere for every step; every third step nothing.
+    /// Returns a bar across the screen, too large for a cursor, and a disc. The disc moves with every step. Every third step is empty.
     private func overlay(_ step: Int) -> Overlay {
         if step % 3 == 0 { return Overlay() }
         let bar = Surface(step % 2 == 0 ? 0xffff_0000 : 0xff00_ff00, 1280, 60)
         let disc = Surface(0x8000_0080, 120, 120)
         let middle = Overlay.Picture(surface: disc, x: 500 + step % 50, y: 300)
         if placement == "cursor" { return Overlay(pictures: [middle]) }
-        // Two planes for all of it would take too much memory.
+        // Two planes for all of this would take too much memory.
         if placement == "mixed" {
             let (top, bottom) = (Surface(0x8080_8080, 1920, 94), Surface(0x8080_8080, 1920, 200))
             return Overlay(pictures: [.init(surface: top, x: 0, y: 0), middle, .init(surface: bottom, x: 0, y: 880)])
@@ -38,7 +39,7 @@ import Testing
         return Overlay(pictures: [.init(surface: bar, x: 0, y: 100), middle])
     }
 
-    /// An output on the card, and an engine's part with it.
+    /// An output on the card, with the engine's part.
     final class Stage {
         let output: DisplayOutput
         private var id: UInt64 = 0
@@ -52,7 +53,7 @@ import Testing
             output = DisplayOutput.open(settings)
         }
 
-        /// Commits something, and waits for it to be on the screen.
+        /// Commits, and waits until the commit is on the screen.
         func show(_ commit: (UInt64) -> CommitResult) throws {
             id += 1
             guard case .queued = commit(id) else { throw Unexpected() }
@@ -77,7 +78,7 @@ import Testing
             try show { output.commit(scene, id: $0) }
         }
 
-        /// Computing takes no time in the bed's virtual clock, so a vblank that was missed was missed by order.
+        /// Closes the output. No vblank may have been missed: computing takes no time in the bed's virtual clock.
         func close() {
             for (a, b) in zip(sequences, sequences.dropFirst()) { #expect(b == a + 1) }
             output.close()
@@ -96,15 +97,15 @@ import Testing
             if number % 5 == 0 { #expect((output.setOverlay(overlay(number / 5)) == .plane) == isPlane) }
             try stage.show(picture(number))
             guard number % 15 == 7 else { continue }
-            // Another drawing, and no other picture for it.
+            // Change the overlay without a new picture.
             #expect((output.setOverlay(overlay(number * 3 + 1)) == .plane) == isPlane)
             if isPlane { try stage.show { output.commitOverlay(id: $0) } } else { try stage.show(picture(number)) }
         }
         stage.close()
     }
 
-    /// A layer that is too large for planes is in the pictures, and the disc in front of it on a plane: it moves with every fifth picture, and
-    /// alone; what is in the pictures is another one with every twentieth.
+    /// A layer too large for planes is blended into the pictures; the disc in front is on a plane. The disc moves with every fifth picture,
+    /// and alone. The blended layer changes with every twentieth picture.
     @Test func parted() throws {
         let stage = Stage()
         let output = stage.output
@@ -129,7 +130,8 @@ import Testing
         stage.close()
     }
 
-    /// Upside down after 50 pictures, of which the last two lie ready when that is asked for, and up again in a pause after 100.
+    /// Rotates by 180 degrees after 50 pictures; the last two are already prepared when the rotation is requested. Rotates back in a pause
+    /// after 100.
     @Test func turning() throws {
         let stage = Stage()
         let output = stage.output
@@ -147,7 +149,7 @@ import Testing
         stage.close()
     }
 
-    /// Another terminal takes the screen and gives it back: what lay over the picture does so again, from its first one on.
+    /// Another terminal takes the screen and gives it back: the overlay is back with the first picture.
     @Test func comingBack() throws {
         let stage = Stage()
         let output = stage.output

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// An output with an overlay, on planes and in the picture: what a viewer sees at each vblank.
+/// An output with an overlay, on planes and blended into the picture: the visible result at each vblank.
 @Suite struct OverlayOutputTests {
     private let green = Surface(0xff00_ff00, 10, 6), half = Surface(0x8000_8000, 10, 6)
 
@@ -25,18 +25,18 @@ import Testing
         try stage.show()
         #expect(stage.output.setOverlay(overlay(green)) == .plane)
         #expect(near(stage.screen.seen(5, 5), gray) && stage.screen.shows.isEmpty)
-        // A frame carries it.
+        // The overlay comes with a frame.
         try stage.show(235)
         #expect(stage.screen.seen(5, 5) == 0x00_ff00 && near(stage.screen.seen(20, 5), 0xff_ffff))
-        // Without a frame it comes alone; the picture stays.
+        // Without a frame, the overlay changes alone and the picture stays.
         #expect(stage.output.setOverlay(overlay(Surface(0xffff_0000, 10, 6), 20, 20)) == .plane)
         try stage.showOverlay()
         #expect(stage.screen.seen(21, 21) == 0xff_0000 && near(stage.screen.seen(5, 5), 0xff_ffff))
-        // Away again.
+        // Remove it.
         #expect(stage.output.setOverlay(Overlay()) == .plane)
         try stage.showOverlay()
         #expect(stage.screen.shows.isEmpty && near(stage.screen.seen(21, 21), 0xff_ffff) && planes.held.isEmpty)
-        // Nothing is asked of the driver for pictures alone, and the same arrangement is asked for once.
+        // Pictures alone need no test by the driver, and each arrangement is tested once.
         let asked = planes.asked
         try stage.show()
         _ = stage.output.setOverlay(overlay(green))
@@ -56,7 +56,7 @@ import Testing
             #expect(stage.screen.shows.isEmpty == (overlays == 0))
             seen.append(stage.screen.seen)
         }
-        // Both ways look the same, to a hair.
+        // Planes and blending look the same, within 3 of 255 levels.
         #expect(zip(seen[0], seen[1]).allSatisfy { near($0, $1, 3) })
         #expect(Set(seen[0]).count > 20)
     }
@@ -76,7 +76,7 @@ import Testing
         #expect(near(stage.screen.seen(5, 5), gray))
     }
 
-    /// What is larger than the memory that there is for it, and what the driver refuses.
+    /// An overlay beyond the memory limit, or refused by the driver, is blended into the picture.
     @Test func whatCannotBeOnPlanesIsInThePicture() throws {
         let refusing = MemoryPlanes(64, 36, overlays: 2)
         refusing.refuses = { _ in true }
@@ -98,7 +98,7 @@ import Testing
         #expect(large.output.setOverlay(overlay(Surface(0x8080_8080, width, 700), 0, 0)) == .blended)
         #expect(planes.made.isEmpty)
         #expect(large.output.setOverlay(overlay(Surface(0x8080_8080, width, 300), 0, 0)) == .plane)
-        // Another player's picture is as large as it is.
+        // Memory for another player's picture does not count.
         var window = overlay(Surface(0xff80_8080, width, height), 0, 0)
         #expect(large.output.setOverlay(window) == .blended)
         window.isOfPlayers = true
@@ -106,7 +106,7 @@ import Testing
         #expect(large.output.setOverlay(window) == .plane)
     }
 
-    /// With every change as fast as vblanks allow, and never a buffer written that is on the screen.
+    /// An overlay that changes at every vblank stays within its memory limit. No buffer on the screen is written to.
     @Test(arguments: [300, 430]) func theMemoryOfAnOverlayHasALimit(height: Int) throws {
         let planes = MemoryPlanes(1920, 1080, overlays: 3)
         let stage = PlaneStage(PlaneScreen(1920, 1080, planes: planes))
@@ -126,7 +126,7 @@ import Testing
         #expect(planes.made.count <= 3)
     }
 
-    /// While one is on the screen and one on its way, the third can be drawn.
+    /// With one buffer on the screen and one committed, the third can be drawn into.
     @Test func aThirdBufferWhereThereIsRoom() throws {
         let planes = MemoryPlanes(64, 36, overlays: 1)
         let stage = PlaneStage(PlaneScreen(planes: planes))
@@ -153,7 +153,7 @@ import Testing
         #expect(stage.screen.seen(5, 5) == 0x00_ff00)
     }
 
-    /// The test was passed and the flip is not: the picture goes on, the overlay goes into it.
+    /// The driver passed the test and refuses the flip: the picture goes on, and the overlay is blended into it.
     @Test func aFlipThatIsRefusedWithTheOverlay() throws {
         let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: 1)))
         _ = stage.output.setOverlay(overlay(green))
@@ -169,7 +169,7 @@ import Testing
         #expect(stage.output.setOverlay(overlay(green)) == .blended)
     }
 
-    /// From the plane into the picture, where it grows: never in both, never in none.
+    /// A growing overlay moves from its plane into the picture, without a vblank with both or with neither.
     @Test func itLeavesThePlaneWithThePictureThatHasIt() throws {
         let planes = MemoryPlanes(64, 36, overlays: 1)
         planes.refuses = { $0.shows[0].place.width > 20 }
@@ -185,7 +185,7 @@ import Testing
         #expect(stage.screen.seen(5, 5) == once && !stage.screen.shows.isEmpty)
         try stage.show()
         #expect(near(stage.screen.seen(5, 5), once) && near(stage.screen.seen(41, 5), once) && stage.screen.shows.isEmpty)
-        // It stays there as long as pictures with it may be seen.
+        // It stays blended while pictures that contain it may be on the screen.
         #expect(stage.output.setOverlay(overlay(half)) == .blended)
         #expect(stage.output.setOverlay(Overlay()) == .blended)
         try stage.show()
@@ -193,8 +193,8 @@ import Testing
         #expect(stage.output.setOverlay(overlay(half)) == .plane)
     }
 
-    /// A plane for the front layer, where there is none for both: what is in the picture and what is on the plane come together, whatever of
-    /// them changes; each layer is seen once at every vblank.
+    /// The only plane takes the front layer; the rear one is blended into the picture. Both change at the same vblank, whichever of them
+    /// changes. Each is seen exactly once at every vblank.
     @Test func theFrontIsOnAPlaneAndTheRestInThePicture() throws {
         let planes = MemoryPlanes(64, 36, overlays: 1)
         planes.refuses = { $0.shows[0].place.width > 20 }
@@ -207,7 +207,7 @@ import Testing
         let once = stage.screen.seen(5, 5)
         func isOnce(_ x: Int, _ y: Int) -> Bool { near(stage.screen.seen(x, y), once) }
         func isBare(_ x: Int, _ y: Int) -> Bool { near(stage.screen.seen(x, y), gray) }
-        // The one that was on the plane goes into the picture.
+        // The layer that was on the plane moves into the picture.
         let before = try stage.prepare()
         let first = stage.output.setOverlay(both(40, 20))
         guard case .both(let painting) = first else { throw PlaneStage.Unexpected() }
@@ -217,14 +217,14 @@ import Testing
         guard case .busy = stage.commitOverlay() else { throw PlaneStage.Unexpected() }
         try stage.show()
         #expect(isOnce(5, 5) && isOnce(41, 21) && stage.screen.shows.count == 1)
-        // In front of the other it moves alone, and over it.
+        // The front layer moves alone, also over the rear one.
         #expect(stage.output.setOverlay(both(30, 20)) == first)
         try stage.showOverlay()
         #expect(isOnce(5, 5) && isBare(41, 21) && isOnce(31, 21))
         #expect(stage.output.setOverlay(both(4, 4)) == first)
         try stage.showOverlay()
         #expect(!isOnce(5, 5) && !isBare(5, 5) && isBare(31, 21))
-        // What is in the picture moves.
+        // The blended layer moves.
         let old = try stage.prepare()
         let second = stage.output.setOverlay(both(40, 20, rear: 20))
         guard case .both(let next) = second, next != painting else { throw PlaneStage.Unexpected() }
@@ -235,7 +235,7 @@ import Testing
         #expect(isBare(5, 5) && isOnce(21, 5) && isOnce(41, 21))
         let copy = ScreenPixels(try stage.output.capture().buffer)
         #expect((0..<64 * 36).allSatisfy { near(copy[$0 % 64, $0 / 64], stage.screen.seen[$0], 3) })
-        // The front goes, and what is in the picture is the same as before.
+        // The front layer goes; the picture with the rear one stays the same.
         #expect(stage.output.setOverlay(Overlay(pictures: [both(0, 0, rear: 20).pictures[0]])) == .blended)
         try stage.show()
         #expect(isOnce(21, 5) && isBare(41, 21) && stage.screen.shows.isEmpty)
@@ -244,7 +244,7 @@ import Testing
         #expect(isBare(21, 5))
     }
 
-    /// Whoever has the screen next may not know of the planes.
+    /// The screen's next owner may not know about overlay planes.
     @Test func anotherTerminalHasNoOverlayOverIt() throws {
         let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: 2)))
         _ = stage.output.setOverlay(overlay(green))
@@ -267,7 +267,7 @@ import Testing
         #expect(stage.screen.seen(20, 9) == 0x00_ff00 && stage.screen.shows.isEmpty)
     }
 
-    /// Where two planes would take too much memory, as one of them would be most of the screen.
+    /// Without the cursor, two planes would take too much memory, as one of them would cover most of the screen.
     @Test func aCursorPlaneHelpsOthers() throws {
         let surfaces = [Surface(0x8080_8080, 1920, 94), Surface(0xff00_ff00, 320, 88), Surface(0x8080_8080, 1920, 200)]
         let controls = Overlay(pictures: [
@@ -281,14 +281,14 @@ import Testing
         try stage.show()
         #expect(stage.screen.shows.map(\.plane.id.rawValue) == [40, 41, 60])
         #expect(stage.screen.seen(801, 497) == 0x00_ff00 && near(stage.screen.seen(799, 497), gray))
-        // The cursor reaches over the bar at the bottom, which is drawn once all the same.
+        // The cursor reaches over the bar at the bottom, but the bar is drawn only once.
         #expect(stage.screen.seen(820, 900) == stage.screen.seen(100, 900))
-        // What changes beside it leaves it as it is.
+        // A change in another plane leaves the cursor's buffer as it is.
         let before = planes.made.count
         var other = controls
         other.pictures[2].alpha = 0.5
         #expect(stage.output.setOverlay(other) == .plane && planes.made.count == before + 1)
-        // Where the others are enough it is not used.
+        // If overlay planes suffice, the cursor stays unused.
         _ = stage.output.setOverlay(Overlay())
         try stage.showOverlay()
         #expect(stage.output.setOverlay(overlay(green)) == .plane)
@@ -296,7 +296,7 @@ import Testing
         #expect(stage.screen.shows.map(\.plane.id.rawValue) == [40])
     }
 
-    /// On a panel of 480 pixels across.
+    /// As on a panel 480 pixels wide.
     @Test func aCursorPlaneLargerThanTheScreen() throws {
         let planes = MemoryPlanes(64, 36, overlays: 0, cursor: .init(width: 128, height: 128))
         let stage = PlaneStage(PlaneScreen(planes: planes))

@@ -6,11 +6,11 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// An overlay that is put over pictures in ordinary memory, against one that is blended pixel by pixel over the finished picture.
+/// Compares an overlay blended over pictures in ordinary memory with a pixel-by-pixel reference over the finished picture.
 @Suite struct OverlayPaintTests {
     private let width = 64, height = 36
 
-    /// What a viewer of a screen turned by `rotation` sees at the top left, in the middle over another picture, and partly outside.
+    /// Returns an overlay for a screen rotated by `rotation`: pictures at the top left, overlapping in the middle, and partly outside.
     private func overlay(_ rotation: Rotation) -> Overlay {
         let canvas = rotation.swapsAxes ? (height, width) : (width, height)
         return Overlay(pictures: [
@@ -57,7 +57,7 @@ import Testing
             for y in 0..<height {
                 for x in 0..<width {
                     let expected = over.pixel(x, y, over: below[x, y])
-                    // The intermediate result is rounded once for each picture over it; of 16 bits much is lost each time.
+                    // Each picture rounds the intermediate result once; in 16 bits each rounding loses much.
                     let isRight = near(result[x, y], expected, format == .rgb565 ? 17 : 3)
                     if !isRight {
                         Issue.record("\(kind) \(x) \(y): \(String(result[x, y], radix: 16)), not \(String(expected, radix: 16))")
@@ -66,12 +66,12 @@ import Testing
                     if result[x, y] != below[x, y] { changed += 1 }
                 }
             }
-            // Else it would be right without any of it.
+            // Otherwise the test would pass without any overlay.
             #expect(changed > 200, "\(kind)")
         }
     }
 
-    /// The same buffers, with and without an overlay.
+    /// Painting the same buffer with an overlay, then without, leaves no traces.
     @Test func nothingIsLeftOfAnOverlay() {
         let painter = ScenePainter()
         let (buffer, plain) = (
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// A surface is not copied unless it is turned.
+    /// A surface is copied only if it is rotated.
     @Test func whatIsNotTurnedIsNotCopied() {
         let surface = Surface(patternOf: 32, 8)
         let overlay = Overlay(pictures: [.init(surface: surface, x: 4, y: 4)])
@@ -111,7 +111,7 @@ import Testing
         #expect(bright.pictures.map(\.weight) == [256])
     }
 
-    // MARK: The buffers of planes
+    // MARK: Buffers of planes
 
     private func check(_ buffer: OverlayBuffer, _ overlay: PlacedOverlay, _ box: PixelRectangle) {
         for y in 0..<box.height {
@@ -143,12 +143,12 @@ import Testing
         #expect(draw { _ in } == width * height)
         #expect(draw { _ in } == 0)
         #expect(draw { $0.pictures[1].alpha = 0.5 } == 17 * 11)
-        // From one place to the next, both at once.
+        // The old and the new place, in one rectangle.
         #expect(draw { $0.pictures[1].x += 1 } == 18 * 11)
         #expect(draw { $0.pictures[2].surface = Surface(0x4040_4040, 3, 3) } == 4)
         #expect(draw { $0.pictures.remove(at: 1) } == 17 * 11)
         #expect(draw { $0.pictures.append(.init(surface: Surface(0xff00_ff00, 4, 4), x: 20, y: 20)) } == 16)
-        // What is the same in another order.
+        // The same pictures in another order.
         #expect(draw { $0.pictures.swapAt(0, 1) } > 0)
         let part = PixelRectangle(x: 8, y: 4, width: 20, height: 20)
         #expect(!buffer.shows(placed, in: part) && buffer.draw(placed, in: part, line: line.pixels.base) == 400)
@@ -157,7 +157,7 @@ import Testing
 }
 
 extension PlacedOverlay {
-    /// A colour with all of it over that, pixel by pixel.
+    /// Returns the colour of the overlay over `under`, pixel by pixel.
     func pixel(_ x: Int, _ y: Int, over under: UInt32) -> UInt32 {
         pictures.reduce(under) { under, picture in
             let place = picture.whole

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// The values that decide where an overlay goes, and when.
+/// The values that determine the planes, place and time of an overlay.
 @Suite struct OverlayValueTests {
     private static func place(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRectangle {
         PixelRectangle(x: x, y: y, width: width, height: height)
@@ -44,7 +44,7 @@ import Testing
             shows: [.init(plane: properties, zpos: nil, buffer: buffer, place: Self.place(0, 0, 8, 8))], rotation: rotation)
     }
 
-    /// A screen of one buffer.
+    /// A queue for a screen with one buffer.
     private var queue: BufferPool {
         var pool = BufferPool()
         pool.renew(count: 1)
@@ -73,7 +73,7 @@ import Testing
         #expect(queue.change(under: .clockwise90) == "-41")
     }
 
-    /// Pictures come and go beneath it.
+    /// The picture below changes; the overlay stays.
     @Test func aFrameStaysUnderAnotherPicture() {
         var queue = queue
         let a = frame(40)
@@ -131,7 +131,7 @@ import Testing
         #expect(queue.overlayOnScreen.shows.isEmpty && queue.change(painting: 1) == "nothing")
     }
 
-    /// What lies over a picture with something of the overlay in it waits for that picture, and what is there stays over its own.
+    /// An overlay over a picture with a part of the overlay in it waits for that picture. The old overlay stays over its own picture.
     @Test func whatLiesOverAPaintingComesWithIt() {
         var queue = queue
         var (a, b) = (frame(40), frame(40))
@@ -161,7 +161,7 @@ import Testing
         #expect(queue.change() == "+41")
     }
 
-    /// The driver takes the picture and not what is to lie over it: what lay over it before is to be switched off.
+    /// The driver takes the picture without the new overlay. The planes of the old one have to be switched off.
     @Test func aDriverThatTakesNoOverlay() {
         var queue = queue
         queue.offer(frame(40))
@@ -226,7 +226,7 @@ import Testing
         let (a, b) = (CRTCID(rawValue: 7), CRTCID(rawValue: 8))
         var shares = PlaneShares()
         _ = shares.join(a, bit: 1)
-        // Alone it may have all that it can.
+        // A single output may use every plane that fits its CRTC.
         #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == planes.filter { $0.possibleCRTCs & 1 != 0 }.map(\.id.rawValue))
         _ = shares.join(b, bit: 2)
         #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == first, "\(name)")
@@ -247,7 +247,7 @@ import Testing
         #expect(shares.share(of: b, of: planes).isEmpty && shares.share(of: a, of: planes).count == 2)
         shares.hold([], for: a)
         #expect(shares.share(of: b, of: planes).map(\.id.rawValue) == [41])
-        // In another mode now; the screen before goes after the new one has come.
+        // A mode change: the new screen joins before the old one leaves.
         let second = shares.join(a, bit: 1)
         shares.leave(a, first)
         #expect(shares.share(of: a, of: planes).map(\.id.rawValue) == [40])
@@ -286,7 +286,7 @@ import Testing
 }
 
 extension BufferPool {
-    /// What a commit of the first buffer, which is on the screen, changes.
+    /// Returns the plane changes of a commit of the first buffer, which is on the screen: "-" hides a plane, "+" shows one.
     fileprivate mutating func change(under rotation: Rotation = .none, painting: UInt64 = 0) -> String {
         guard let change = begin(0, under: rotation, painting: painting) else { return "nothing" }
         return (change.hidden.map { "-\($0.id.rawValue)" } + change.shows.map { "+\($0.plane.id.rawValue)" }).joined(separator: " ")

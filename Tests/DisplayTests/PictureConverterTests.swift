@@ -47,7 +47,7 @@ struct PictureConverterTests {
             rgb: 0xffffff),
     ]
 
-    /// The same colour comes out whether the picture is scaled or not, turned or not.
+    /// The colour is the same for scaled, unscaled, rotated and upright pictures.
     @Test(arguments: colours)
     func colour(_ test: Colour) throws {
         let frame = Pictures.solid(test.yuv.0, test.yuv.1, test.yuv.2, 64, test.height, test.format)
@@ -82,7 +82,7 @@ struct PictureConverterTests {
     }
 
     @Test func alphaOverBackground() throws {
-        // Transparent green beside half red: the green must not show, at the edge neither.
+        // Transparent green beside half-transparent red: no green may show, not even at the edge.
         let frame = Pictures.make(AV_PIX_FMT_RGBA, 64, 36) { _, x, _ in x / 4 < 32 ? [0, 255, 0, 0][x % 4] : [255, 0, 0, 128][x % 4] }
         for (width, height) in [(64, 36), (128, 72), (40, 20)] {
             let pixels = try draw(frame, width, height, background: 0x0000ff)
@@ -106,7 +106,7 @@ struct PictureConverterTests {
         #expect(near(pixels[60, 5], 0x102030))
     }
 
-    /// Where each quarter of the picture ends up, for every turn, scaled and not.
+    /// The place of each quarter of the picture, for every orientation, scaled and not.
     @Test func rotations() throws {
         let (r, g, b, w): (UInt32, UInt32, UInt32, UInt32) = (0xff0000, 0x00ff00, 0x0000ff, 0xffffff)
         // Top left, top right, bottom left, bottom right.
@@ -132,8 +132,8 @@ struct PictureConverterTests {
         }
     }
 
-    /// Every pixel of a turned copy, against the definition: smaller than the squares that are turned in registers, no multiple of them, larger than
-    /// a block of the cache; pixels of 1, 2 and 4 bytes.
+    /// Compares every pixel of a rotated copy with the definition. The sizes: smaller than the squares rotated in registers, no multiple of
+    /// them, and larger than a cache block. Pixels have 1, 2 and 4 bytes.
     @Test(arguments: [(37, 21), (3, 5), (64, 16), (130, 67), (17, 200)]) func turnIsExact(width: Int, height: Int) {
         func check<Pixel: FixedWidthInteger & UnsignedInteger>(_ type: Pixel.Type) {
             let size = MemoryLayout<Pixel>.size
@@ -142,7 +142,7 @@ struct PictureConverterTests {
                 for isMirrored in [false, true] {
                     let orientation = Orientation(rotation: rotation, isMirrored: isMirrored)
                     let (outWidth, outHeight) = rotation.swapsAxes ? (height, width) : (width, height)
-                    // A row more than is written, and pixels after each row, which must stay.
+                    // One row more than is written, and padding after each row; both must stay unchanged.
                     let stride = outWidth + 3
                     var out = [Pixel](repeating: 77, count: stride * (outHeight + 1))
                     var rows = out
@@ -188,8 +188,8 @@ struct PictureConverterTests {
         check(UInt32.self)
     }
 
-    /// A turned picture has the colours of the upright one, pixel by pixel, whether its planes are turned or its pixels. Code of libswscale for the
-    /// ends of rows may round otherwise.
+    /// A rotated picture matches the upright one pixel by pixel, whether its planes or its pixels are rotated. libswscale's code for the
+    /// ends of rows may round differently.
     @Test(arguments: [(64, 48), (50, 34), (33, 21)]) func turnedPictureIsTheUprightOne(width: Int, height: Int) throws {
         for format in [AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_YUV422P] {
             func frame(_ orientation: Orientation) -> VideoFrame {
@@ -222,7 +222,7 @@ struct PictureConverterTests {
         }
     }
 
-    /// Bars are background to the last pixel, whatever the width: libswscale's overshoot must not reach them.
+    /// Bars are pure background up to the picture, at every width: libswscale's overshoot must not reach them.
     @Test func barsStayClean() throws {
         for width in 30...50 {
             let frame = Pictures.solid(235, 128, 128, width, 36)
@@ -235,7 +235,7 @@ struct PictureConverterTests {
         }
     }
 
-    /// A buffer that showed something larger before has its bars drawn anew; one that did not is left alone.
+    /// A buffer that held a larger picture gets new bars; otherwise the bars are not redrawn.
     @Test func barsFollowTheLayout() throws {
         let converter = PictureConverter()
         let buffer = MemoryBuffer(width: 64, height: 36, format: .xrgb8888)
@@ -251,7 +251,7 @@ struct PictureConverterTests {
         #expect(pixels[0, 0] == 0x00ff00 && pixels[32, 18] == 0x00ff00)
     }
 
-    /// Red and blue in each other's place, through every way through the converter.
+    /// Red and blue are swapped, on every path through the converter.
     @Test(arguments: [64, 32]) func xbgr8888(width: Int) throws {
         for (colour, y, u, v) in [(0xff0000, 81, 90, 240), (0x0000ff, 41, 240, 110)] {
             let pixels = try draw(Pictures.solid(y, u, v, 64, 36), width, 18, format: .xbgr8888)
@@ -284,7 +284,7 @@ struct PictureConverterTests {
     }
 
     @Test func fillCutsEvenly() throws {
-        // Thirds: red, white, blue; a third of the width is seen.
+        // Thirds: red, white, blue; a third of the width is visible.
         let frame = Pictures.make(AV_PIX_FMT_RGB24, 96, 36) { _, x, _ in [[255, 0, 0], [255, 255, 255], [0, 0, 255]][x / 96][x % 3] }
         let pixels = try draw(frame, 32, 36, gravity: .resizeAspectFill)
         for x in [0, 16, 31] { #expect(near(pixels[x, 18], 0xffffff)) }
@@ -312,7 +312,7 @@ struct PictureConverterTests {
         huge.av.pointee.format = AV_PIX_FMT_YUV420P.rawValue
     }
 
-    /// Whatever libswscale reads, the converter draws: no format crashes it, and mid-gray comes out as something.
+    /// The converter draws every format that libswscale reads: none crashes it.
     @Test func everyFormat() throws {
         var format = AVPixelFormat(0)
         var drawn = 0

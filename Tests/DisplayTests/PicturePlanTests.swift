@@ -7,7 +7,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// What planes would have to show of a picture, and what stands in the way.
+/// The layers that planes would have to show for a picture, and the obstacles.
 @Suite struct PicturePlanTests {
     struct Case: CustomTestStringConvertible {
         var testDescription: String
@@ -18,7 +18,8 @@ import Testing
         var gravity = VideoGravity.resizeAspect
         var rotation = Rotation.none
         var paths: [PicturePath] = [.copy]
-        /// `copy YU12 1280x720: 0,0 1280x720 → 0,0 1920x1080`, turned where it is, `over background` where that is seen.
+        /// The candidates, as `copy YU12 1280x720: 0,0 1280x720 → 0,0 1920x1080`. A rotated one has `turned`; one with a visible background
+        /// has `over background`.
         var expected: [String]
     }
 
@@ -127,13 +128,13 @@ import Testing
             ColourDescription.offered(by: table) == [
                 ColourDescription(matrix: SWS_CS_ITU601, isFullRange: false), ColourDescription(matrix: SWS_CS_ITU709, isFullRange: false),
             ])
-        // Where nothing is said, everything in limited range.
+        // Without these properties: every matrix, in limited range.
         #expect(
             ColourDescription.offered(by: PropertyTable([:]))
                 == Set([SWS_CS_ITU601, SWS_CS_ITU709, SWS_CS_BT2020].map { ColourDescription(matrix: $0, isFullRange: false) }))
     }
 
-    /// The kernel turns counter-clockwise: what it calls 90 is our 270.
+    /// The kernel rotates counter-clockwise: its 90 degrees are our 270.
     @Test func turnsAsTheKernelHasThem() {
         #expect(PlaneProperties.rotation(.up) == 1 && PlaneProperties.rotation(Orientation(rotation: .clockwise90)) == 8)
         #expect(PlaneProperties.rotation(Orientation(rotation: .clockwise180)) == 4)

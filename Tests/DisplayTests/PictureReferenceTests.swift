@@ -8,18 +8,18 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Pictures against a reference in floating point that shares nothing with the code: matrices from the standards' coefficients, geometry from
-/// exact rectangles, pictures so smooth that the choice of a filter does not matter. Judged is the way `convert`; ``PlaneReferenceTests`` judges what
-/// the other ways write, and BedTests.Geometry what planes make of it.
+/// Compares pictures with a floating-point reference that shares no code with the converter: matrices from the standards' coefficients,
+/// geometry from exact rectangles. The pictures are so smooth that the choice of filter does not matter. These tests judge the path
+/// `convert`; ``PlaneReferenceTests`` judges the memory that the other paths write, and BedTests.Geometry its display by planes.
 @Suite struct PictureReferenceTests {
-    /// Luma and chroma, 0…1 and −0.5…0.5, at a place of the picture, 0…1 both ways. Every corner differs.
+    /// Returns luma, 0…1, and chroma, −0.5…0.5, at a place of the picture, 0…1 in both directions. All corners differ.
     static func colour(_ x: Double, _ y: Double) -> (y: Double, u: Double, v: Double) {
         (0.3 + 0.25 * x + 0.15 * y, 0.12 * (x - 0.5), 0.12 * (y - 0.5) + 0.05 * (0.5 - x))
     }
 
-    /// Decibels of a smooth picture at least. From more than 8 bits libswscale adds noise of half a code against banding.
+    /// The least PSNR of a smooth picture, in dB. For more than 8 bits, libswscale adds noise of half a code against banding.
     static func leastRatio(_ depth: Int) -> Double { depth > 8 ? 44.9 : 45 }
-    /// Codes that a bar may be off.
+    /// The greatest error of a bar, in codes.
     static func mostCodes(_ depth: Int) -> Int { depth > 8 ? 3 : 2 }
 
     struct Matrix: CustomTestStringConvertible {
@@ -27,7 +27,7 @@ import Testing
         var space: AVColorSpace
         var red: Double, blue: Double
 
-        /// The colour of R'G'B', 0…255: ITU-R BT.601 2.5, BT.709 3, BT.2020 table 4.
+        /// Returns R'G'B', 0…255: ITU-R BT.601 2.5, BT.709 3, BT.2020 table 4.
         func rgb(_ c: (y: Double, u: Double, v: Double)) -> (Double, Double, Double) {
             let (r, b) = (c.y + 2 * (1 - red) * c.v, c.y + 2 * (1 - blue) * c.u)
             return (255 * r, 255 * (c.y - red * r - blue * b) / (1 - red - blue), 255 * b)
@@ -49,7 +49,7 @@ import Testing
         (AV_PIX_FMT_NV12, 8), (AV_PIX_FMT_YUV420P, 8), (AV_PIX_FMT_P010LE, 10), (AV_PIX_FMT_YUV420P10LE, 10), (AV_PIX_FMT_YUV422P, 8),
     ]
 
-    /// A picture in a format: `colour` gives luma and chroma of each place. Chroma lies where its samples' middle is.
+    /// Returns a picture in a format: `colour` gives luma and chroma of each place. Chroma is sited in the middle of its samples.
     static func picture(
         _ format: (AVPixelFormat, Int), _ width: Int, _ height: Int, _ matrix: Matrix, isFull: Bool,
         _ colour: (Double, Double) -> (y: Double, u: Double, v: Double)
@@ -75,7 +75,7 @@ import Testing
         return frame
     }
 
-    /// Where a picture lies on the screen, and which part of it is seen (0…1), by the definition of the gravities.
+    /// Returns the rectangle of the whole picture on the screen, by the definition of the gravities. It may extend beyond the screen.
     static func place(
         _ gravity: VideoGravity, _ size: (Double, Double), _ screen: (Double, Double)
     ) -> (x: Double, y: Double, width: Double, height: Double) {
@@ -96,11 +96,11 @@ import Testing
 
     static let cases = VideoGravity.allCases.flatMap { gravity in Rotation.allCases.map { Case(gravity: gravity, rotation: $0) } }
 
-    /// A place of the upright picture (0…1) for a pixel of the screen; nil where a bar is.
+    /// Returns the place in the upright picture (0…1) of a screen pixel; nil in a bar.
     private func source(_ x: Int, _ y: Int, _ test: Case, _ size: (Int, Int), _ screen: (Int, Int)) -> (x: Double, y: Double)? {
         let (px, py) = (Double(x) + 0.5, Double(y) + 0.5)
         let (w, h) = (Double(screen.0), Double(screen.1))
-        // Turned back, the viewer's screen.
+        // Rotated back to the viewer's screen.
         let (vx, vy, vw, vh) =
             switch test.rotation {
             case .none: (px, py, w, h)
@@ -113,13 +113,13 @@ import Testing
         return (0...1).contains(sx) && (0...1).contains(sy) ? (sx, sy) : nil
     }
 
-    /// The screen that each way gives: `convert` as it is written.
+    /// The screen that `convert` paints.
     @Test(arguments: cases) func geometry(_ test: Case) throws {
         // 4:3 on 16:9; every edge falls on a whole pixel.
         let (size, screen) = ((160, 120), (384, 216))
         for (index, format) in Self.formats.enumerated() {
             for isFull in [false, true] {
-                // Each with each in make test-all.
+                // All combinations only in make test-all.
                 let matrices = Proof.isThorough ? Self.matrices : [Self.matrices[(index + (isFull ? 1 : 0)) % Self.matrices.count]]
                 for matrix in matrices {
                     let frame = Self.picture(format, size.0, size.1, matrix, isFull: isFull, Self.colour)
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    /// PSNR of what is the picture, and the bars exact to the pixel.
+    /// Returns the PSNR of the picture. The bars must be exact to the pixel.
     private func judge(
         _ pixels: ScreenPixels, _ test: Case, _ size: (Int, Int), _ screen: (Int, Int), _ matrix: Matrix
     ) -> Double {
@@ -159,14 +159,14 @@ import Testing
         return 10 * log10(255 * 255 * Double(samples) / max(squares, 1))
     }
 
-    /// Bars of 75 % and 100 %, in every matrix, range and format, scaled and not: in the middle of each.
+    /// Bars of 75 % and 100 %, in every matrix, range and format, scaled and not; the middle of each bar is judged.
     @Test(arguments: matrices) func colourBars(_ matrix: Matrix) throws {
         let bars: [(Double, Double, Double)] = [1, 0.75].flatMap { level in
             [(1, 1, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0), (0, 0, 1), (0, 0, 0)].map {
                 ($0.0 * level, $0.1 * level, $0.2 * level)
             }
         }
-        // Each is so wide that the filters see no other bar from its middle, not even where it is halved: 16 samples of chroma.
+        // Each bar is wide enough that no filter sees another bar from its middle, not even at half size: 16 chroma samples.
         var worst: [String: Int] = [:]
         for format in Self.formats {
             for isFull in [false, true] {
@@ -195,12 +195,13 @@ import Testing
         #expect(worst.isEmpty, "\(worst)")
     }
 
-    /// All grays: black is 0, white is 255, none is tinted or more than one code off. Even and odd sizes take different code of libswscale.
+    /// All grays: black is 0, white is 255, and none is tinted or off by two or more codes. Even and odd sizes take different code in
+    /// libswscale.
     @Test(arguments: matrices) func grays(_ matrix: Matrix) throws {
         for format in Self.formats + [(AV_PIX_FMT_YUV444P, 8)] {
             for isFull in [false, true] {
                 for (width, height) in [(256, 16), (255, 15), (512, 32), (511, 33), (383, 24)] {
-                    // 64 steps, each so wide that its middle is free of its neighbours.
+                    // 64 steps, each wide enough that its middle is free of its neighbours.
                     let frame = Self.picture(format, 256, 16, matrix, isFull: isFull) { x, _ in ((x * 64).rounded(.down) / 63, 0, 0) }
                     for output in [ScanoutFormat.xrgb8888, .xbgr8888] {
                         let buffer = MemoryBuffer(width: width, height: height, format: output)

@@ -7,7 +7,7 @@ import KioskVocabulary
 
 /// Frames with known content.
 enum Pictures {
-    /// A frame of one format whose every plane is filled by `value(plane, x, y)`, x counted in samples of `bytes` bytes.
+    /// Makes a frame of one format. `value(plane, x, y)` fills every plane, with x counted in samples of `bytes` bytes.
     static func make(
         _ format: AVPixelFormat, _ width: Int, _ height: Int, orientation: Orientation = .up, bytes: Int = 1,
         _ value: (_ plane: Int, _ x: Int, _ y: Int) -> Int
@@ -40,13 +40,13 @@ enum Pictures {
         return VideoFrame(adopting: av, orientation: orientation)
     }
 
-    /// One YUV 4:2:0 colour all over.
+    /// Makes a frame of one YUV 4:2:0 colour.
     static func solid(_ y: Int, _ u: Int, _ v: Int, _ width: Int, _ height: Int, _ format: AVPixelFormat = AV_PIX_FMT_YUV420P) -> VideoFrame
     {
         make(format, width, height) { plane, _, _ in [y, u, v][plane] }
     }
 
-    /// Quarters in RGB24: red, green above blue, white.
+    /// Makes quarters in RGB24: red, green above blue, white.
     static func quarters(_ width: Int, _ height: Int, orientation: Orientation = .up) -> VideoFrame {
         make(AV_PIX_FMT_RGB24, width, height, orientation: orientation) { _, x, y in
             let colour = [0xff0000, 0x00ff00, 0x0000ff, 0xffffff][(y * 2 / height) * 2 + (x / 3) * 2 / width]
@@ -56,14 +56,14 @@ enum Pictures {
 }
 
 extension Scene {
-    /// One picture, opaque.
+    /// Creates a scene with one opaque picture.
     init(_ frame: consuming VideoFrame, gravity: VideoGravity = .resize) {
         self.init()
         add(Layer(frame, gravity: gravity))
     }
 }
 
-/// Whether two 0xRRGGBB colours differ by at most `tolerance` in each channel.
+/// Returns whether two 0xRRGGBB colours differ by at most `tolerance` in each channel.
 func near(_ a: UInt32, _ b: UInt32, _ tolerance: Int = 3) -> Bool {
     [16, 8, 0].allSatisfy { abs(Int(a >> $0 & 255) - Int(b >> $0 & 255)) <= tolerance }
 }

@@ -3,7 +3,7 @@ import Testing
 @testable import KioskDisplayCore
 
 @Suite struct PixelBlendTests {
-    /// What comes of one colour beneath another, at the last pixel of a screen whose rows are no multiple of any vector.
+    /// Returns the mix of one colour over another, at the last pixel of a screen. Its rows are no multiple of any vector.
     private func mixture(_ upper: UInt32, over lower: UInt32, share: Double, format: ScanoutFormat) -> UInt32 {
         func solid(_ rgb: UInt32) -> MemoryBuffer {
             let buffer = MemoryBuffer(width: 37, height: 3, format: format)

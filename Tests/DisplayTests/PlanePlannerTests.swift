@@ -42,7 +42,7 @@ import Testing
         var planes: [PlaneRecord]
         var layers: [PlanePlanner.Layer]
         var cursor: PlanePlanner.Size?
-        /// The planes of the layers in every assignment, as `31 33@2`; or why there is none.
+        /// The layers' planes in every assignment, as `31 33@2`; or the reason why there is none.
         var expected: [String]
         var testDescription: String { name }
     }
@@ -180,7 +180,7 @@ import Testing
         }
         for _ in 0..<3 { #expect(answer([Self.converted], taking: 32) == .planes([.init(plane: PlaneID(rawValue: 32))])) }
         #expect(asked == ["31", "32"])
-        // What was refused once is not tried for every frame either.
+        // A refused arrangement is not retried for every frame either.
         let other = [Self.layer(Self.xrgb)]
         for _ in 0..<3 { #expect(answer(other, taking: nil) == .converted("test: Invalid argument")) }
         #expect(asked == ["31", "32", "31", "32"])
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test func formatsAndLayouts() {
-        // Two formats; rows for both, tiles for the second one.
+        // Two formats; linear memory for both, tiled for the second one.
         var blob = [UInt8](repeating: 0, count: 32 + 2 * 24)
         func store(_ value: some FixedWidthInteger, at offset: Int) {
             withUnsafeBytes(of: value.littleEndian) { blob.replaceSubrange(offset..<offset + $0.count, with: $0) }
@@ -209,7 +209,7 @@ import Testing
     @Test func turnsThatAPropertyOffers() {
         let all = ["rotate-0": 0, "rotate-90": 1, "rotate-180": 2, "rotate-270": 3] as [String: UInt64]
         #expect(PlaneRecord.orientations(.init(id: 5, value: 1, choices: all)) == Set(Rotation.allCases.map { Orientation(rotation: $0) }))
-        // Counter-clockwise for the kernel.
+        // The kernel rotates counter-clockwise.
         let mirrored = PlaneRecord.orientations(.init(id: 5, value: 1, choices: ["rotate-0": 0, "rotate-90": 1, "reflect-x": 4]))
         let expected = [Rotation.none, .clockwise270].flatMap { [Orientation(rotation: $0), Orientation(rotation: $0, isMirrored: true)] }
         #expect(mirrored == Set(expected))

@@ -7,8 +7,8 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// What the ways `copy` and `scale` write into the memory of a plane, against the same reference as ``PictureReferenceTests``: which part of the
-/// picture it is, each sample of it, and where the plane is to show it.
+/// Compares the plane memory written by the paths `copy` and `scale` with the reference of ``PictureReferenceTests``: the part of the
+/// picture, each of its samples, and its place on the screen.
 @Suite struct PlaneReferenceTests {
     typealias Reference = PictureReferenceTests
 
@@ -22,12 +22,12 @@ import Testing
     }
 
     @Test(arguments: cases) func samples(_ test: Case) throws {
-        // Every edge, also those of what is seen of the picture, falls on a whole chroma sample.
+        // Every edge, also of the visible part, falls on a whole chroma sample.
         let (size, screen) = ((width: 160, height: 120), (width: 480, height: 240))
         let isTurned = test.rotation.swapsAxes
         let viewed = isTurned ? (Double(screen.height), Double(screen.width)) : (Double(screen.width), Double(screen.height))
         let area = Reference.place(test.gravity, (Double(size.width), Double(size.height)), viewed)
-        // What of the picture is seen, and how large the viewer sees it.
+        // The visible part of the picture, and its size for the viewer.
         let seen = (x: max(-area.x, 0) / area.width, y: max(-area.y, 0) / area.height)
         let shown = (width: Int(min(area.width, viewed.0)), height: Int(min(area.height, viewed.1)))
         let matrix = Reference.matrices[1]
@@ -62,7 +62,7 @@ import Testing
                             width: Int((1 - 2 * seen.x) * Double(size.width)), height: Int((1 - 2 * seen.y) * Double(size.height)))
                         : PixelRectangle(x: 0, y: 0, width: shown.width, height: shown.height)
                     #expect(source == part, "\(name)")
-                    // A place of the memory as one of the picture.
+                    // Maps a place in the memory to one in the picture.
                     func colour(_ x: Double, _ y: Double) -> (y: Double, u: Double, v: Double) {
                         test.path == .copy
                             ? Reference.colour(x, y) : Reference.colour(seen.x + x * (1 - 2 * seen.x), seen.y + y * (1 - 2 * seen.y))
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// How far the samples in a plane's memory are from `colour`, in codes of their own depth.
+    /// Returns the distance of the samples in a plane's memory from `colour`, in codes of their own depth.
     private func farthest(
         _ buffer: VideoBuffer, _ width: Int, _ height: Int, isFull: Bool, _ colour: (Double, Double) -> (y: Double, u: Double, v: Double)
     ) -> (worst: Double, mean: Double) {

@@ -13,7 +13,7 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
     let picture: PlanePlanner.Layer
     var planes: [PlaneRecord]
     var cursor: PlanePlanner.Size?
-    /// What the driver says to a frame.
+    /// Whether the driver refuses a frame.
     var refuses: (OverlayFrame) -> Bool = { _ in false }
     private(set) var asked = 0
     private(set) var made: [OverlayBuffer] = []
@@ -48,7 +48,7 @@ final class MemoryPlanes: OverlayHardware, @unchecked Sendable {
     func hold(_ planes: [PlaneID]) { held = Set(planes.map(\.rawValue)).sorted() }
 }
 
-/// A screen with overlay planes whose vblanks come when the test says so, and which knows what a viewer sees.
+/// A screen with overlay planes. Its vblanks come when the test calls ``vblank()``. ``seen`` is the visible result.
 final class PlaneScreen: Screen {
     let mode: DisplayMode
     let buffers: [ScanoutBuffer]
@@ -60,9 +60,9 @@ final class PlaneScreen: Screen {
     let planes: MemoryPlanes?
     var videoPlanes: (any VideoHardware)? { video }
     let video: MemoryVideo?
-    /// What the next presents are answered.
+    /// The answers to the next calls of `present`.
     var isBusy = false, refusesOverlays = false, refusesVideo = false
-    /// As a driver, which does not hold a decoder's memory for anybody; what was shown cannot be told then.
+    /// Whether to keep no reference to the shown video, like a driver, which holds no decoder's memory. ``seen`` lacks it.
     var forgetsVideo = false
     private(set) var presented = 0
     private(set) var hidden: [UInt32] = []
@@ -89,7 +89,7 @@ final class PlaneScreen: Screen {
         return refusesOverlays && overlay != nil ? .queuedWithoutOverlay(DeviceError("flip", code: EINVAL)) : .queued
     }
 
-    /// The vblank that shows what was presented.
+    /// The vblank that shows the presented picture.
     func vblank() {
         guard let pending = pending.take() else { return }
         (shownBuffer, shownVideo) = (pending.buffer, pending.video)
@@ -110,16 +110,16 @@ final class PlaneScreen: Screen {
     }
     func restore() {}
 
-    /// What a viewer sees, as scanned out: the picture, and the planes over it, 0xRRGGBB row by row.
+    /// The visible pixels, as scanned out: the picture with the planes over it, 0xRRGGBB row by row.
     var seen: [UInt32] {
         let picture = picture
         return (0..<mode.height).flatMap { y in (0..<mode.width).map { seen($0, y, over: picture) } }
     }
 
-    /// The pixel of ``seen`` there.
+    /// Returns the pixel of ``seen`` there.
     func seen(_ x: Int, _ y: Int) -> UInt32 { seen(x, y, over: picture) }
 
-    /// From the memory that is shown, as it is now.
+    /// The picture in the memory on the screen, as it is now.
     private var picture: ScreenPixels { ScreenPixels(shownVideo?.drawn(like: buffers[shownBuffer].pixels) ?? buffers[shownBuffer]) }
 
     private func seen(_ x: Int, _ y: Int, over picture: ScreenPixels) -> UInt32 {
@@ -131,7 +131,7 @@ final class PlaneScreen: Screen {
     }
 }
 
-/// A premultiplied pixel over a colour, by the book.
+/// Returns a premultiplied pixel over a colour, by the definition.
 func mixed(_ over: UInt32, over under: UInt32) -> UInt32 {
     let alpha = Double(over >> 24)
     return [16, 8, 0].reduce(UInt32(0)) { sum, shift in
@@ -141,12 +141,12 @@ func mixed(_ over: UInt32, over under: UInt32) -> UInt32 {
 }
 
 extension Surface {
-    /// One premultiplied colour all over.
+    /// Creates a surface of one premultiplied colour.
     convenience init(_ pixel: UInt32, _ width: Int, _ height: Int) {
         self.init(width: width, height: height, pixels: Array(repeating: pixel, count: width * height))
     }
 
-    /// Every pixel another one.
+    /// Creates a surface with a pattern: each pixel differs from the next.
     convenience init(patternOf width: Int, _ height: Int) {
         self.init(
             width: width, height: height,

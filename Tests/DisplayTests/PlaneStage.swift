@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// An output and its screen, and an engine's part with both.
+/// An output and its screen, with the engine's part.
 final class PlaneStage {
     struct Unexpected: Error {}
 
@@ -21,19 +21,19 @@ final class PlaneStage {
 
     deinit { output.close() }
 
-    /// A gray picture, ready to be committed.
+    /// Prepares a gray picture.
     func prepare(_ luma: Int = 126) throws -> PreparedScene {
         guard case .prepared(let scene) = output.prepare(Scene(Pictures.solid(luma, 128, 128, 8, 8))) else { throw Unexpected() }
         return scene
     }
 
-    /// A picture, ready to be committed.
+    /// Prepares a picture.
     func prepare(_ frame: consuming VideoFrame, _ gravity: VideoGravity = .resize) throws -> PreparedScene {
         guard case .prepared(let scene) = output.prepare(Scene(frame, gravity: gravity)) else { throw Unexpected() }
         return scene
     }
 
-    /// A picture at the next vblank.
+    /// Shows a picture at the next vblank.
     func show(_ frame: consuming VideoFrame, _ gravity: VideoGravity = .resize) throws {
         guard case .queued = commit(try prepare(frame, gravity)) else { throw Unexpected() }
         try flip()
@@ -49,19 +49,19 @@ final class PlaneStage {
         return output.commitOverlay(id: id)
     }
 
-    /// The vblank after a commit.
+    /// The vblank after a commit. Its flip must be that of the last commit.
     func flip() throws {
         screen.vblank()
         guard case .flipped(let flip) = output.wait(until: .now), flip.id == id else { throw Unexpected() }
     }
 
-    /// A picture at the next vblank.
+    /// Shows a gray picture at the next vblank.
     func show(_ luma: Int = 126) throws {
         guard case .queued = commit(try prepare(luma)) else { throw Unexpected() }
         try flip()
     }
 
-    /// The overlay at the next vblank.
+    /// Shows the overlay at the next vblank.
     func showOverlay() throws {
         guard case .queued = commitOverlay() else { throw Unexpected() }
         try flip()

@@ -10,7 +10,7 @@ struct RefusalsTests {
     }
     static let start = HostTime(nanoseconds: 1)
 
-    /// What is tried on a driver that refuses everything, in order: modes by their numbers.
+    /// Returns the attempts on a driver that refuses everything, in order, with modes by their numbers.
     private func tries(_ refusals: inout Refusals, of modes: [ConnectorMode], isFirst: Bool, at now: HostTime) -> [String] {
         var tried: [String] = []
         while tried.count < 100, refusals.verdict(on: modes, at: now) == .drive {

@@ -7,9 +7,9 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// A screen that is rotated while it plays: what a viewer sees at each vblank.
+/// A screen that is rotated during playback: the visible result at each vblank.
 @Suite struct RotatingTests {
-    /// The quarters of the picture at the corners of scan-out: red, green above blue, white.
+    /// Returns the colours at the corners of the scanned-out picture: red, green above blue, white if upright.
     private func corners(_ screen: PlaneScreen) -> [UInt32] {
         [screen.seen(1, 1), screen.seen(62, 1), screen.seen(1, 34), screen.seen(62, 34)].map { pixel in
             [0xff0000, 0x00ff00, 0x0000ff, 0xffffff].first { near(pixel, $0, 8) } ?? pixel
@@ -35,12 +35,12 @@ import Testing
         output.setRotation(.clockwise180)
         _ = output.wait(until: .now)
         let turned = try prepareQuarters(output)
-        // What lies ready is shown as it is, and everything else stays with it.
+        // A prepared picture is shown unrotated, with everything over it.
         guard case .queued = stage.commit(before) else { throw PlaneStage.Unexpected() }
         try stage.flip()
         #expect(corners(stage.screen) == upright && stage.screen.seen(21, 11) == 0xff_00ff)
         #expect(output.rotation == .none && told.withLock { $0 } == [.none] && output.generation == generation)
-        // Then all rotates at one vblank.
+        // Then everything rotates at one vblank.
         guard case .queued = stage.commit(turned) else { throw PlaneStage.Unexpected() }
         #expect(told.withLock { $0 } == [.none])
         try stage.flip()
@@ -49,7 +49,8 @@ import Testing
         #expect(output.rotation == .clockwise180 && told.withLock { $0 } == [.none, .clockwise180])
     }
 
-    /// As for a rotation: what lies ready is shown as it is, and the next picture is the first with it; in a pause it is asked for.
+    /// As for a rotation: a prepared picture keeps the old background, and the next one has the new. During a pause, the output requests a
+    /// picture.
     @Test func aBackgroundComesWithOneFrame() throws {
         let stage = PlaneStage(PlaneScreen())
         let output = stage.output
@@ -72,7 +73,7 @@ import Testing
         guard case .deadline = output.wait(until: .now + .milliseconds(200)) else { throw PlaneStage.Unexpected() }
     }
 
-    /// The engine is asked for what is on the screen, once; what was turned otherwise is not shown any more then.
+    /// The output requests the picture from the engine once. A picture prepared for the old rotation is stale afterwards.
     @Test func inAPauseThePictureIsAskedForAgain() throws {
         let stage = PlaneStage(PlaneScreen())
         let output = stage.output
@@ -92,7 +93,7 @@ import Testing
         _ = (try stage.prepare(), try stage.prepare())
     }
 
-    /// Controls that were drawn for a landscape do not stand over a portrait; those that are drawn for that come with its first picture.
+    /// Controls drawn for landscape are not shown over portrait. Controls drawn for portrait come with its first picture.
     @Test(arguments: [2, 0]) func anOverlayBelongsToAShapeOfTheScreen(overlays: Int) throws {
         let stage = PlaneStage(PlaneScreen(planes: MemoryPlanes(64, 36, overlays: overlays)))
         let purple = Surface(0xffff_00ff, 6, 6)
@@ -107,7 +108,7 @@ import Testing
         try stage.show()
         // The viewer's top left corner.
         #expect(stage.screen.seen(62, 1) == 0xff_00ff && stage.screen.seen(1, 1) != 0xff_00ff)
-        // Drawn before the rotation is on the screen, it waits for it.
+        // An overlay drawn before the rotation is on the screen waits for it.
         stage.output.setRotation(.clockwise180)
         _ = stage.output.wait(until: .now)
         _ = stage.output.setOverlay(Overlay(pictures: [.init(surface: purple, x: 0, y: 0)], width: 64, height: 36))

@@ -4,9 +4,9 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Reductions: what each pixel is the mean of.
+/// Reductions: each pixel is the mean of its source pixels.
 @Suite struct ScalingTests {
-    /// A picture with other numbers in each plane, and what lies beside its rows.
+    /// Returns a picture with different values in each plane and in the padding of its rows.
     private static func picture(_ format: AVPixelFormat, _ width: Int, _ height: Int) throws -> VideoFrame {
         guard let picture = VideoFrame.blank(format, width: width, height: height, hasRoom: true) else { throw NoMemory() }
         var seed: UInt32 = 7
@@ -21,7 +21,7 @@ import Testing
 
     private struct NoMemory: Error {}
 
-    /// Those of a plane.
+    /// Returns the number of rows of a plane.
     private static func rows(_ plane: Int, _ format: AVPixelFormat, _ height: Int) -> Int {
         plane > 0 && format == AV_PIX_FMT_YUV420P ? height / 2 : height
     }
@@ -31,7 +31,7 @@ import Testing
             .compactMap { data, stride in data.map { ($0, Int(stride)) } }
     }
 
-    /// Widths below, at and above what a vector writes.
+    /// Widths below, at and above the width of a vector.
     @Test(arguments: [(2, 2), (16, 4), (30, 6), (46, 2), (160, 90)], [AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P])
     func halves(size: (Int, Int), format: AVPixelFormat) throws {
         let (width, height) = size
@@ -49,7 +49,7 @@ import Testing
             let columns = index > 0 && format != AV_PIX_FMT_YUV444P ? width / 2 : width
             for y in 0..<Self.rows(index, format, height) {
                 for x in 0..<stride {
-                    // What is beside the picture is not touched.
+                    // Padding beside the picture stays unchanged.
                     var wanted = before[index][y * stride + x]
                     if x < columns {
                         let place = 2 * y * step + 2 * x
@@ -63,11 +63,11 @@ import Testing
                 }
             }
         }
-        // Until here their memory is theirs.
+        // Keeps the memory of both alive until here.
         _ = (source.planes, target.planes)
     }
 
-    /// An odd size, other formats and other ratios go by libswscale, and a pattern of single pixels becomes gray, not stripes.
+    /// Odd sizes, other formats and other ratios use libswscale. A pattern of single pixels becomes gray, not stripes.
     @Test(arguments: [(384, 216), (128, 72), (96, 54), (127, 71)]) func fineStripesBecomeGray(size: (Int, Int)) throws {
         let (width, height) = size
         let source = try Self.picture(AV_PIX_FMT_YUV420P, 768, 432), target = try Self.picture(AV_PIX_FMT_YUV420P, width, height)
@@ -79,7 +79,7 @@ import Testing
         context.run(from: source.planes, to: target.planes)
         let (result, stride) = Self.planes(target.planes)[0]
         let values = (0..<height).flatMap { y in (0..<width).map { Int(result[y * stride + $0]) } }
-        // Until here their memory is theirs.
+        // Keeps the memory of both alive until here.
         _ = (source.planes, target.planes)
         #expect(values.allSatisfy { abs($0 - 125) <= 20 }, "\(values.min() ?? 0) to \(values.max() ?? 0)")
     }
@@ -89,7 +89,7 @@ import Testing
         #expect(ScaleContext.filter(from: (1920, 1080), to: (1600, 900)) == SWS_BICUBIC)
         #expect(ScaleContext.filter(from: (1920, 1080), to: (1280, 720)) == SWS_AREA)
         #expect(ScaleContext.filter(from: (1920, 1080), to: (1280, 720), isDeep: true) == SWS_AREA | SWS_ACCURATE_RND)
-        // Squeezed across alone.
+        // Reduced in width only.
         #expect(ScaleContext.filter(from: (1920, 1080), to: (960, 1080)) == SWS_BICUBIC)
         #expect(ScaleContext.filter(from: (3840, 2160), to: (640, 360)) == SWS_AREA | SWS_ACCURATE_RND)
     }

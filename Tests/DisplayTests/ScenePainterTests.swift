@@ -26,7 +26,7 @@ import Testing
         Layer(Pictures.solid(luma, 128, 128, width, height), gravity: gravity, alpha: alpha, order: order)
     }
 
-    /// One premultiplied colour all over.
+    /// Returns a surface of one premultiplied colour.
     private func surface(_ pixel: UInt32, _ width: Int = 8, _ height: Int = 4) -> Surface {
         Surface(width: width, height: height, pixels: Array(repeating: pixel, count: width * height))
     }
@@ -44,7 +44,7 @@ import Testing
         #expect(near(paint(scene)[20, 12], level * 0x1_0101))
     }
 
-    /// A picture that comes in covers what it replaces with its bars, too.
+    /// A picture that fades in covers the old picture with its bars, too.
     @Test func barsFadeWithTheirPicture() {
         var scene = Scene(background: 0x00_00ff)
         scene.add(gray(235))
@@ -91,7 +91,7 @@ import Testing
         #expect(pixels[4, 1] == background && pixels[35, 22] == background && pixels[5, 0] == background)
     }
 
-    /// Red, green above blue, white, on screens that are turned.
+    /// Red, green above blue, white, on rotated screens.
     @Test(
         arguments: [
             (.none, (2, 2), [0xff0000, 0x00ff00, 0x0000ff, 0xffffff]), (.clockwise90, (22, 2), [0x0000ff, 0xff0000, 0xffffff, 0x00ff00]),
@@ -117,7 +117,7 @@ import Testing
         #expect(near(pixels[20, 3], 0x00_00ff) && near(pixels[39, 23], 0x00_00ff, 8))
     }
 
-    /// The same buffers are painted into again and again.
+    /// Painting the same buffer again leaves no traces of the previous scene.
     @Test func nothingIsLeftOfTheSceneBefore() {
         let painter = ScenePainter()
         let buffer = MemoryBuffer(width: width, height: height, format: .xrgb8888)

@@ -24,7 +24,7 @@ struct SeatSwitchTests {
         #expect(told(cameBack: true, []) == [.reacquire, .comeBack, .announce(true)])
     }
 
-    /// It was given to us and wanted back before we looked.
+    /// The kernel gave us the screen, then wanted it back before we looked.
     @Test mutating func bothAtOnceIsToLeave() {
         #expect(told(wantsOut: true, cameBack: true, [1]) == [.announce(false), .leave])
         #expect(switching.left(1) == [.release])
@@ -35,7 +35,7 @@ struct SeatSwitchTests {
         switching = SeatSwitch(isInFront: false)
         #expect(told(cameBack: true) == [.reacquire, .comeBack] && switching.returned(1).isEmpty)
         #expect(told(wantsOut: true) == [.announce(false), .leave])
-        // What comes of the looking is no longer of interest.
+        // The result of the look for a display no longer matters.
         #expect(switching.returned(2).isEmpty && switching.left(1).isEmpty && switching.left(2) == [.release])
     }
 

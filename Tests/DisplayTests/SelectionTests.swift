@@ -49,7 +49,7 @@ struct SelectionTests {
         #expect(record.connector.modes.count == Self.tv.count - 1)
     }
 
-    /// A display that is not active whose preferred mode is refused again and again gets another one, until it is unplugged.
+    /// An inactive display whose preferred mode is refused again and again gets another mode, until it is unplugged.
     @Test func refusalsEndWithTheDisplay() throws {
         let finder = DisplayFinder(DisplaySettings())
         let card = DRMCard(
@@ -105,7 +105,7 @@ struct SelectionTests {
         #expect(DisplayConnector.automatic.choose(from: [[Self.connector("A", .unknown)]], named: names)?.connector == 0)
     }
 
-    /// What is active, what else there is, and what takes its place: nil, nothing.
+    /// The active connector's status, the other connector's status and modes, the setting, and the replacement; nil for none.
     @Test(
         arguments: [
             (.unknown, .connected, 1, "auto", "HDMI-A-1"), (.unknown, .connected, 0, "auto", nil), (.unknown, .unknown, 1, "auto", nil),
@@ -118,7 +118,7 @@ struct SelectionTests {
         #expect(place.map { cards[$0.card][$0.connector].name } == taken)
     }
 
-    /// The same by the finder, on two cards.
+    /// The same with the finder, on two cards.
     @Test func aConnectedDisplayOnAnotherCardIsFound() throws {
         let finder = DisplayFinder(DisplaySettings())
         let cards = try (0..<2).map {
@@ -151,7 +151,7 @@ struct SelectionTests {
         #expect(DisplayConnector("DP-1")?.choose(from: cards, named: ["card0"])?.connector == 0)
     }
 
-    /// A driver that takes every mode and refuses every flip: the display is given up for another one, and rests where there is none.
+    /// A driver takes every mode and refuses every flip: the finder gives the display up for another one, or rests if there is none.
     @Test func aDisplayThatShowsNothingGivesWay() throws {
         let finder = DisplayFinder(DisplaySettings())
         let card = DRMCard(

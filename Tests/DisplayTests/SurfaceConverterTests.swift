@@ -6,15 +6,15 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Surfaces of what a camera sees.
+/// Surfaces made of camera pictures.
 struct SurfaceConverterTests {
-    /// The colours in the corners: upper left, upper right, lower left, lower right.
+    /// Returns the colours in the corners: upper left, upper right, lower left, lower right.
     private func corners(_ surface: Surface) -> [UInt32] {
         let (w, h) = (surface.width, surface.height)
         return [(2, 2), (w - 3, 2), (2, h - 3), (w - 3, h - 3)].map { surface.pixels[$1 * w + $0] }
     }
 
-    /// Turned clockwise, and mirrored after that.
+    /// Rotated clockwise, then mirrored.
     @Test(arguments: Rotation.allCases, [false, true]) func picturesAreTurnedAndMirrored(rotation: Rotation, isMirrored: Bool) throws {
         let (red, green, blue, white): (UInt32, UInt32, UInt32, UInt32) = (0xffff_0000, 0xff00_ff00, 0xff00_00ff, 0xffff_ffff)
         let upright =
@@ -36,7 +36,7 @@ struct SurfaceConverterTests {
         #expect(corners(large) == expected && large.width == size.0 * 3)
     }
 
-    /// What cameras give. Nothing is seen through any of it.
+    /// The formats of cameras. The surfaces are opaque.
     @Test func formatsOfCameras() throws {
         let converter = SurfaceConverter()
         for format in [
@@ -54,7 +54,7 @@ struct SurfaceConverterTests {
         }
     }
 
-    /// Pixels are used again once nobody has them, and not before.
+    /// The converter reuses the pixels of a surface only after its last reference is gone.
     @Test func pixelsAreUsedAgain() throws {
         let converter = SurfaceConverter()
         func make(_ luma: Int) throws -> Surface {

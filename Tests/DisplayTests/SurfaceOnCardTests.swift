@@ -8,11 +8,11 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Numbered pictures in memory such as a hardware decoder has, on a real card, as fast as its vblanks: played in the test bed, where BedTests.Planes
-/// judges by the kernel's log what was scanned out.
+/// Numbered pictures in memory like a hardware decoder's, on a real card, as fast as its vblanks. It runs only in the test bed.
+/// BedTests.Planes checks the scanned-out pictures by the kernel's log.
 @Suite(.enabled(if: getenv("KIOSK_TEST_CARD").map { String(cString: $0) } == "surface", "in the test bed only"))
 struct SurfaceOnCardTests {
-    /// A surface of a decoder's pool: a dmabuf with a picture of 1280x720 in NV12, free as soon as nobody but the pool refers to it.
+    /// A surface of a decoder's pool: a dmabuf with a 1280x720 picture in NV12. It is free once only the pool refers to it.
     private final class Surface {
         let fd: Int32
         let base: UnsafeMutablePointer<UInt8>
@@ -40,7 +40,7 @@ struct SurfaceOnCardTests {
 
         var isFree: Bool { av_buffer_get_ref_count(reference) == 1 }
 
-        /// Draws the number, as the clips have it.
+        /// Draws the number, like the clips.
         func draw(_ number: Int) -> VideoFrame {
             for y in 688..<720 { for bit in 0..<16 { memset(base + y * 1280 + bit * 32, number >> (15 - bit) & 1 == 1 ? 235 : 16, 32) } }
             let av = av_frame_alloc()!
@@ -52,7 +52,7 @@ struct SurfaceOnCardTests {
         }
     }
 
-    /// The pool gives the surface that has been free the shortest: what goes back too early is drawn into while it is seen.
+    /// The pool reuses the most recently freed surface: a surface returned too early is overwritten while it is visible.
     @Test func aPool() throws {
         let stage = OverlayOnCardTests.Stage(.dmabuf)
         var surfaces = try (0..<8).map { _ in try Surface() }
@@ -61,14 +61,14 @@ struct SurfaceOnCardTests {
             guard let index = surfaces.firstIndex(where: { $0.isFree }) else { throw OverlayOnCardTests.Unexpected() }
             surfaces.swapAt(0, index)
             ready.append(try stage.prepare(surfaces[0].draw(number)))
-            // One is on the screen, one is ready beside the one that is drawn.
+            // One is on the screen, and one is ready while the next is drawn.
             if ready.count == 2 || number == 300 {
                 let scene = ready.removeFirst()
                 try stage.show { stage.output.commit(scene, id: $0) }
             }
         }
         for scene in ready { try stage.show { stage.output.commit(scene, id: $0) } }
-        // The display has three of them.
+        // The display holds at most three of them.
         #expect(surfaces.count { !$0.isFree } <= 3)
         stage.close()
     }

@@ -6,9 +6,9 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Pictures in a hardware decoder's memory on a screen that takes no such memory.
+/// Pictures in a hardware decoder's memory, on a screen that cannot scan it out.
 @Suite struct SurfacePictureTests {
-    /// The picture in an NV12 frame as a dmabuf would hold it; `fd` is the memory.
+    /// Returns the picture of an NV12 frame as a dmabuf would hold it; `fd` is the memory.
     private func surface(like plain: borrowing VideoFrame, fd: Int32) -> VideoFrame {
         let source = plain.av.pointee
         let (width, height) = (Int(source.width), Int(source.height))

@@ -7,9 +7,9 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Memory of hardware decoders on planes: imported once, held as long as it is seen, read where no plane takes it.
+/// Memory of hardware decoders on planes: imported once, held while it is visible, and read if no plane takes it.
 @Suite struct SurfaceTests {
-    /// Memory for a surface.
+    /// Returns a descriptor of memory for a surface.
     private func file() -> Int32 {
         var path = Array("/dev/shm/kiosk-surface-XXXXXX".utf8CString)
         let fd = mkstemp(&path)
@@ -17,7 +17,7 @@ import Testing
         return fd
     }
 
-    /// A surface in memory that can be mapped as a dmabuf can.
+    /// Returns a surface in memory that can be mapped, like a dmabuf.
     private func surface(_ luma: UInt8, in fd: Int32) -> VideoFrame {
         let (width, height, pitch) = (64, 36, 64)
         let size = pitch * (height + height / 2)
@@ -61,7 +61,8 @@ import Testing
         for fd in files { close(fd) }
     }
 
-    /// A surface goes back to its decoder when the picture after it is on the screen, and the next one is prepared: not before, and not much later.
+    /// A surface returns to its decoder once the next picture is on the screen and another one is prepared: not earlier, and not much
+    /// later.
     @Test func surfacesAreHeldUntilTheNextOneIsShown() throws {
         let stage = PlaneStage(PlaneScreen(video: MemoryVideo(primary: ["NV12"])))
         stage.screen.forgetsVideo = true

@@ -6,13 +6,13 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// A television on a made-up adapter.
+/// A television on a simulated CEC adapter.
 @Suite(.blocking) struct TelevisionTests {
     private final class Television: CECBus, Sendable {
         struct State {
             var address: UInt16
             var power: UInt8 = 0
-            /// So many orders are not heeded, and so many messages not acknowledged.
+            /// The numbers of orders to ignore, and of messages to leave unacknowledged.
             var deaf = 0, gone = 0
             var answers = true
             var sent: [[UInt8]] = []
@@ -65,13 +65,13 @@ import Testing
         television.state.withLock { $0.sent = [] }
         #expect(power.attempt(isOn: true) == .done("on"))
         #expect(television.state.withLock { $0.sent } == [[0x40, 0x04], [0x4f, 0x82, 0x10, 0x00], [0x40, 0x8f]])
-        // At a start one that is on is left alone, and one that sleeps is woken.
+        // At a start, a television that is on gets no order; one in standby is woken.
         television.state.withLock { $0.sent = [] }
         #expect(power.attempt(isOn: true, ifAsleep: true) == .done("on") && television.state.withLock { $0.sent } == [[0x40, 0x8f]])
         television.state.withLock { ($0.sent, $0.power) = ([], 1) }
         #expect(power.attempt(isOn: true, ifAsleep: true) == .done("on"))
         #expect(television.state.withLock { $0.sent } == [[0x40, 0x8f], [0x40, 0x04], [0x4f, 0x82, 0x10, 0x00], [0x40, 0x8f]])
-        // One that tells nothing of itself has been told.
+        // Without a report of its power state, the order counts as done.
         television.state.withLock { $0.answers = false }
         #expect(power.attempt(isOn: false) == .done("told to go to standby"))
     }
@@ -109,7 +109,7 @@ import Testing
         #expect(asleep.state.withLock { $0.sent } == [[0xf0, 0x04]])
         let told = Television(address: 0xffff, takesAddress: true)
         #expect(power(told).attempt(isOn: false) == .done("in standby") && told.state.withLock { $0.address } == 0x1000)
-        // Somebody puts the cable into another socket; then the adapter is out for a moment.
+        // The cable moves to another socket; then the adapter loses its address for a moment.
         let moved = Mutex(Self.here)
         let mover = TelevisionPower(place: { moved.withLock { $0 } }, pause: .milliseconds(1)) { [told] in [told] }
         told.state.withLock { $0.address = 0xffff }
@@ -129,7 +129,7 @@ import Testing
         }
         #expect(barred.attempt(isOn: false) == .again("cannot open /dev/cec0: Permission denied"))
         #expect(power(other, nil).attempt(isOn: false) == .again("the display is not known"))
-        // A television that sleeps may look as if it was not there. The only adapter wakes it.
+        // A television in standby may look absent. If there is only one adapter, it wakes the television.
         let unseen = Television(address: 0xffff, connector: Self.here.connector)
         let nowhere = TelevisionPower(place: { nil }, pause: .milliseconds(1)) { [unseen] in [unseen] }
         #expect(nowhere.attempt(isOn: false) == .again("the display is not known"))
@@ -147,10 +147,10 @@ import Testing
             TelevisionPower.choose(adapters, for: place) as? Television
         }
         #expect(chosen([a, b, c], Self.here) === b && chosen([a, c], Self.here) === c && chosen([c], Self.here) === c)
-        // Two televisions may give the same address. At 0.0.0.0 is an HDMI input.
+        // Two televisions may report the same address. 0.0.0.0 is an HDMI input.
         #expect(chosen([c, Television(address: 0x1000)], Self.here) == nil && chosen([Television(address: 0), c], Self.here) === c)
         #expect(chosen([Television(address: 0)], Self.here) == nil)
-        // Known to be another connector's.
+        // Another connector's adapter.
         #expect(chosen([a], Self.here) == nil && chosen([], Self.here) == nil)
         let unknown = CECPlace(connector: .init(card: 1, id: 5), address: nil)
         #expect(chosen([c, Television(address: 0x2000)], unknown) == nil && chosen([c], unknown) === c)
@@ -160,7 +160,7 @@ import Testing
         var edid = [UInt8](repeating: 0, count: 256)
         edid.replaceSubrange(0..<8, with: [0, 255, 255, 255, 255, 255, 255, 0])
         edid.replaceSubrange(128..<132, with: [2, 3, 18, 0])
-        // Two video formats, then the block of HDMI.
+        // Two video formats, then the HDMI block.
         edid.replaceSubrange(132..<135, with: [0x42, 16, 31])
         edid.replaceSubrange(135..<142, with: [0x66, 0x03, 0x0c, 0x00, 0x21, 0x00, 0x80])
         #expect(CECPlace.address(edid: edid) == 0x2100)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Where the planes of a picture lie, and that what is copied or scaled there is the picture and nothing beside it.
+/// The layout of a picture's planes. Copying and scaling write the picture, and nothing beside it.
 @Suite struct VideoBufferTests {
     struct Layout: CustomTestStringConvertible {
         var testDescription: String
@@ -57,7 +57,7 @@ import Testing
         #expect(VideoFormat.all.allSatisfy { VideoFormat($0.av)?.code == $0.code })
     }
 
-    /// Sample by sample, whether the rows of the buffer are as far apart as the decoder's or further, and of odd sizes.
+    /// Compares sample by sample, also with odd sizes. The buffer's rows are as far apart as the decoder's, or farther.
     @Test(arguments: [AV_PIX_FMT_NV12, AV_PIX_FMT_YUV420P, AV_PIX_FMT_P010LE, AV_PIX_FMT_YUV422P, AV_PIX_FMT_YUV444P, AV_PIX_FMT_NV16])
     func copies(_ av: AVPixelFormat) throws {
         let format = try #require(VideoFormat(av))
@@ -105,7 +105,7 @@ import Testing
         Way(from: AV_PIX_FMT_GRAY8, to: AV_PIX_FMT_YUV420P, value: (200, 128, 128), path: .scale, isFull: true),
     ]
 
-    /// The numbers stay what they are, in whatever order, range and size: the plane makes colours of them.
+    /// Sample values stay the same in every order, range and size: the plane converts them to colours.
     @Test(arguments: ways) func coloursAreKept(_ way: Way) throws {
         let is10 = way.from == AV_PIX_FMT_YUV420P10LE, isSemiPlanar = way.from == AV_PIX_FMT_NV12
         let frame = Pictures.make(way.from, 66, 34, bytes: is10 ? 2 : 1) { plane, x, _ in

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskDisplayCore
 
-/// Which way pictures take to the screen, what a viewer sees of it, and what is done when a way is refused.
+/// The paths of pictures to the screen, the visible result, and the fallback if the driver refuses one.
 @Suite struct VideoPlanesTests {
     private func stage(
         _ video: MemoryVideo, planes: MemoryPlanes? = nil, _ change: (inout DisplaySettings) -> Void = { _ in }
@@ -19,7 +19,7 @@ import Testing
         return PlaneStage(PlaneScreen(planes: planes, video: video), settings)
     }
 
-    /// A clip's picture with a gradient in both directions.
+    /// Makes a clip's picture with a gradient in both directions.
     private func gradient(
         _ width: Int, _ height: Int, _ format: AVPixelFormat = AV_PIX_FMT_YUV420P, orientation: Orientation = .up
     ) -> VideoFrame {
@@ -38,11 +38,11 @@ import Testing
             let gray = UInt32((Double(luma - 16) * 255 / 219).rounded())
             #expect(near(stage.screen.seen(30, 20), gray << 16 | gray << 8 | gray))
         }
-        // Two slots by turns, asked once, said once.
+        // Two slots alternate. The driver is asked once, and shows(_:besides:) is called once.
         #expect(video.made.count == 2 && video.asked == 1 && video.shown.count == 1)
     }
 
-    /// Codec, size and format, where they go and what the processor does; again for another codec, and nothing is shown for it.
+    /// The line has codec, size, format, plane and the processor's work. Another codec has its own line. Describing shows nothing.
     @Test func saysTheWay() {
         let video = MemoryVideo(primary: ["NV12"])
         let planes = VideoPlanes(video, .automatic, isSilent: true)
@@ -65,7 +65,7 @@ import Testing
         #expect(none == "64×36 YU12 → converted in software (picture-path is convert)")
     }
 
-    /// While one is prepared, what is on the screen and what waits for its flip stay as they are.
+    /// Preparing a picture leaves the shown and the committed one unchanged.
     @Test func whatIsShownStaysAsItIs() throws {
         let stage = stage(MemoryVideo())
         try stage.show(Pictures.solid(235, 128, 128, 64, 36))
@@ -85,7 +85,7 @@ import Testing
         #expect(near(stage.screen.seen(1, 1), 0x80_8080))
     }
 
-    /// Copied, scaled in software or converted, a viewer sees the same, whatever gravity, rotation and orientation.
+    /// Copied, software-scaled and converted pictures look the same, for every gravity, rotation and orientation.
     @Test(
         arguments: [VideoGravity.resizeAspect, .resizeAspectFill, .resize], Rotation.allCases)
     func allWaysLookTheSame(_ gravity: VideoGravity, _ rotation: Rotation) throws {
@@ -114,9 +114,9 @@ import Testing
         var driver = "memory"
         var size = (64, 36)
         var format = AV_PIX_FMT_YUV420P
-        /// What cannot be.
+        /// The shows that the driver refuses.
         var refuses: @Sendable (VideoShow) -> Bool = { _ in false }
-        /// `copy 31`, `scale 40`; nil: converted.
+        /// The path and plane, `copy 31` or `scale 40`; nil for a converted picture.
         var expected: String?
     }
 
@@ -157,19 +157,19 @@ import Testing
         #expect(video.asked <= 6)
     }
 
-    /// The picture comes all the same, by the next way, and that of this shape from then on.
+    /// The picture is shown all the same, by the next path. Pictures of this shape keep that path from then on.
     @Test func aFlipThatIsRefused() throws {
         let video = MemoryVideo()
         let stage = stage(video)
         let first = try stage.prepare(Pictures.solid(235, 128, 128, 64, 36))
         stage.screen.refusesVideo = true
         guard case .stale = stage.commit(first), case .changed = stage.output.wait(until: .now) else { throw PlaneStage.Unexpected() }
-        // Not in the same size by scaling either.
+        // Scaling to the same size is refused, too.
         let second = try stage.prepare(Pictures.solid(235, 128, 128, 64, 36))
         guard case .stale = stage.commit(second), case .changed = stage.output.wait(until: .now) else { throw PlaneStage.Unexpected() }
         try stage.show(Pictures.solid(235, 128, 128, 64, 36))
         #expect(stage.screen.shownVideo == nil && near(stage.screen.seen(1, 1), 0xff_ffff) && video.shown.last! == nil)
-        // Other pictures are not concerned, and no buffer is lost.
+        // Pictures of other shapes are unaffected, and no buffer is lost.
         stage.screen.refusesVideo = false
         for _ in 0..<5 { try stage.show(Pictures.solid(126, 128, 128, 32, 18)) }
         #expect(stage.screen.shownVideo?.arrangement.path == .copy)
@@ -185,7 +185,7 @@ import Testing
         #expect(stage.screen.shownVideo == nil && near(stage.screen.seen(1, 1), 0xff_ffff))
     }
 
-    /// Two sizes in turn: after the first round nothing is made any more; a third takes the place of the one that was not used the longest.
+    /// Two alternating sizes allocate only in the first round. A third size replaces the least recently used one.
     @Test func memoryOfTwoSizesIsKept() throws {
         let video = MemoryVideo()
         let stage = stage(video)
@@ -225,11 +225,11 @@ import Testing
         #expect(stage.screen.seen(2, 20) == 0x10_2030 && near(stage.screen.seen(32, 20), 0xff_ffff))
     }
 
-    // MARK: With drawn pictures
+    // MARK: With overlays
 
     private let green = Overlay(pictures: [.init(surface: Surface(0xff00_ff00, 10, 6), x: 4, y: 4)])
 
-    /// On planes above the picture; the picture stays on its own.
+    /// Overlays on planes above the picture; the picture stays on its plane.
     @Test func drawnPicturesOnPlanes() throws {
         let stage = stage(MemoryVideo(), planes: MemoryPlanes(64, 36, overlays: 2))
         try stage.show(Pictures.solid(126, 128, 128, 64, 36))
@@ -240,7 +240,7 @@ import Testing
         #expect(stage.screen.shownVideo != nil)
     }
 
-    /// What is blended into pictures has to be RGB.
+    /// Blending requires RGB pictures.
     @Test func whileDrawnPicturesAreBlendedAllIsConverted() throws {
         let stage = stage(MemoryVideo())
         try stage.show(Pictures.solid(126, 128, 128, 64, 36))
@@ -252,21 +252,21 @@ import Testing
         #expect(stage.screen.shownVideo != nil && near(stage.screen.seen(5, 5), 0xff_ffff))
     }
 
-    /// The planes that drawn pictures have are not taken from them, and none above them is.
+    /// Video takes no plane that an overlay uses, and no plane above one.
     @Test func aPlaneThatIsTaken() throws {
         let video = MemoryVideo(overlays: [["YU12", "AR24"], ["YU12", "AR24"]])
         let stage = stage(video, planes: MemoryPlanes(64, 36, overlays: 1))
         #expect(stage.output.setOverlay(green) == .plane)
         try stage.show(Pictures.solid(126, 128, 128, 48, 36), .resizeAspect)
         #expect(stage.screen.shownVideo == nil && stage.screen.shows.map(\.plane.id.rawValue) == [40])
-        // It is over: the picture has the plane.
+        // The overlay is gone: the picture gets the plane.
         _ = stage.output.setOverlay(Overlay())
         try stage.showOverlay()
         try stage.show(Pictures.solid(126, 128, 128, 48, 36), .resizeAspect)
         #expect(stage.screen.shownVideo?.arrangement.plane?.id.rawValue == 40)
     }
 
-    /// The plane of a picture that is still seen is not for drawn pictures, whatever comes next.
+    /// The plane of a picture that is still on the screen is not free for overlays, whichever picture comes next.
     @Test func aPlaneIsFreeWhenNothingShowsItAnyMore() throws {
         let video = MemoryVideo(primary: [], overlays: [["YU12"]])
         let stage = stage(video)

@@ -2,9 +2,9 @@ import Testing
 
 @testable import Doctor
 
-/// Each finding provoked once in a box that is well otherwise, and each check quiet in that box.
+/// Provokes each finding once in a healthy box, and shows that each check is silent in the healthy box.
 @Suite struct BoxCheckTests {
-    /// A Raspberry Pi on which everything is as docs/install.md wants it.
+    /// The facts of a Raspberry Pi that is set up as docs/install.md says.
     static let well: BoxFacts = {
         var facts = BoxFacts()
         facts.player = BoxFacts.Player(name: "kiosk", user: 990, groups: [990, 44, 29, 104, 105])
@@ -57,11 +57,11 @@ import Testing
         #expect(known == ["display-device", "service"])
     }
 
-    /// A box that has one thing wrong, and what is said of it.
+    /// A box with one fault, and the expected finding.
     struct Case: Sendable, CustomTestStringConvertible {
         var code: String
         var severity: Finding.Severity
-        /// Part of the sentence, and of what is to be typed.
+        /// Parts of the expected sentence and of the command to type.
         var says: String
         var types: String
         var remedies: [Remedy] = []
@@ -181,7 +181,7 @@ import Testing
     ]
 
     @Test("Each finding, provoked", arguments: devices + boots + loads) func provoked(_ provocation: Case) throws {
-        // A check may not be able to tell any more: without a card there is no mixer.
+        // Ignore checks that lack facts now: without a card there is no mixer.
         let findings = Self.findings(provocation.change).filter { $0.severity != .unknown }
         let finding = try #require(findings.count == 1 ? findings[0] : nil, "\(findings)")
         #expect(finding.code == provocation.code && finding.severity == provocation.severity)

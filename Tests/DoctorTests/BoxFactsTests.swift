@@ -5,9 +5,9 @@ import Testing
 
 @testable import Doctor
 
-/// Boxes made up in a folder, read.
+/// Tests that read the facts of simulated boxes from a folder.
 @Suite(.blocking) struct BoxFactsTests {
-    /// A folder that is a box's root, and goes with the value.
+    /// A temporary folder that is the root of a box. It is deleted with the value.
     final class Box {
         let root = NSTemporaryDirectory() + "kiosk-box-\(UUID().uuidString)"
 

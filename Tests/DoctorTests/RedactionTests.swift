@@ -5,7 +5,7 @@ import Testing
 @Suite struct RedactionTests {
     private let redaction = Redaction(names: ["ann-shop", "ann", "Wedding of Ann", "/srv/films/Wedding of Ann.mp4", "tv", "kiosk", ""])
 
-    /// What goes, and what a reader needs and stays.
+    /// Redacted texts, and texts that a reader needs and that stay.
     @Test(arguments: [
         ("ann-shop kernel: ANN was here, annual", "NAME kernel: NAME was here, annual"), ("tv kiosk", "tv kiosk"),
         ("plays /srv/films/Wedding of Ann.mp4 at once", "plays NAME at once"), ("“Wedding of Ann”, 3", "“NAME”, 3"),
@@ -22,7 +22,7 @@ import Testing
     ])
     func whatGoes(text: String, redacted: String) { #expect(redaction.applied(to: text) == redacted) }
 
-    /// A playlist of thousands, in a log of some hundred KB.
+    /// Thousands of names, in a log of some hundred KB.
     @Test func manyNames() {
         let names = (0..<6000).map { "holiday-\($0).mp4" }
         let log = String(repeating: "[ 1.000000] drm: a line of the kernel's log that has no name in it\n", count: 4000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Doctor
 
-/// What `--fix` does, below a made-up root and with commands that are only noted.
+/// Tests of `--fix`, below a temporary root and with commands that are only recorded.
 @Suite(.blocking) struct RepairTests {
     private let file = Remedy.write(path: "/etc/sysctl.d/kiosk.conf", text: "kernel.sysrq = 0\n")
     private let load = Remedy.run(["systemctl", "restart", "systemd-sysctl.service"])

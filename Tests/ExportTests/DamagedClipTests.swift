@@ -7,9 +7,9 @@ import Testing
 
 @testable import KioskExportCore
 
-/// What is said of clips that cannot be decoded in full.
+/// The notes about clips that cannot be decoded in full.
 @Suite(.serialized) struct DamagedClipTests {
-    /// The bytes of an MP4 with one of five of its media bytes replaced, by the same ones each time: those from `share` of them on.
+    /// Returns the bytes of an MP4, with one in five of its media bytes replaced after `share` of them. The result is the same each time.
     static func damaged(_ path: String, from share: Double) throws -> [UInt8] {
         var bytes = try Clips.bytes(path)
         let name = Array("mdat".utf8)
@@ -36,7 +36,7 @@ import Testing
         let match = try #require(
             notes.first?.firstMatch(of: /from 0:0([0-9.]+) on: ([0-9]+) pictures? and ([0-9]+) packets? of sound could/))
         let (begin, pictures, sound) = (try #require(Double(match.1)), try #require(Int(match.2)), try #require(Int(match.3)))
-        // The sizes of pictures differ, so half of the bytes are not quite half of the time.
+        // The pictures differ in size, so half of the bytes are not quite half of the time.
         #expect(1...3 ~= begin && 10...120 ~= pictures && sound > 5, "\(match.0)")
     }
 

@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskExportCore
 
-/// Films that are not made: what is said then, and that nothing is left of them.
+/// Failed exports: the error, and that no file remains.
 @Suite(.serialized) struct ExportFailureTests {
     private func failure(_ arrangement: Arrangement, at path: String, force: Bool = false, cancel: Bool = false) -> ExportError? {
         var options = ExportSession.Options(output: path)
@@ -65,7 +65,7 @@ import Testing
         let folder = try ExportFolder()
         let arrangement = try ExportSessionTests.arrangement(["silent.mp4"])
         let (pipe, link, toml) = (folder.path + "/pipe.mp4", folder.path + "/link.mp4", folder.path + "/film.toml")
-        // A link to the device, not the device: where this fails it is the link that the film replaces.
+        // A link to the device, not the device itself: if this check fails, the film replaces only the link.
         let device = folder.path + "/null.mp4"
         try FileManager.default.createSymbolicLink(atPath: device, withDestinationPath: "/dev/null")
         #expect(mkfifo(pipe, 0o600) == 0)
@@ -91,13 +91,13 @@ import Testing
         try Data("mine".utf8).write(to: URL(fileURLWithPath: path))
         #expect(failure(arrangement, at: path) == .outputExists(path))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
-        // Cancelled, it is still the old one.
+        // After a cancelled export the old file is still there.
         #expect(failure(arrangement, at: path, force: true, cancel: true) == .cancelled)
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "mine")
         #expect(folder.names == ["film.mp4"])
         #expect(failure(arrangement, at: path, force: true) == nil)
         #expect(try MediaReader.open(path, samples: nil).description.video != nil)
-        // Not even by force over a clip of its own.
+        // The film does not replace one of its own clips, even by force.
         let own = try ExportSessionTests.arrangement([path])
         #expect(failure(own, at: path, force: true) == .outputIsSource(path))
         #expect(failure(arrangement, at: folder.path + "/no/film.mp4") == .film(FilmError(folder.path + "/no/film.mp4", .noFolder)))
@@ -118,14 +118,14 @@ import Testing
             #expect(error.description.contains("its disk has 400 kB left"))
         }
         #expect(folder.names == [])
-        // It is less than the film comes to.
+        // The estimated minimum is less than the size of the film.
         options.free = nil
         let report = try ExportSession.run(arrangement, options)
         let written = try #require(try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int64)
         let least = ExportRoom.least(
             arrangement.output, size: report.size, rate: report.rate, length: report.length, moving: report.length, hasSound: true)
         #expect(least < written, "\(least) of \(written)")
-        // In the middle: /dev/full refuses what is written to the draft.
+        // In the middle: /dev/full refuses writes to the draft.
         let full = folder.path + "/full.mp4"
         try FileManager.default.createSymbolicLink(atPath: FilmWriter.draftPath(of: full), withDestinationPath: "/dev/full")
         #expect(failure(arrangement, at: full) == .film(FilmError(full, .noSpace)))
@@ -135,7 +135,7 @@ import Testing
     @Test func withoutAnEncoderNothingIsWrittenAndItIsSaidWhatWasTried() throws {
         let folder = try ExportFolder()
         var arrangement = try ExportSessionTests.arrangement(["thirty.mp4"])
-        // MPEG-4 part 2 has no pictures of that width.
+        // MPEG-4 part 2 allows no pictures of that width.
         (arrangement.output.codec, arrangement.output.size) = (.mpeg4, PictureSize(width: 8192, height: 64))
         guard case .film(let error)? = failure(arrangement, at: folder.path + "/film.mp4"), case .noEncoder(_, let tried) = error.reason
         else {

@@ -13,15 +13,14 @@ import Testing
 @testable import KioskDisplayCore
 @testable import KioskExportCore
 
-/// What is exported beside what a display shows: the player plays the same list on a display in memory, and every picture that was on it is
-/// looked for in the film.
+/// Compares an export with a display. The player plays the same list on a display in memory; the film must contain every picture shown.
 ///
-/// Each clip burns numbers that others burn, too, and a machine that is too busy leaves pictures out on the screen: the number alone does not say
-/// which picture of the film is meant. So the film is searched forward from where the last picture was found, for one that looks the same.
+/// A number does not identify a picture. Several clips burn in the same numbers, and a busy machine drops pictures on the screen. The test
+/// therefore searches the film forward, from the last picture found, for one that looks the same.
 @Suite(.blocking, .serialized) struct ExportOnScreenTests {
     static let width = 480, height = 270
 
-    /// A picture by its burned-in number, with the brightness, 16…235, of every second pixel of every second row.
+    /// A picture's burned-in number, and the brightness, 16…235, of every second pixel of every second row.
     struct Picture {
         var number: Int, luma: [UInt8]
     }
@@ -60,7 +59,7 @@ import Testing
         print("found \(screen.count) of \(numbers) pictures in order; the worst PSNR is \(worst) dB")
     }
 
-    /// Plays a film's clips on a display in memory; the first picture of each number that was on it, in order.
+    /// Plays a film's clips on a display in memory. Returns the first picture shown of each number, in order.
     static func show(_ arrangement: Arrangement) -> [Picture] {
         let shown = Monitor<[Picture]>([])
         let settings = DisplaySettings(connector: .offscreen, mode: .size(width: width, height: height, refresh: 60))
@@ -87,7 +86,7 @@ import Testing
         return shown.withLock { $0 }
     }
 
-    /// By BT.601, as small films are encoded.
+    /// Uses BT.601, as small films are encoded with it.
     static func luma(of pixels: ScreenPixels) -> [UInt8] {
         sampled { x, y in
             let pixel = pixels[x, y]

@@ -9,9 +9,9 @@ import Testing
 
 @testable import KioskExportCore
 
-/// Films made of clips of the gallery, read back.
+/// Films made from clips of the gallery, and read back.
 @Suite(.serialized) struct ExportSessionTests {
-    /// What a film is read back as.
+    /// A film as a reader reads it.
     struct Film {
         var numbers: [Int] = []
         var times: [Double] = []
@@ -29,7 +29,7 @@ import Testing
         return arrangement
     }
 
-    /// Makes a film, and reads it.
+    /// Makes a film, and reads it back.
     static func film(
         _ arrangement: Arrangement, copies: Bool = false, _ look: (borrowing TimedFrame) -> Void = { _ in }
     ) throws -> (film: Film, report: ExportSession.Report) {
@@ -55,7 +55,7 @@ import Testing
         return (film, report)
     }
 
-    /// A second of numbered pictures in a lossless sound of clicks: one at its beginning, and each `interval` samples.
+    /// Makes a clip of numbered pictures with a lossless sound of clicks: one at its beginning, and one every 24,000 samples.
     static func clicks(_ name: String, seconds: Double, from first: Int, rate: Int = 25) throws -> String {
         let picture = try Clips.numbered("\(name)-silent.mp4", frames: Int(seconds * Double(rate)), from: first, rate: rate, sound: false)
         return try Clips.make(
@@ -64,14 +64,14 @@ import Testing
                 + ["-c:v", "copy", "-c:a", "pcm_s16le"])
     }
 
-    /// The samples at which clicks begin.
+    /// Returns the samples at which clicks begin.
     static func clickPositions(_ samples: [Float]) -> [Int] {
         samples.indices.filter { samples[$0] > 0.3 && ($0 == 0 || !samples[max(0, $0 - 400)..<$0].contains { $0 > 0.3 }) }
     }
 
     // MARK: Subtitles
 
-    /// Drawn into the pictures that they belong to, and into no other; none where none are asked for.
+    /// The film has subtitles in the pictures that they belong to, and in no others. With subtitles off it has none.
     @Test func subtitlesAreDrawnIntoTheFilm() throws {
         let folder = try ExportFolder()
         let clip = folder.path + "/clip.mp4"
@@ -105,13 +105,13 @@ import Testing
     @Test func tenMixedClipsComeFrameByFrame() throws {
         let clips = Gallery.mixed
         let (film, report) = try Self.film(try Self.arrangement(clips.map(\.name)))
-        // The highest of their rates, and the first one's size.
+        // The highest of the clips' rates, and the size of the first clip.
         #expect(report.rate == FrameRate(60) && report.size == PictureSize(width: 480, height: 270))
         #expect(film.order == clips.flatMap { Array($0.numbers!) })
         let seconds = clips.reduce(0) { $0 + $1.seconds }
         #expect(abs(film.end - seconds) < 0.02)
         #expect(abs(Double(film.left.count) / 48000 - film.end) < 0.03)
-        // Where each picture begins: within a vblank of its time.
+        // Each picture begins within a vblank of its time.
         var begin = 0.0
         for clip in clips {
             for (index, number) in clip.numbers!.enumerated() {
@@ -149,7 +149,7 @@ import Testing
         var bars: [Bool] = [], numbers: [Int] = []
         let (film, report) = try Self.film(arrangement) { timed in
             let frame = timed.frame.av.pointee
-            // Green beside a portrait picture, from top to bottom; the number within it.
+            // Green at the left of a portrait picture, from top to bottom, and the number within the picture.
             bars.append((5..<85).allSatisfy { abs(Int(frame.data.1![Int(frame.linesize.1) * $0 + 2]) - 54) < 8 })
             let width = 180 * 180 / 320
             let left = (320 - width) / 2
@@ -160,7 +160,7 @@ import Testing
         let turned = try #require(Gallery.moving.first { $0.name == "turned-90.mp4" }).frameCount
         #expect(film.numbers.count == 30 + turned + 30)
         #expect(Array(film.numbers.prefix(30)) == Array(1...30))
-        // What EXIF turns is a landscape, too.
+        // The picture that EXIF turns is a landscape one, too.
         #expect(bars == (0..<60 + turned).map { 30..<30 + turned ~= $0 })
         #expect(Array(numbers[30..<(30 + turned)]) == Array(1...turned))
     }
@@ -181,7 +181,7 @@ import Testing
         arrangement.film.transitionDuration = .milliseconds(800)
         arrangement.clips[2].transition = .cut
         let (film, _) = try Self.film(arrangement)
-        // The fade is taken from both; the cut is not.
+        // The clips overlap during the fade, but not at the cut.
         #expect(abs(film.end - (6 - 0.8)) < 0.05, "\(film.end)")
     }
 
@@ -198,7 +198,7 @@ import Testing
             brightest.append((0..<320).map { frame.data.0![80 * Int(frame.linesize.0) + $0] }.max() ?? 0)
         }
         #expect(film.numbers.count == 60 && Array(film.numbers.suffix(30)) == Array(1...30))
-        // Blue at the corner, white letters in the middle.
+        // The corner is blue, and the letters in the middle are white.
         #expect(corners.prefix(30).allSatisfy { $0 > 225 })
         #expect(brightest.prefix(30).allSatisfy { $0 > 200 })
     }
@@ -229,7 +229,7 @@ import Testing
         arrangement.music?.fadeOut = .seconds(1)
         let (film, report) = try Self.film(arrangement)
         #expect(abs(film.left.count - 144_000) < 1100)
-        // The clip's own 440 Hz is not there, the music's 880 is, to the end of the fade.
+        // The clip's own 440 Hz is gone, and the music's 880 Hz lasts to the end of the fade.
         #expect(Self.level(film.left[24000..<72000], of: 440) < 0.003)
         #expect(Self.level(film.left[24000..<72000], of: 880) > 0.05)
         #expect(Self.level(film.left[134_000..<143_000], of: 880) < 0.4 * Self.level(film.left[24000..<72000], of: 880))
@@ -261,7 +261,7 @@ import Testing
         #expect(report.notes.count == 1 && report.notes[0].contains("kiosk cuts it there"))
     }
 
-    /// The amplitude of a frequency in samples of 48 kHz.
+    /// Returns the amplitude of a frequency in samples of 48 kHz.
     static func level(_ samples: ArraySlice<Float>, of frequency: Double) -> Double {
         var (sine, cosine) = (0.0, 0.0)
         for (index, sample) in samples.enumerated() {
@@ -338,7 +338,7 @@ import Testing
         }
     }
 
-    // MARK: Other players, and what is broken
+    // MARK: Other players and damaged files
 
     @Test func ffprobeAndMpvTakeTheFilm() throws {
         let folder = try ExportFolder()

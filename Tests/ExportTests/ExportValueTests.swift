@@ -8,7 +8,7 @@ import Testing
 @Suite struct ExportValueTests {
     // MARK: Ducking
 
-    /// The gains of so many blocks, with sound in those of `loud`.
+    /// Returns the gains of `count` blocks, with sound in those of `loud`.
     private func gains(_ count: Int, loud: Range<Int>) -> [Float] {
         var ducking = Ducking()
         return (0..<count).map { block in
@@ -21,7 +21,7 @@ import Testing
         #expect(gains[..<(100 - Ducking.lookAhead)].allSatisfy { $0 == 1 })
         #expect(gains[100..<(199 + Ducking.hold)].allSatisfy { abs($0 - Ducking.lowered) < 0.001 })
         #expect(gains[(200 + Ducking.hold + Ducking.release)...].allSatisfy { $0 > 0.999 })
-        // Never a step that is heard.
+        // No step is large enough to be heard.
         for (a, b) in zip(gains, gains.dropFirst()) { #expect(abs(b - a) < 0.09) }
     }
 
@@ -40,12 +40,12 @@ import Testing
 
     // MARK: Copying
 
-    /// Groups of six pictures, a key frame first, in the order of decoding: I P B B P B. 40 ticks each.
+    /// Returns groups of six pictures, a key frame first, in decoding order: I P B B P B. Each lasts 40 ticks.
     private func entries(groups: Int, open: Bool = false) -> [PictureSource.Entry] {
         (0..<groups * 6).map { index in
             let group = index / 6 * 6
             var shown = group + [0, 3, 1, 2, 5, 4][index % 6]
-            // The key frame comes before the last pictures of the group before it, which need it.
+            // The key frame precedes in the file the last pictures of the group before it, which need it.
             if open, group > 0, index % 6 == 0 { shown = group }
             return PictureSource.Entry(pts: 1000 + Int64(shown) * 40, dts: 1000 + Int64(index - 1) * 40, isKey: index % 6 == 0)
         }
@@ -54,14 +54,14 @@ import Testing
     @Test func allOfAFile() throws {
         let range = try CopyRange(entries(groups: 3), start: 0, end: nil, frameDuration: 40)
         #expect(range.origin == 1000 && range.packets == 0..<18)
-        // An end behind the file's is the file's.
+        // An end after the file's end is the file's end.
         #expect(try CopyRange(entries(groups: 3), start: 0, end: 18 * 40, frameDuration: 40) == range)
     }
 
     @Test func fromKeyFrameToKeyFrame() throws {
         let range = try CopyRange(entries(groups: 4), start: 240, end: 720, frameDuration: 40)
         #expect(range.packets == 6..<18 && range.times == 1240..<1720)
-        // A key frame may be a little beside the time.
+        // A key frame may be slightly off the requested time.
         #expect(try CopyRange(entries(groups: 4), start: 245, end: 715, frameDuration: 40) == range)
     }
 
@@ -80,7 +80,7 @@ import Testing
         var edited = entries(groups: 2)
         for index in 0..<3 { edited[index].isDiscarded = true }
         #expect(throws: CopyRange.Obstacles(all: [.edited])) { try CopyRange(edited, start: 0, end: nil, frameDuration: 40) }
-        // A picture that is shown before the key frame at the end comes after it in the file.
+        // A picture that is shown before the key frame at the end, but follows it in the file.
         var open = entries(groups: 3)
         open.append(.init(pts: 1000 + 11 * 40 + 20, dts: 3000, isKey: false))
         #expect(throws: CopyRange.Obstacles(all: [.openEnd])) { try CopyRange(open, start: 0, end: 480, frameDuration: 40) }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import KioskExportCore
 
-/// Films that were being made when the player ended.
+/// Films in the making when the player ended.
 @Suite struct FilmOrderTests {
-    /// A folder for films, and what is in it.
+    /// A folder for films, and its files.
     private struct Films: ~Copyable {
         let path = FileManager.default.temporaryDirectory.path + "/kiosk-films-\(UUID().uuidString)"
         init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
@@ -38,16 +38,16 @@ import Testing
             films.write(String(FilmWriter.draftPath(of: order.path).split(separator: "/").last!))
             return (order.path, FilmWriter.draftPath(of: order.path))
         }
-        // The lock goes with the process, here with the value.
+        // A process loses its lock when it ends. Here the lock goes with the value.
         let (path, draft) = begin()
         #expect(films.names.count == 2 && !films.names.contains { $0.hasPrefix("film") })
         var left = FilmOrder.tidy(films.path)
         #expect(left.givenUp.isEmpty && left.orders.map(\.path) == [path] && access(draft, F_OK) != 0)
         #expect(left.orders.first?.clips == Self.clips && left.orders.first?.music == "/srv/song.m4a")
-        // While it is made again it is nobody else's.
+        // While this order is being made again, no other process may take it.
         films.write(String(draft.split(separator: "/").last!))
         #expect(FilmOrder.tidy(films.path).orders.isEmpty && access(draft, F_OK) == 0)
-        // It is cut off again.
+        // The film is cut off again.
         left = FilmOrder.Leftovers()
         left = FilmOrder.tidy(films.path)
         #expect(left.orders.isEmpty && left.givenUp.map(\.path) == [path] && films.names == [])
@@ -75,7 +75,7 @@ import Testing
         let before = films.names
         let left = FilmOrder.tidy(films.path)
         #expect(left.orders.isEmpty && left.givenUp.isEmpty && films.names == before)
-        // A draft of another process that keeps no order of it.
+        // A draft of another process without an order.
         let draft = "\(films.path)/.film-20200101-000000.mp4.part"
         films.write(".film-20200101-000000.mp4.part")
         let descriptor = open(draft, O_RDWR)
@@ -95,7 +95,7 @@ import Testing
             ".film-2026-11-24-231500.mp4.part", ".my.mp4.part", ".film-20261124-231500.mp4.left", "film-20261124-231500.mp4", "film.toml",
         ]
         for name in others { films.write(name) }
-        // The power was cut between the name and what it was made of.
+        // Power cuts: one after a film got its name, but before the removal of its order; one while writing an order.
         films.write(".film-20261124-231500.mp4.toml", Arrangement.file(of: ["/srv/a.mp4"], music: nil))
         films.write(".film-20261124-111111.mp4.toml", "[[clip")
         let left = FilmOrder.tidy(films.path)
@@ -112,7 +112,7 @@ import Testing
         films.write("file")
         #expect(objection(toFilmsIn: films.path + "/file") == "it is no folder")
         #expect(objection(toFilmsIn: "/proc/kiosk") != nil)
-        // Who only asks makes nothing.
+        // A caller that only asks creates nothing.
         #expect(objection(toFilmsIn: films.path + "/later", isAsking: true) == nil && films.names == ["file", "new"])
         #expect(objection(toFilmsIn: films.path, isAsking: true) == nil)
         let neither = "neither it nor the folder that it lies in exists"

@@ -7,9 +7,9 @@ import Testing
 
 @testable import KioskExportCore
 
-/// At which rate a film shows every picture of a clip.
+/// The rate at which a film shows every picture of a clip.
 @Suite struct FilmRateTests {
-    /// When pictures begin that stand for so many milliseconds each, several times over.
+    /// Returns the times of pictures that last so many milliseconds each, with each run repeated `count` times.
     private func times(_ runs: [(steps: [Double], count: Int)]) -> [MediaTime] {
         var time = 0.0
         return runs.flatMap { run in (0..<run.count).flatMap { _ in run.steps } }.map { step in
@@ -29,7 +29,7 @@ import Testing
     func even(_ name: String, _ numerator: Int, _ denominator: Int) throws {
         let rate = try #require(FrameRate(numerator, denominator))
         #expect(self.rate(of: (0..<400).map { rate.time(of: $0) }) == rate)
-        // The milliseconds of Matroska.
+        // Matroska rounds times to milliseconds.
         let rounded = (0..<400).map { MediaTime.milliseconds(Int64((rate.time(of: $0).seconds * 1000).rounded())) }
         let found = try #require(self.rate(of: rounded))
         #expect(abs(found.hertz / rate.hertz - 1) < 0.001, "\(found)")
@@ -39,16 +39,16 @@ import Testing
         #expect(rate(of: times([([100], 20), ([1000 / 30.0], 60)])) == FrameRate(30))
         #expect(rate(of: times([([40], 100), ([20], 10), ([40], 100)])) == FrameRate(50))
         #expect(rate(of: times([([500], 40), ([1000 / 60.0], 200)])) == FrameRate(60))
-        // Slower than any film is.
+        // Slower than the slowest film.
         #expect(rate(of: times([([1000], 40)])) == FrameRate(10))
     }
 
     @Test func aTelephoneThatWaversGetsAUsualRate() {
-        // 29.97 a second, give or take 4 ms, and half the pictures for a second where it is dark.
+        // 29.97 a second, give or take 4 ms, and for a second half as many pictures, as in the dark.
         let steps = [31.2, 36.1, 33.0, 33.6, 30.1, 36.2, 33.37, 33.37]
         let found = rate(of: times([(steps, 40), ([66.7], 15), (steps, 40)]))
         #expect([FrameRate(30000, 1001), FrameRate(30)].contains(found), "\(found.map { "\($0)" } ?? "none")")
-        // 60 a second give or take.
+        // About 60 a second.
         let fast = rate(of: times([([15.6, 17.9, 16.2, 17.0], 100), ([33.4], 10), ([15.6, 17.9, 16.2, 17.0], 100)]))
         #expect([FrameRate(60000, 1001), FrameRate(60)].contains(fast), "\(fast.map { "\($0)" } ?? "none")")
     }
@@ -66,9 +66,9 @@ import Testing
         #expect(rate(of: []) == nil && rate(of: [.zero]) == nil && rate(of: [.zero, .zero]) == nil)
     }
 
-    // MARK: Of files
+    // MARK: Files
 
-    /// Numbered pictures, 20 at ten a second and then 60 at thirty.
+    /// Makes numbered pictures, 20 at ten a second and then 60 at thirty.
     static func varying(_ name: String, extra: [String] = []) throws -> String {
         let picture = try Clips.numbered("varying-even.mp4", frames: 80, rate: 30, sound: false)
         return try Clips.make(
@@ -95,7 +95,7 @@ import Testing
         let read = reader.pictureTimes()
         let times = try #require(read)
         #expect(times.count == clip.frameCount)
-        // Nothing has been read for that: the first picture still comes.
+        // That has read no packets: the first picture still comes.
         let first = reader.nextFrame()?.time
         #expect(first == .zero)
         var cancelled = try MediaReader.open(try Self.varying("varying.mp4", extra: ["-bf", "2"]), samples: nil)
@@ -108,7 +108,7 @@ import Testing
         let (film, report) = try ExportSessionTests.film(try ExportSessionTests.arrangement([path]))
         #expect(report.rate == FrameRate(30) && report.pictures == 120 && !report.isRateVarying)
         #expect(film.order == Array(1...80))
-        // Behind a clip that leaves it between two vblanks, too.
+        // The same after a clip that ends between two vblanks.
         let before = try Clips.numbered("varying-before.mp4", frames: 27, from: 201, rate: 25, sound: false)
         var both = try ExportSessionTests.arrangement([before, path])
         both.clips[0].duration = .milliseconds(1050)

@@ -9,20 +9,20 @@ import Testing
 
 @testable import KioskExportCore
 
-/// A folder that goes with the value.
+/// A temporary folder; the value's end removes it.
 final class ExportFolder {
     let path = NSTemporaryDirectory() + "kiosk-export-\(UUID().uuidString)"
     init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// The names in it.
+    /// The names of its files.
     var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
 }
 
 @Suite struct FilmWriterTests {
     static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// Gray pictures with `number` burned in, as planes.
+    /// A gray picture with a burned-in number, as planes.
     struct DrawnPicture {
         let width: Int, height: Int
         var luma: [UInt8]
@@ -50,7 +50,7 @@ final class ExportFolder {
         }
     }
 
-    /// Numbers, times and durations of the pictures of a file, and its sound.
+    /// Returns the numbers and times of a file's pictures, the end of the last one, and the sound.
     static func read(_ path: String) throws -> (numbers: [Int], times: [Double], end: Double, left: [Float]) {
         var reader = try MediaReader.open(path, samples: stereo)
         var numbers: [Int] = [], times: [Double] = [], end = 0.0
@@ -69,7 +69,7 @@ final class ExportFolder {
         return (numbers, times, end, left)
     }
 
-    /// Writes so many pictures at 25 a second, and silence with a click at each half of a second.
+    /// Writes `count` pictures at 25 a second, and silence with a click at each half second.
     private func write(_ count: Int, to writer: inout FilmWriter) throws {
         for index in 0..<count {
             #expect(try DrawnPicture(index + 1).write(to: &writer, at: .milliseconds(40 * Int64(index)), duration: .milliseconds(40)))
@@ -97,7 +97,7 @@ final class ExportFolder {
         #expect(numbers == Array(1...75))
         for (index, time) in times.enumerated() { #expect(abs(time - 0.04 * Double(index)) < 0.0005, "\(index)") }
         #expect(abs(end - 3) < 0.001)
-        // The clicks begin at each half of a second, to the sample; AAC rings a little before it.
+        // The clicks begin at each half second, to the sample. AAC rings a little before them.
         let clicks = left.indices.filter { left[$0] > 0.3 && ($0 == 0 || !left[max(0, $0 - 400)..<$0].contains { $0 > 0.3 }) }
         #expect(clicks.count == 6)
         for (index, click) in clicks.enumerated() { #expect(abs(click - 24000 * index) <= 4, "\(clicks)") }
@@ -137,7 +137,7 @@ final class ExportFolder {
         var writer = try FilmWriter.open(path, FilmFormat(video: .init(width: 320, height: 180, frameRate: 30), audio: nil))
         let times: [Int64] = [0, 33, 70, 71, 200, 1000]
         for (index, time) in times.enumerated() { #expect(try DrawnPicture(index + 1).write(to: &writer, at: .milliseconds(time))) }
-        // Not later than the one before.
+        // This picture is not later than the one before.
         #expect(try !DrawnPicture(99).write(to: &writer, at: .milliseconds(1000)))
         #expect(try DrawnPicture(7).write(to: &writer, at: .milliseconds(1100), duration: .milliseconds(250)))
         try writer.finish()
@@ -164,7 +164,7 @@ final class ExportFolder {
     @Test func otherPicturesAreConverted() throws {
         let folder = try ExportFolder()
         let path = folder.path + "/out.mp4"
-        // 4:2:2, full range, of another size.
+        // The clip is 4:2:2, full range, of another size.
         var reader = try MediaReader.open(Clips.named("mix-8.mkv"), samples: nil)
         var writer = try FilmWriter.open(path, FilmFormat(video: .init(width: 320, height: 180, frameRate: 15), audio: nil))
         while let frame = reader.nextFrame() { _ = try writer.write(frame.frame, at: frame.time, duration: frame.duration) }
@@ -179,7 +179,7 @@ final class ExportFolder {
         video.isLive = true
         var writer = try FilmWriter.open(path, FilmFormat(container: .fragmentedMP4, video: video, audio: .init(Self.stereo)))
         try write(100, to: &writer)
-        // As a power cut finds it: nobody has finished it.
+        // As after a power cut: nothing has finished the file.
         let draft = folder.path + "/cut.mp4"
         try FileManager.default.copyItem(atPath: FilmWriter.draftPath(of: path), toPath: draft)
         let plain = folder.path + "/plain.mp4"
@@ -188,7 +188,7 @@ final class ExportFolder {
         #expect(read.numbers == Array(1...max(1, read.numbers.count)))
         #expect(read.numbers.count >= 75, "\(read.numbers.count) of 100 pictures: more than a second is lost")
         #expect(folder.names.contains("plain.mp4") && !folder.names.contains(".plain.mp4.part"))
-        // What can be played is kept, until somebody does not want it.
+        // A playable draft stays until the caller discards it.
         writer.discard()
         #expect(!folder.names.contains(".out.mp4.part"))
     }
@@ -201,13 +201,13 @@ final class ExportFolder {
         do {
             var writer = try FilmWriter.open(path, format)
             _ = try DrawnPicture(1).write(to: &writer, at: .zero)
-            // Meanwhile nobody else may.
+            // Meanwhile no other writer may open the file.
             do throws(FilmError) {
                 _ = try FilmWriter.open(path, format)
                 Issue.record("written twice at once")
             } catch { #expect(error.reason == .isBeingWritten) }
         }
-        // Not finished: nothing is left.
+        // An unfinished film leaves no file.
         #expect(folder.names == [])
         try Data("whole".utf8).write(to: URL(fileURLWithPath: path))
         var writer = try FilmWriter.open(path, format)
@@ -240,14 +240,14 @@ final class ExportFolder {
         let refusal = reason(folder.path + "/out.mp4", odd)
         if case .noEncoder("AAC", _) = refusal {} else { Issue.record("\(String(describing: refusal))") }
         #expect(folder.names == [])
-        // /dev/full refuses what is written to it; the draft lies beside its file, so a link leads there.
+        // /dev/full refuses writes. The draft lies beside its file, so a link leads there.
         try FileManager.default.createSymbolicLink(
             atPath: FilmWriter.draftPath(of: folder.path + "/full.mp4"), withDestinationPath: "/dev/full")
         #expect(reason(folder.path + "/full.mp4", format) == .noSpace)
         #expect(folder.names == [])
     }
 
-    /// What no encoder makes small.
+    /// Noise that no encoder compresses well.
     private struct DrawnNoise {
         var bytes: [UInt8]
         init(seed: Int) {

@@ -1,15 +1,15 @@
-// A disk that fails, for LD_PRELOAD: system calls on the files below one folder block for ever, are late, fail or give less than was asked for.
+// Simulates a failing disk, for LD_PRELOAD: calls on files in one folder block for ever, are late, fail or return less than requested.
 //
-//   FAULTY_FOLDER   the folder; calls on other files are as ever
-//   FAULTY_WHEN     calls are at fault only while the first byte of this file is not 0; without it, always
-//   FAULTY_BLOCK    "open": opening blocks; "read": reads from byte FAULTY_FROM on do; "all": every call does
+//   FAULTY_FOLDER   the folder; calls on other files work as usual
+//   FAULTY_WHEN     a file; calls are faulty only while its first byte is not 0. Without it, always
+//   FAULTY_BLOCK    "open": opening blocks; "read": reads beyond byte FAULTY_FROM block; "all": every call blocks
 //   FAULTY_FROM     a byte offset
-//   FAULTY_DELAY    each call may be late by up to so many milliseconds
-//   FAULTY_FAIL     so many of a thousand reads fail with EIO
-//   FAULTY_SHORT    so many of a thousand reads give a part of what was asked for
-//   FAULTY_SEED     the three above are drawn by it
+//   FAULTY_DELAY    the maximum delay of each call, in milliseconds
+//   FAULTY_FAIL     the number of reads in a thousand that fail with EIO
+//   FAULTY_SHORT    the number of reads in a thousand that return less than requested
+//   FAULTY_SEED     the seed of the three above
 //
-// A thread that blocks here can be ended by nothing but the end of the process: no signal is delivered to it, as with a thread in the kernel's
+// Only the end of the process ends a thread that blocks here. The thread receives no signals, like one in the kernel's
 // uninterruptible sleep.
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ static int isTime(void) { return !getenv("FAULTY_WHEN") || (when && *when); }
 
 static int isFaulty(const char *path) { return isInFolder(path) && isTime(); }
 
-// What was opened by name in the folder: a process in a sandbox cannot ask what a descriptor's name is.
+// Files opened by name in the folder. A sandboxed process cannot read a descriptor's name.
 static struct {
     dev_t device;
     ino_t inode;
@@ -122,7 +122,7 @@ static void beforePath(const char *path, const char *what) {
     delay();
 }
 
-/// What is left of `count` bytes at `offset`; -1 where the read fails.
+/// Returns how many of `count` bytes at `offset` to read; -1 if the read fails.
 static ssize_t beforeRead(int fd, size_t count, off_t offset) {
     if (!isFaultyDescriptor(fd)) return (ssize_t)count;
     if (blocks("read") && offset + (off_t)count > number("FAULTY_FROM")) block();

@@ -11,11 +11,11 @@ import KioskVocabulary
 import Logging
 import Remote
 
-/// A player in memory that plays a clip, and a program that tells it by its control socket what no program should: lines that are no JSON,
-/// that are too long or too deep, and commands with wild values for every parameter that there is.
+/// An offscreen player of a clip, and a client that sends wrong lines to its control socket. The lines are no JSON, too long or too deep,
+/// or they are commands with wild values for any parameter.
 ///
-/// Right is: each line has one answer, a line of JSON with `ok`, and a refusal says why; a line of more than 64 KiB ends its conversation;
-/// and the player plays on.
+/// Each line must get one answer, a line of JSON with `ok`; a refusal must give a reason. A line of more than 64 KiB must end its
+/// connection. The player must play on.
 package final class ControlTrial {
     private let folder: String
     private let path: String
@@ -26,12 +26,12 @@ package final class ControlTrial {
     private var client: Int32 = -1
     private var received: [UInt8] = []
 
-    /// An answer may wait for an effect for five seconds; and for as long as a source takes to be refused.
+    /// The longest wait for an answer: five seconds for the effect of a command, and the time to refuse a source.
     private static let longestAnswer = MediaTime.seconds(20)
-    /// So many lines of a batch may change the playlist before it is set anew.
+    /// The number of lines, which may change the playlist, before ``playOn()`` sets it again.
     package static let batch = 50
 
-    /// A player of the file at `clip`, which must be playable.
+    /// Starts a player of the file at `clip`, which must be playable.
     package init(playing clip: String) throws {
         self.clip = clip
         folder = FileManager.default.temporaryDirectory.path + "/kiosk-lines-\(UUID().uuidString)"
@@ -62,16 +62,16 @@ package final class ControlTrial {
         try? FileManager.default.removeItem(atPath: folder)
     }
 
-    // MARK: What is sent
+    // MARK: Sending
 
-    /// Number `number` of the lines of `seed`, without its line feed: always the same bytes. Some hold line feeds.
+    /// Returns line `number` of `seed`, without its line feed: always the same bytes. Some lines hold line feeds.
     package func line(seed: UInt64, number: Int) -> [UInt8] {
         var random = SplitMix64(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
         switch random.below(12) {
         case 0: return (0..<random.below(3000)).map { _ in UInt8(random.below(256)) }
         case 1: return [UInt8](repeating: [0x5B, 0x7B, 0x22, 0x20, 0][random.below(5)], count: 65_530 + random.below(12))
         case 2: return Array(String(repeating: ["[", "{\"a\":"][random.below(2)], count: random.below(10_000)).utf8)
-        case 3, 4, 5:  // a request with bytes changed, left out, or in it that no text has
+        case 3, 4, 5:  // a request with bytes that are changed, removed, or invalid in text
             var bytes = Array(request(&random).utf8)
             for _ in 0...random.below(3) {
                 let place = random.below(bytes.count)
@@ -88,7 +88,7 @@ package final class ControlTrial {
         }
     }
 
-    /// A request for any command, with any of its parameters, and values that it allows or does not.
+    /// Returns a request for any command with some of its parameters. Its values may be allowed or not.
     private func request(_ random: inout SplitMix64) -> String {
         let command = CommandTable.ofPrograms[random.below(CommandTable.ofPrograms.count)]
         var members = ["\"command\":\"\(command.name)\""]
@@ -100,7 +100,7 @@ package final class ControlTrial {
         return "{" + members.joined(separator: ",") + "}"
     }
 
-    /// A value that it allows, as a rule, or one at its edge.
+    /// Returns a value, mostly an allowed one or one at the edge of its range.
     private func value(of parameter: ParameterFacts, _ random: inout SplitMix64) -> String {
         let clip = JSONValue.string(clip).line
         let bounds = parameter.expectation.matches(of: /-?[0-9]+(?:\.[0-9]+)?/).compactMap { Double($0.output) }
@@ -121,7 +121,7 @@ package final class ControlTrial {
         return values[random.below(values.count)]
     }
 
-    /// What programs trip over.
+    /// Returns a value that programs trip over.
     private func wild(_ random: inout SplitMix64) -> String {
         let values = [
             "1e308", "-1e308", "1e999", "-0", "0.1", "9223372036854775807", "9223372036854775808", "-9223372036854775809", "1e-320", "NaN",
@@ -134,9 +134,9 @@ package final class ControlTrial {
         return values[random.below(values.count)]
     }
 
-    // MARK: What comes back
+    // MARK: Answers
 
-    /// Sends a line and a question after it, and reads the answers; what is wrong with them.
+    /// Sends a line and then a `status` command, and reads the answers. Returns their fault, or nil.
     package func send(_ line: [UInt8]) -> String? {
         if client < 0 {
             guard connect() else { return "nobody listens any more" }
@@ -169,7 +169,7 @@ package final class ControlTrial {
             ? "ended without a word" : "ended, or silent for \(Self.longestAnswer), after \(count) of \(expected) answers; sent: \(isSent)"
     }
 
-    /// Has the playlist be the clip again, and sees it play; what is wrong.
+    /// Sets the playlist to the clip again, and waits for it to play. Returns the fault, or nil.
     package func playOn() -> String? {
         let clip = JSONValue.string(clip).line
         for request in [
@@ -216,7 +216,7 @@ package final class ControlTrial {
         return true
     }
 
-    /// nil at the end, or when none comes in time.
+    /// Returns the next line; nil at the end of the connection, or if none arrives in time.
     private func nextLine() -> String? {
         while true {
             if let end = received.firstIndex(of: 0x0A) {
@@ -234,8 +234,8 @@ package final class ControlTrial {
 }
 
 extension Fuzz {
-    /// Sends lines to the control socket of a player of this process. Whatever ends the process: `line.last` in the folder is the number of
-    /// the line that it had been sent.
+    /// Sends lines to the control socket of a player in this process. If the process ends, `line.last` in the folder has the number of the
+    /// line that it was sending.
     func sendLines() throws -> Int {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         av_log_set_level(AV_LOG_QUIET)

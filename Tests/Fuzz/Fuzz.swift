@@ -6,8 +6,8 @@ import KioskPlatform
 import KioskReaders
 import Logging
 
-/// `make fuzz`: opens, reads, seeks and plays damaged files by the thousand, in processes of their own, so that what crashes or hangs is
-/// told and the rest goes on. docs/testing.md.
+/// `make fuzz`: opens, reads, seeks and plays thousands of damaged files, in worker processes. It reports each crash or hang and continues.
+/// See docs/testing.md.
 @main struct Fuzz: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "kiosk-fuzz", abstract: "Opens, reads, seeks and plays damaged files.")
 
@@ -21,7 +21,7 @@ import Logging
     @Flag(help: "Have kiosk-reader read the files, as a player does; for a build without sanitizers.") var readers = false
     @Flag(help: .hidden) var worker = false
 
-    /// Files that are played in a row.
+    /// The number of files played in a row.
     static let batch = 8
 
     mutating func run() throws {
@@ -37,7 +37,7 @@ import Logging
         }
     }
 
-    /// Opens lists, in this process: a crash ends it, and says at which.
+    /// Opens lists, in this process. A crash ends it, and leaves the list's file in `lists` (a redirect has none).
     private func openLists() throws -> Int {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         av_log_set_level(AV_LOG_QUIET)
@@ -55,7 +55,7 @@ import Logging
 
     // MARK: The worker
 
-    /// Tries files from ``from`` on, and says before each what it is about to do: whoever reads that knows what a crash or a hang is of.
+    /// Tries files from ``from`` on, and prints each step first. The watcher thus knows which step has crashed or hung.
     private func work(_ originals: [Original]) throws {
         LoggingSystem.bootstrap { _ in SwiftLogNoOpLogHandler() }
         av_log_set_level(AV_LOG_QUIET)
@@ -117,7 +117,7 @@ import Logging
             let input = output.fileHandleForReading.fileDescriptor
             while true {
                 var ready = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
-                // Playing a row has a limit for each file, which is told; this one is for what does not come back.
+                // The player has a time limit for each file of a row, and reports it. This limit is for a call that never returns.
                 let files = last.hasPrefix("play") ? Self.batch + 1 : 1
                 if poll(&ready, 1, Int32(Trial.timeLimit.seconds * 1000) * Int32(files)) == 0 {
                     isHung = true
@@ -137,7 +137,7 @@ import Logging
                         tell(line)
                         keep(words)
                     case "refused": refused += 1
-                    // What a decoder does to its process is no fault of a player that goes on.
+                    // A decoder that kills its own process is no fault of a player that continues.
                     case "died":
                         deaths += 1
                         tell(line)
@@ -155,7 +155,7 @@ import Logging
             tell(isHung ? "hangs: \(last)" : "crashes (\(process.terminationStatus)): \(last)")
             let words = last.split(separator: " ")
             keep(words)
-            // Beyond the file, or beyond the row that was played.
+            // Continues after the file, or after the row that was playing.
             next = max(next, (words.count > 1 ? Int(words[1]) ?? next : next) + (words.first == "play" ? Self.batch : 1))
         }
         var count: [String: Int] = [:]
@@ -167,7 +167,7 @@ import Logging
         if findings > 0 { throw ExitCode(1) }
     }
 
-    /// Prints at once, pipe or not.
+    /// Prints a line at once, even into a pipe.
     func tell(_ words: Any...) {
         FileHandle.standardOutput.write(Data((words.map { "\($0)" }.joined(separator: " ") + "\n").utf8))
     }

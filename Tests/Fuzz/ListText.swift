@@ -1,11 +1,12 @@
 import Foundation
 
-/// Lists that name what they may not: HLS, DASH, ffconcat, session descriptions and redirections, put together of true and hostile pieces.
+/// Lists with forbidden references: HLS, DASH, ffconcat, session descriptions and redirects, made of valid and hostile pieces.
 enum ListText {
     static let kinds = ["m3u8", "mpd", "ffconcat", "sdp", "redirect"]
 
-    /// What a list may name, and what it may not. `secret` is the path of a clip that no list may show, of a width of its own; `server` is the URL of the one that
-    /// gives out the list.
+    /// Returns allowed and forbidden references for lists.
+    ///
+    /// `secret` is the path of a clip with a width of its own, which no list may show. `server` is the URL of the server of the list.
     private static func references(secret: String, server: String) -> [String] {
         let folder = (secret as NSString).deletingLastPathComponent
         return [
@@ -24,7 +25,7 @@ enum ListText {
         ]
     }
 
-    /// A list of a kind, always the same for the same numbers.
+    /// Returns a list of a kind. The random state decides its bytes.
     static func make(_ kind: String, secret: String, server: String, _ random: inout SplitMix64) -> [UInt8] {
         let pool = references(secret: secret, server: server)
         func reference() -> String { pool[random.below(pool.count)] }
@@ -61,7 +62,7 @@ enum ListText {
         default: return Array("REDIRECT \(reference())".utf8)
         }
         var bytes = Array(text.utf8)
-        // Some are damaged as well.
+        // Damages some of them as well.
         if random.below(4) == 0, !bytes.isEmpty { bytes[random.below(bytes.count)] = UInt8(truncatingIfNeeded: random.below(256)) }
         if random.below(8) == 0 { bytes = Array(bytes.prefix(random.below(bytes.count + 1))) }
         return bytes

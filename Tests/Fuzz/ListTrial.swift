@@ -4,11 +4,12 @@ import KioskMedia
 import KioskPlatform
 import KioskVocabulary
 
-/// Lists as a hostile server or folder has them (``ListText``): each is opened from a file and from a server of HTTP in this process. None may show the clip that lies outside of
-/// its folder, and none may take long.
+/// Opens the lists of a hostile server or folder (``ListText``), from a file and from an HTTP server in this process.
+///
+/// No list may show the clip outside its folder, and none may take long.
 public final class ListTrial: @unchecked Sendable {
-    // Sendable because what changes is behind `answer`.
-    /// How wide the picture of the clip is that no list may show.
+    // Sendable because `answer` guards everything that changes.
+    /// The width of the clip that no list may show.
     private static let secretWidth = 48
     private static let timeLimit = MediaTime.seconds(20)
 
@@ -17,10 +18,10 @@ public final class ListTrial: @unchecked Sendable {
     private let part: [UInt8]
     private let listener: Int32
     private let server: String
-    /// What the server gives out now: a list, or `REDIRECT ` and where to.
+    /// The server's present answer: a list, or `REDIRECT ` and a location.
     private let answer = Monitor<[UInt8]>([])
 
-    /// Lies beneath `folder`, where the originals are.
+    /// Makes its files below `folder`, beside the originals, and starts the server.
     public init(in folder: String) throws {
         let originals = try Original.all(in: folder)
         part = originals.first { $0.name == "ts" }?.bytes ?? []
@@ -51,7 +52,7 @@ public final class ListTrial: @unchecked Sendable {
         Thread("list server") {
             while true {
                 let connection = accept(listener, nil, nil)
-                // It is closed where it is used: its number may be another one's by then.
+                // This thread closes the listener, as it uses the descriptor: closed elsewhere, its number could already be another file's.
                 if connection < 0 {
                     close(listener)
                     return
@@ -90,12 +91,12 @@ public final class ListTrial: @unchecked Sendable {
         }
     }
 
-    /// Opens list `number` of `seed`, always the same; what is wrong with how that went, nil for nothing.
+    /// Opens list `number` of `seed`, always the same one; returns its fault, or nil.
     public func problem(seed: UInt64, number: Int) -> String? {
         var random = SplitMix64(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
         let kind = ListText.kinds[number % ListText.kinds.count]
         let text = ListText.make(kind, secret: secret, server: server, &random)
-        // By its name, and by another.
+        // Under the extension of its kind, or as an MP4.
         let name = random.below(2) == 0 && kind != "sdp" ? "list.\(kind)" : "list.mp4"
         let path = folder + "/\(number)-\(name)"
         answer.withLock { $0 = text }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An undamaged file of the fuzz gallery: one for each container, small and short, so that many damaged ones can be tried.
+/// An undamaged file of the fuzz gallery, one for each container. Small and short, so that a run can try many damaged copies.
 package struct Original: Sendable {
     /// The file's extension, which is the container.
     package var name: String
@@ -12,7 +12,7 @@ package struct Original: Sendable {
     private static let h264 = ["-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "veryfast", "-g", "10", "-c:a", "aac"]
     private static let still = picture + ["-frames:v", "1", "-update", "1"]
 
-    /// What ffmpeg makes each of.
+    /// The ffmpeg arguments for each file.
     private static let recipes: [(name: String, arguments: [String])] = [
         ("mp4", picture + sound + h264),
         ("mov", picture + sound + ["-c:v", "mjpeg", "-pix_fmt", "yuvj420p", "-c:a", "pcm_s16le"]),
@@ -32,13 +32,13 @@ package struct Original: Sendable {
         ("png", still), ("jpg", still), ("webp", still), ("bmp", still), ("tiff", still),
     ]
 
-    /// Draws those that are not in `folder` yet; needs ffmpeg.
+    /// Makes the files that `folder` lacks, and returns all; needs ffmpeg.
     package static func all(in folder: String) throws -> [Original] {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         return try recipes.map { recipe in
             let path = "\(folder)/original.\(recipe.name)"
             if !FileManager.default.fileExists(atPath: path) {
-                // Under another name first: another process may be drawing the same.
+                // Under another name first: another process may be making the same file.
                 let partial = "\(folder)/\(getpid()).\(recipe.name)"
                 try draw(partial, recipe.arguments)
                 guard rename(partial, path) == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
@@ -47,7 +47,7 @@ package struct Original: Sendable {
         }
     }
 
-    /// Has ffmpeg make a file.
+    /// Makes a file with ffmpeg.
     static func draw(_ path: String, _ arguments: [String]) throws {
         let ffmpeg = Process()
         ffmpeg.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -57,10 +57,10 @@ package struct Original: Sendable {
         guard ffmpeg.terminationStatus == 0 else { throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: path]) }
     }
 
-    /// File `number` of the gallery of `seed`: always the same bytes, in a container that goes by the number.
+    /// Returns file `number` of the gallery of `seed`: always the same bytes. The number decides the container.
     ///
-    /// Headers are hit most, as that is where numbers stand that something is allocated, divided or waited for by: the first 2 KB, the last
-    /// (an MP4's index, an Ogg's last page), and four-letter names with what follows them. Packets are hit anywhere.
+    /// Most damage goes into headers, as their numbers decide allocations, divisions and waits. It hits the first 2 KB, the last 2 KB (an
+    /// MP4's index, an Ogg's last page), and fields after four-letter names. The rest goes anywhere in the file.
     package static func damaged(_ originals: [Original], seed: UInt64, number: Int) -> (name: String, bytes: [UInt8]) {
         let original = originals[number % originals.count]
         var random = SplitMix64(state: seed &+ UInt64(number) &* 0x9E37_79B9_7F4A_7C15)
@@ -69,7 +69,7 @@ package struct Original: Sendable {
         case 0, 1: for _ in 0...random.below(3) { flip(&bytes, in: 0..<min(2048, bytes.count), &random) }
         case 2: for _ in 0...random.below(3) { flip(&bytes, in: max(0, bytes.count - 2048)..<bytes.count, &random) }
         case 3: for _ in 0...random.below(64) { flip(&bytes, in: 0..<bytes.count, &random) }
-        case 4, 5:  // a field behind a name, with the numbers that programs trip over
+        case 4, 5:  // a field after a name gets a number that programs trip over
             let begin = random.below(bytes.count)
             let starts = begin..<max(begin, bytes.count - 4)
             let name = starts.first { start in bytes[start..<start + 4].allSatisfy { 0x61...0x7a ~= $0 } } ?? begin
@@ -92,7 +92,7 @@ package struct Original: Sendable {
     }
 }
 
-/// Pseudo-random numbers that a seed decides.
+/// Pseudo-random numbers, determined by a seed.
 struct SplitMix64 {
     var state: UInt64
 

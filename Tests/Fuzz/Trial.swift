@@ -8,13 +8,15 @@ import KioskReaderProtocol
 import KioskReaders
 import KioskVocabulary
 
-/// What is done with a damaged file: it is opened, read, moved about in and read again; and played, several in a row, offscreen.
+/// Tries a damaged file: opens it, reads, seeks, reads again; and plays several in a row, offscreen.
 package enum Trial {
-    /// Longer than this with one file is a hang.
+    /// The longest time for one file; a longer one is a hang.
     package static let timeLimit = MediaTime.seconds(10)
 
-    /// Why a file cannot be opened; nil where it can. Reads its first frames and samples, at four places, and draws previews; `onDeath` is told what becomes
-    /// of its reader where that ends before its file.
+    /// Returns why a file cannot be opened; nil if it can.
+    ///
+    /// Reads its first frames and samples at four places, and draws previews. Calls `onDeath` with the reason if the reader ends before its
+    /// file.
     package static func read(
         _ path: String, threads: Int, by readers: Readers = .inProcess, onDeath: (String) -> Void = { _ in }
     ) -> String? {
@@ -25,7 +27,7 @@ package enum Trial {
             var samples = [Float](repeating: 0, count: 2 * 2048)
             for target in [nil, MediaTime.seconds(0.5), .seconds(1e10), .zero] {
                 if let target { _ = try? client.seek(to: target, precision: target == .zero ? .keyFrame() : .exact) }
-                // To the end of what a second holds, and some.
+                // Reads past a second of frames (25) and samples (48,000).
                 for _ in 0..<40 {
                     let hasFrame = client.nextFrame() != nil
                     let count = samples.withUnsafeMutableBufferPointer { client.readSamples(into: $0, channelCount: 2) }
@@ -43,14 +45,15 @@ package enum Trial {
         }
     }
 
-    /// Plays files one after the other, a moment each, with a seek in each, until the first has come again; returns what is wrong with how
-    /// they were played. `failing` are those that cannot be opened: each must be complained about, by its name.
+    /// Plays files one after the other, a moment each, with a seek in every other one, until the first plays again. Returns the faults.
+    ///
+    /// `failing` are the indices of the files that cannot be opened. The player must report each by its name.
     package static func play(_ paths: [String], failing: Set<Int>, by readers: Readers = .inProcess) -> [String] {
         struct Seen {
             var started: Set<Int> = []
             var failed: [Int: String] = [:]
             var isRound = false
-            /// Those that have been come to; one may be started, fail, and be started again.
+            /// The files that the player has reached. A file may start, fail, and start again.
             var all: Set<Int> { started.union(failed.keys) }
         }
         let seen = Monitor(Seen())
@@ -76,11 +79,11 @@ package enum Trial {
                 }
                 return seen.started != before
             }
-            // Once in every other one: a seek begins it anew.
+            // Seeks once in every other file, as a seek starts it again.
             if isNew, case .itemStarted(let item, _, _) = event, item.number % 2 == 0 { player?.seek(by: .milliseconds(20)) }
         }
         player.start()
-        // The limit is each one's: it begins anew with every one that is come to.
+        // The limit is for one file: it begins anew each time the player reaches another one.
         var (count, everyone) = (-1, false)
         while !everyone {
             let before = count
@@ -107,12 +110,12 @@ package enum Trial {
         return wrong
     }
 
-    /// Most memory that was resident since ``resetPeak()``, in bytes; 0 where the kernel does not tell.
+    /// The highest resident memory since ``resetPeak()``, in bytes; 0 if the kernel does not report it.
     package static var peakMemory: Int {
         let line = SmallFile.text("/proc/self/status")?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
         return line.flatMap { Int($0.filter(\.isNumber)) }.map { $0 << 10 } ?? 0
     }
 
-    /// Counts ``peakMemory`` anew.
+    /// Resets ``peakMemory``.
     package static func resetPeak() { try? "5".write(toFile: "/proc/self/clear_refs", atomically: false, encoding: .utf8) }
 }

@@ -3,8 +3,8 @@ import Fuzz
 import TestSupport
 import Testing
 
-/// Some hundred damaged files of `make fuzz`, always the same ones, in this process: under `make sanitize` with every access checked.
-/// KIOSK_FUZZ_FILES is how many, 0 for none.
+/// Plays some hundred damaged files of `make fuzz` in this process, always the same ones. `make sanitize` checks every access.
+/// KIOSK_FUZZ_FILES sets their number; 0 disables the tests.
 @Suite(.blocking, .serialized) struct FuzzTests {
     private static let files = ProcessInfo.processInfo.environment["KIOSK_FUZZ_FILES"].flatMap { Int($0) } ?? 216
     private static let seed: UInt64 = 9
@@ -28,7 +28,7 @@ import Testing
         #expect(refused > 0 && refused < Self.files)
     }
 
-    /// One of each container in a row, a moment each, with seeks.
+    /// Plays one file of each container in a row, a moment each, with seeks.
     @Test(.enabled(if: FuzzTests.files > 0)) func damagedFilesArePlayedOrTold() throws {
         let paths = try damaged(27)
         let failing = Set(paths.indices.filter { Trial.read(paths[$0], threads: 1) != nil })
@@ -38,13 +38,13 @@ import Testing
         }
     }
 
-    /// Lists of a hostile server or folder (`kiosk-fuzz --lists`).
+    /// Reads lists of a hostile server or folder (`kiosk-fuzz --lists`).
     @Test(.enabled(if: FuzzTests.files > 0)) func listsShowNothingThatTheyMayNot() throws {
         let trial = try ListTrial(in: Clips.folder + "/fuzz")
         for number in 0..<Self.files { #expect(trial.problem(seed: Self.seed, number: number) == nil) }
     }
 
-    /// The same of lines that are sent to a player by its control socket (`kiosk-fuzz --lines`).
+    /// Sends damaged lines to a player's control socket (`kiosk-fuzz --lines`).
     @Test(.enabled(if: FuzzTests.files > 0)) func linesAreAnsweredAndThePlayerPlaysOn() throws {
         let originals = try Original.all(in: Clips.folder + "/fuzz")
         #expect(originals.contains { $0.name == "mp4" })

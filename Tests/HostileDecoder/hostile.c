@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Descriptors of a reader.
+// The descriptors of a reader.
 enum { CONTROL = 3, PAGE = 4, ARENA = 5, SOURCE = 6 };
 
 static void crash(void) { *(volatile int *)16 = 1; }
@@ -39,7 +39,7 @@ static void stand_still(void) {
     for (;;) syscall(SYS_futex, &word, FUTEX_WAIT, 0, NULL, NULL, 0);
 }
 
-/// Writes over all that the player can see.
+/// Overwrites all memory that the player shares.
 static void scribble(void) {
     for (int file = PAGE; file <= ARENA; file++) {
         struct stat status;
@@ -60,7 +60,7 @@ static void allocate(void) {
     for (;;) {
         size_t count = 1 << 20;
         char *memory = malloc(count);
-        // What a decoder does that has no memory is its own affair; this one goes on asking.
+        // A decoder without memory may do anything; this one aborts.
         if (!memory) {
             abort();
         }
@@ -72,7 +72,7 @@ static void shrink(void) {
     (void)!ftruncate(PAGE, 0);
 }
 
-// What the sandbox is to refuse: where it does not, the reader ends with a status that says so.
+// Actions that the sandbox must refuse. If it does not, the reader exits with the given status.
 static void must_fail(long result, int status) {
     if (result >= 0) _exit(status);
 }
@@ -101,7 +101,7 @@ static void write_into_parent(void) {
     must_fail(process_vm_writev(getppid(), &part, 1, &part, 1, 0), 100);
 }
 
-// What the player is to see through.
+// Messages that the player must reject.
 static void send_nonsense(void) {
     char text[] = "this is no message, whatever else it may be";
     send(CONTROL, text, sizeof text, MSG_NOSIGNAL);
@@ -113,7 +113,7 @@ static void send_for_ever(void) {
         if (send(CONTROL, text, sizeof text, MSG_NOSIGNAL) < 0 && errno != EINTR) sleep_on();
     }
 }
-/// The result of a thumbnail that has far more pixels than there is memory for: head, kind 12, result 2 with an empty description.
+/// Sends the result of a thumbnail with far more pixels than fit into memory: head, kind 12, result 2 with an empty description.
 static void send_false_result(void) {
     unsigned char message[] = {
         12, 0, 0, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -123,7 +123,7 @@ static void send_false_result(void) {
     send(CONTROL, message, sizeof message, MSG_NOSIGNAL);
     sleep_on();
 }
-/// Fills the player with descriptors: lines of its log, each with two of them.
+/// Fills the player with descriptors: sends log lines with two of them each.
 static void send_descriptors(void) {
     unsigned char message[] = {10, 0, 0, 1, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 2, 0, 'h', 'i'};
     int files[] = {ARENA, ARENA};
@@ -178,7 +178,7 @@ static const struct {
     {"hang-up", hang_up},
 };
 
-/// Does what a packet says.
+/// Performs the action that a packet names.
 static void obey(const AVPacket *packet) {
     static const char mark[] = "kiosk-hostile/";
     const unsigned char *found = packet && packet->data ? memmem(packet->data, (size_t)packet->size, mark, sizeof mark - 1) : NULL;
@@ -191,7 +191,7 @@ static void obey(const AVPacket *packet) {
     }
 }
 
-// Stands in for libavcodec's.
+// Replaces libavcodec's function.
 int avcodec_send_packet(AVCodecContext *context, const AVPacket *packet) {
     static int (*real)(AVCodecContext *, const AVPacket *);
     if (!real) *(void **)&real = dlsym(RTLD_NEXT, "avcodec_send_packet");

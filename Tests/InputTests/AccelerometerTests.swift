@@ -9,13 +9,13 @@ import Testing
 @Suite struct AccelerometerTests {
     private static func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 3_000_000_000) + .milliseconds(milliseconds) }
 
-    /// What a machine reads that is turned clockwise by so many degrees and leans back by so many.
+    /// Returns the reading of a machine turned clockwise by `turned` degrees and leaning back by `lean` degrees.
     private static func reading(_ turned: Double, lean: Double = 0) -> (Double, Double, Double) {
         let (angle, back) = (turned * .pi / 180, lean * .pi / 180)
         return (sin(angle) * cos(back) * 9.8, -cos(angle) * cos(back) * 9.8, sin(back) * 9.8)
     }
 
-    /// One step: at this time it has been turned so far, and this is told.
+    /// One step: the time, the machine's angle from then on, and the reported rotation.
     typealias Step = (Int64, Double, Rotation?)
 
     private func play(_ steps: [Step], lean: Double = 0) {
@@ -39,7 +39,7 @@ import Testing
             (0, 0, nil), (500, 0, Rotation.none), (1000, 90, nil), (1400, 90, nil), (1450, 10, nil), (1600, 90, nil), (2000, 90, nil),
             (2100, 90, .clockwise270),
         ])
-        // Through another one to a third.
+        // From one orientation through a second to a third.
         play([(0, 0, nil), (500, 0, Rotation.none), (1000, 90, nil), (1300, 180, nil), (1700, 180, nil), (1800, 180, .clockwise180)])
     }
 
@@ -69,7 +69,7 @@ import Testing
     ])
     func mountMatrices(_ text: String, _ matrix: [Double]?) { #expect(AccelerometerDevice.matrix(text) == matrix) }
 
-    /// A folder as the kernel has it.
+    /// A folder with devices, as in sysfs.
     private struct Folder: ~Copyable {
         let path = "/tmp/kiosk-iio-\(UInt64.random(in: 0 ... .max))"
 
@@ -108,7 +108,7 @@ import Testing
         #expect(devices[1].read() == nil)
     }
 
-    /// The whole way: a machine that stands, and is then turned.
+    /// The whole path: a machine stands upright, and then turns.
     @Test func turnsAreTold() throws {
         let folder = Folder()
         try folder.read("iio:device0", 0, -256, 10)

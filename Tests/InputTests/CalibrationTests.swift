@@ -5,7 +5,7 @@ import Testing
 @testable import KioskInputCore
 
 @Suite struct CalibrationTests {
-    /// What libinput's documentation says of each matrix, and where the panel's top left then is.
+    /// The meanings of matrices in libinput's documentation, and the place of the panel's top left for each.
     @Test(arguments: [
         ("1 0 0 0 1 0", 0.0, 0.0), ("0 -1 1 1 0 0", 1, 0), ("-1 0 1 0 -1 1", 1, 1), ("0 1 0 -1 0 1", 0, 1), ("-1 0 1 0 1 0", 1, 0),
     ])
@@ -24,7 +24,7 @@ import Testing
 
     private static let targets: [(x: Double, y: Double)] = [(0.1, 0.1), (0.9, 0.1), (0.9, 0.9), (0.1, 0.9), (0.5, 0.5)]
 
-    /// Panels of every kind of fault: what they report of a place, and that the fit finds the way back.
+    /// Panels with every kind of fault. The fit of their reports inverts the fault.
     @Test(arguments: [
         "1 0 0 0 1 0", "0 1 0 1 0 0", "-1 0 1 0 1 0", "0 -1 1 1 0 0", "0.25 0 0.5 0 0.5 0.1", "0.9 0.05 0.02 -0.04 1.1 -0.03",
     ])
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Fingers are not exact: errors of a hundredth are spread, and a touch in a wrong place is seen.
+    /// Fingers are not exact. The fit spreads errors of a hundredth, and shows a touch in a wrong place.
     @Test func errors() throws {
         let jitter = [(0.01, -0.01), (-0.01, 0.005), (0.008, 0.01), (-0.005, -0.01), (0.0, 0.008)]
         var samples = zip(Self.targets, jitter).map { target, off in
@@ -72,14 +72,14 @@ import Testing
             try #require(CalibrationMatrix("0 -1 1 1 0 0")).udevRule(deviceName: "ILITEK \"TP\" [1]*")
                 == "ACTION!=\"remove\", SUBSYSTEM==\"input\", KERNEL==\"event[0-9]*\", ATTRS{name}==\"ILITEK ?TP? ?1??\", "
                 + "ENV{LIBINPUT_CALIBRATION_MATRIX}=\"0 -1 1 1 0 0\"")
-        // What would be a rule of its own, for root to carry out.
+        // A name must not add a rule of its own, which root would execute.
         let hostile = CalibrationMatrix.identity.udevRule(deviceName: "TP\"\r\nRUN+=\"/bin/sh\n\u{7}", place: "usb\n1")
         #expect(!hostile.unicodeScalars.contains { $0.properties.generalCategory == .control }, "\(hostile)")
         #expect(hostile.contains("ATTRS{name}==\"TP???RUN+=?/bin/sh??\", ATTRS{phys}==\"usb?1\""), "\(hostile)")
     }
 }
 
-/// Targets touched one after the other, on panels with faults.
+/// Runs of touched targets, on panels with faults.
 @Suite struct CalibrationRunTests {
     private static func lift(
         _ x: Double, _ y: Double, device: Int = 0, phase: ContactEvent.Phase = .up, surface: Contact.Surface = .display
@@ -91,15 +91,15 @@ import Testing
             time: HostTime(nanoseconds: 1))
     }
 
-    /// A viewer touches what is seen; the panel reports it with its fault. The matrix that is found brings it back for every turn of the
-    /// picture.
+    /// A viewer touches the targets on the screen, and the panel reports them with its fault. The resulting matrix corrects it for every
+    /// rotation of the picture.
     @Test(arguments: Rotation.allCases, ["1 0 0 0 1 0", "0 1 0 1 0 0", "-1 0 1 0 1 0", "0.5 0 0.25 0 0.9 0.05"])
     func found(rotation: Rotation, fault: String) throws {
         let panel = try #require(CalibrationMatrix(fault))
         var calibration = Calibration(rotation: rotation)
         var outcomes: [Calibration.Outcome] = []
         for _ in Calibration.targets {
-            // Where the target is on the glass: the place whose picture is there.
+            // The target's place on the glass.
             let target = calibration.target
             let glass = [(target.x, target.y), (1 - target.y, target.x), (1 - target.x, 1 - target.y), (target.y, 1 - target.x)][
                 rotation.rawValue / 90]

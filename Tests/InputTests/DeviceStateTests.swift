@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskInputCore
 
-/// What is told of a device for what the kernel says of it.
+/// The events of a device for the kernel's reports.
 @Suite struct DeviceStateTests {
     private let device = DeviceID(rawValue: 3)
     private static func finger(_ id: Int, _ x: Double, slot: Int = 0) -> Contact {
@@ -24,7 +24,7 @@ import Testing
                 device: device, key: KeyCode(rawValue: code), phase: phase, modifiers: modifiers, time: Self.at(milliseconds)))
     }
 
-    /// One edge: reports of what touches, each at 10 ms after the one before, and what is told of the last.
+    /// One edge: reports of contacts, 10 ms apart, and the events for the last one.
     struct Edge: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var reports: [[Contact]]
@@ -108,7 +108,7 @@ import Testing
         #expect(state.cancel(touching: [], at: Self.at(50)) == [], "once")
     }
 
-    /// SYN_DROPPED: the finger that is still there is not told of again, another one is; the key that is still held goes on.
+    /// SYN_DROPPED: a finger that still touches is not reported again, but a new one is. A key that is still held continues.
     @Test func afterLostEventsOnlyWhatIsNewIsTold() {
         var state = DeviceState(device: device)
         let (resting, lifted, new) = (Self.finger(1, 0.1), Self.finger(2, 0.2, slot: 1), Self.finger(3, 0.3, slot: 1))
@@ -122,7 +122,7 @@ import Testing
         #expect(state.report([Self.finger(1, 0.5), new], at: Self.at(60)) == [contact(.down, new, 60)])
         #expect(state.report([new], at: Self.at(70)) == [])
         #expect(state.report([], at: Self.at(80)) == [contact(.up, new, 80)])
-        // Its id may come again: that is another finger.
+        // A later contact may have the same id: that is another finger.
         #expect(state.report([resting], at: Self.at(90)) == [contact(.down, resting, 90)])
         #expect(state.key(KeyCode(rawValue: 57), .release, modifiers: [], at: Self.at(100)) == key(.release, 57, 100))
     }
@@ -139,7 +139,7 @@ import Testing
         #expect(state.key(space, .release, modifiers: [], at: Self.at(6)) == nil, "told already")
     }
 
-    /// A panel flickers for less than 10 ms; a mouse button that is clicked by a program may be as fast.
+    /// A panel's ghosts last less than 10 ms. A program may click a mouse button as fast.
     @Test(arguments: [(true, 9, ContactEvent.Phase.cancelled), (true, 10, .up), (false, 1, .up)])
     func ghosts(hasGhosts: Bool, milliseconds: Int64, phase: ContactEvent.Phase) {
         var state = DeviceState(device: device, hasGhosts: hasGhosts)
@@ -147,13 +147,13 @@ import Testing
         #expect(state.report([], at: Self.at(milliseconds)) == [contact(phase, Self.finger(1, 0.1), milliseconds)])
     }
 
-    /// After half a minute on one spot it is cancelled, others go on, and its lift says nothing.
+    /// After half a minute on one spot it is cancelled. Other fingers continue, and its lift reports nothing.
     @Test func aFingerThatNeverLifts() {
         var state = DeviceState(device: device)
         let (stuck, other) = (Self.finger(1, 0.1), Self.finger(2, 0.9, slot: 1))
         _ = state.report([stuck], at: Self.at(0))
         #expect(state.nextDeadline == Self.at(30_000))
-        // It trembles, but stays.
+        // The contact trembles, but stays on its spot.
         #expect(state.report([Self.finger(1, 0.12)], at: Self.at(20_000)) == [contact(.move, Self.finger(1, 0.12), 20_000)])
         #expect(state.nextDeadline == Self.at(30_000) && state.expire(at: Self.at(29_999)) == [])
         #expect(state.expire(at: Self.at(30_000)) == [contact(.cancelled, Self.finger(1, 0.12), 30_000)])
@@ -164,7 +164,7 @@ import Testing
         #expect(state.report([stuck], at: Self.at(43_000)) == [contact(.down, stuck, 43_000)], "it was lifted and counts again")
     }
 
-    /// One that moves is somebody's, and nobody need call `expire` for a report to come right.
+    /// A moving contact is a finger. A report is right even if no caller has called `expire`.
     @Test func aFingerThatMovesIsNotStuck() {
         var state = DeviceState(device: device)
         _ = state.report([Self.finger(1, 0.1)], at: Self.at(0))

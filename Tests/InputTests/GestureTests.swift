@@ -5,7 +5,7 @@ import Testing
 @testable import KioskInputCore
 
 @Suite struct GestureTests {
-    /// One report: milliseconds, and where each finger is (finger k has id k); nil for a finger that is up.
+    /// One report: milliseconds, and each finger's place (finger k has id k); nil for a lifted finger.
     typealias Report = (Int64, [(Double, Double)?])
 
     struct Case: CustomTestStringConvertible, Sendable {
@@ -100,7 +100,7 @@ import Testing
         .drag(Gesture.Drag(phase, startX: start, startY: 0.5, x: x, y: 0.5))
     }
 
-    /// What is told of a drag beside the drag.
+    /// The gestures that come with a drag.
     private static let swipes: [Case] = [
         Case("a longer swipe", [(0, [(0.1, 0.5)]), (120, [(0.5, 0.5)]), (140, up)], .swipe(steps: 2)),
         Case("a swipe across everything", [(0, [(0.95, 0.5)]), (300, [(0, 0.5)]), (310, up)], .swipe(steps: -4)),
@@ -119,14 +119,14 @@ import Testing
         Case("along the top", [(0, [(0.3, 0)]), (100, [(0.6, 0)]), (140, up)], .swipe(steps: 1)),
     ]
 
-    /// A panel of which somebody says where all fingers are, and what is recognised of it.
+    /// A panel with given places of all fingers, and a recogniser for its contacts.
     private struct Panel {
         var device = DeviceState(device: DeviceID(rawValue: 0))
         var recognizer: GestureRecognizer
 
         init(_ wanted: Set<GestureName> = Set(GestureName.allCases)) { recognizer = GestureRecognizer(wanted) }
 
-        /// Each report of a case, with what is due before it.
+        /// Plays all reports of a case.
         mutating func play(_ example: Case) -> [Gesture] {
             example.reports.flatMap { report in
                 let (milliseconds, fingers) = report()
@@ -164,7 +164,7 @@ import Testing
         #expect(told == example.gestures)
     }
 
-    /// What nobody has bound is what it would be without.
+    /// An unbound gesture counts as the gesture that it would otherwise be.
     @Test func whatIsNotWanted() {
         func told(_ wanted: Set<GestureName>, _ reports: Report...) -> [Gesture] {
             var panel = Panel(wanted)
@@ -181,7 +181,7 @@ import Testing
         #expect(told([.tap], (0, [(0.9, 0.8)]), (50, [(0.9, 0.7)]), (100, Self.up)) == [])
     }
 
-    /// A touchpad has no edges and no thirds, since positions on it are not on the picture.
+    /// A touchpad has no edges and no thirds, since its positions are not on the picture.
     @Test func onATouchpad() {
         var recognizer = GestureRecognizer()
         func pad(_ x: Double, _ phase: ContactEvent.Phase, _ milliseconds: Int64) -> ContactEvent {
@@ -199,7 +199,7 @@ import Testing
         #expect(told.filter { if case .drag = $0 { false } else { true } } == [Self.tap(0.1), Self.tap(0.1), .swipe(steps: 2)])
     }
 
-    /// A long press is due at a time that the recogniser names, and told with the next event where nobody asks in time.
+    /// A long press comes at the recogniser's deadline; if no caller asks in time, with the next event.
     @Test func aLongPressIsDue() {
         var panel = Panel()
         #expect(panel.recognizer.nextDeadline == nil)
@@ -226,7 +226,7 @@ import Testing
         #expect(panel.report(1050, []) == [Self.tap(0.5)])
     }
 
-    /// What is cancelled completes nothing, but is no second finger either.
+    /// A cancelled finger completes no gesture, and is no second finger either.
     @Test func aCancelledFingerIsGone() {
         var panel = Panel()
         #expect(panel.report(0, [Self.finger(0, 0.2, 0.5), Self.finger(1, 0.4, 0.5)]) == [])
@@ -235,15 +235,14 @@ import Testing
         #expect(panel.report(90, []) == [Self.tap(0.5)])
     }
 
-    /// Where the corners of the panel are on a picture turned on it: the picture's own top left is at the panel's top left, top
-    /// right, bottom right, bottom left.
+    /// The picture's top left is at another corner of the panel for each rotation: top left, top right, bottom right, bottom left.
     @Test(arguments: zip(Rotation.allCases, [(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)]))
     func touchTurnsWithThePicture(rotation: Rotation, panel: (Double, Double)) {
         #expect(Self.finger(3, panel.0, panel.1).upright(rotation) == Self.finger(3, 0, 0))
         #expect(Self.finger(3, 0.5, 0.5).upright(rotation) == Self.finger(3, 0.5, 0.5))
     }
 
-    /// A stroke that a viewer of the turned picture sees go to the right.
+    /// A stroke to the right for a viewer of the turned picture.
     @Test(
         arguments: zip(
             Rotation.allCases, [((0.2, 0.5), (0.5, 0.5)), ((0.5, 0.2), (0.5, 0.5)), ((0.8, 0.5), (0.5, 0.5)), ((0.5, 0.8), (0.5, 0.5))]))

@@ -5,16 +5,16 @@ import Testing
 
 @testable import KioskInputCore
 
-/// What lies around whoever takes events, and how much a gesture asks for.
+/// The idle timer around a handler, and the amounts of gestures.
 @Suite struct InputHandlerTests {
     private static func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: 1_000_000_007) + .milliseconds(milliseconds) }
 
-    /// One that goes down.
+    /// A finger that goes down.
     private static let finger = InputEvent.contact(
         ContactEvent(
             device: DeviceID(rawValue: 1), contact: Contact(slot: 0, id: 0, x: 0.5, y: 0.5, surface: .display), phase: .down, time: at(0)))
 
-    /// A volume drag is as many hundredths as it is long, and a long swipe as many steps.
+    /// The length of a volume drag sets its hundredths, and that of a swipe its steps.
     @Test func gesturesWithAnAmount() {
         #expect(Gesture.swipe(steps: -2).command([.swipeLeft: .player(.seekSteps(-1))]) == .player(.seekSteps(-2)))
         #expect(Gesture.swipe(steps: 3).command([.swipeRight: .player(.seekBy(.seconds(5)))]) == .player(.seekBy(.seconds(15))))
@@ -40,7 +40,7 @@ import Testing
         #expect(timer.expire(at: Self.at(360_000)) == Self.at(360_000))
     }
 
-    /// The idle time counts beside what another handler waits for.
+    /// The handler waits for the idle time as well as for another handler's deadline.
     @Test func theHandlerWaitsForTheEarlier() {
         let told = Mutex<[HostTime]>([])
         let recognizer = Mutex(GestureRecognizer([.longPress]))
@@ -62,7 +62,7 @@ import Testing
         #expect(told.withLock { $0 } == [Self.at(700), Self.at(60_000)] && handler.nextDeadline() == nil)
     }
 
-    /// Whoever stands before a camera touches nothing, and is not to be taken for nobody.
+    /// A person before a camera touches nothing, but is not idle.
     @Test func nobodyIsIdleWhoIsRecorded() {
         let told = Mutex<[HostTime]>([]), isInUse = Mutex(true)
         let handler = InputHandler(handle: { _ in })

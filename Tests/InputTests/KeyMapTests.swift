@@ -33,7 +33,7 @@ import Testing
         #expect(KeyCode.dialUp.name == "DIAL-UP" && KeyCode.dialDown.name == "DIAL-DOWN")
     }
 
-    /// The map of a kiosk.conf that says nothing about keys, with `bindings` on top.
+    /// Returns the map of a kiosk.conf without keys, with `bindings` added.
     private func map(_ bindings: [(String, Command?)] = []) throws -> KeyMap {
         let own = try bindings.map { (trigger: try #require(KeyTrigger($0.0)), command: $0.1) }
         return try KeyMap(bindings: KeyBinding.defaults.map { ($0.trigger, $0.command) } + own)
@@ -57,7 +57,7 @@ import Testing
         #expect(throws: UnknownKey.self) { try self.map([("space+nosuchkey", .player(.play))]) }
     }
 
-    /// A device is used for the keys of a chord, too.
+    /// kiosk uses a device for the keys of a chord, too.
     @Test func keysOfInterest() throws {
         let map = try KeyMap(bindings: [
             (KeyTrigger(["KEY_A", "KEY_B"], modifiers: [.control]), .player(.play)), (KeyTrigger(["KEY_C"], press: .hold), .player(.pause)),
@@ -77,7 +77,7 @@ import Testing
         #expect(screen.isUsed && screen.isGrabbed && screen.description == "touch screen, 10 fingers")
     }
 
-    /// Only what a viewer points at is a position on the display.
+    /// Only a surface that a viewer points at gives positions on the display.
     @Test func surfaces() throws {
         func surface(_ contacts: DeviceAbilities.ContactSource, isDirect: Bool) -> Contact.Surface {
             DeviceAbilities(contacts: contacts, isDirect: isDirect, keys: []).surface

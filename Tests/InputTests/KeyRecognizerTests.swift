@@ -4,9 +4,9 @@ import Testing
 
 @testable import KioskInputCore
 
-/// Keys pressed, held and released, and the commands they make, each with its time.
+/// Keys pressed, held and released, and the resulting commands with their times.
 @Suite struct KeyRecognizerTests {
-    /// What happens: a key is pressed, repeated by the kernel or released, or nothing until a time. Milliseconds from the beginning.
+    /// A step: a key is pressed, repeated by the kernel or released, or time passes. Milliseconds from the beginning.
     enum Step: Sendable {
         case press(String, Int64, device: Int = 0)
         case kernelRepeat(String, Int64, device: Int = 0)
@@ -178,7 +178,7 @@ import Testing
         #expect(asked == example.asked.map { TimedCommand($0.0, at: Self.at($0.1)) })
     }
 
-    /// The modifiers that the device says are held count, although nobody has seen them pressed.
+    /// The modifiers that the device reports as held count, even without a press event.
     @Test func modifiersHeldBeforeAnybodyListened() throws {
         let map = try KeyMap(bindings: [
             (KeyTrigger(["KEY_Q"], modifiers: [.control]), .program(.quit)), (KeyTrigger(["KEY_Q"]), .player(.play)),

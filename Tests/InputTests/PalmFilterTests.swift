@@ -2,9 +2,9 @@ import Testing
 
 @testable import KioskInputCore
 
-/// What is a palm, by what a device says of it; nil for what it does not report.
+/// Palms by a device's values; nil for a value that it does not report.
 @Suite struct PalmFilterTests {
-    /// Contacts one after the other, and whether the last is a palm.
+    /// Contacts one after the other; `isPalm` is for the last one.
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var ranges: PalmFilter.Ranges

@@ -6,10 +6,11 @@ import Testing
 
 @testable import KioskInputCore
 
-/// A device as libevdev describes it, without a node, and what it said: the abilities are found, and the events read, by the code that
-/// reads devices. Only the read(2) is missing.
+/// A device as libevdev describes it, without a node, and a recording of its events.
+///
+/// The code for real devices finds its abilities and reads the events; only read(2) is missing.
 struct RecordedDevice {
-    /// One axis: its name, its smallest and largest value, and units per millimetre where the device says them.
+    /// One axis: its name, its minimum and maximum, and its units per millimetre, 0 if unknown.
     typealias Axis = (name: String, low: Int32, high: Int32, resolution: Int32)
 
     var name: String
@@ -17,17 +18,17 @@ struct RecordedDevice {
     var axes: [Axis] = []
     var keys: [String] = []
     var relative: [String] = []
-    /// What udev says of it.
+    /// The device's udev properties.
     var udev: [String: String] = [:]
-    /// One report a line: its time in milliseconds, and its events as `CODE=VALUE`, SYN_REPORT not written.
+    /// One report a line: its time in milliseconds, and its events as `CODE=VALUE`, without SYN_REPORT.
     var recording: String
 
-    /// What became of a recording.
+    /// The results of a recording.
     struct Told {
         var events: [InputEvent] = []
         var gestures: [Gesture] = []
 
-        /// Phase, id and rounded position of each contact's event: `down 1 0.50 0.25`.
+        /// Phase, id and rounded position of each contact event: `down 1 0.50 0.25`.
         var contacts: [String] {
             events.compactMap { event in
                 guard case .contact(let event) = event else { return nil }
@@ -35,7 +36,7 @@ struct RecordedDevice {
             }
         }
 
-        /// Gestures without the drags between them.
+        /// The gestures without drags.
         var meant: [Gesture] { gestures.filter { if case .drag = $0 { false } else { true } } }
 
         private static func decimal(_ value: Double) -> String {
@@ -44,7 +45,7 @@ struct RecordedDevice {
         }
     }
 
-    /// The device, as it would be opened.
+    /// Returns the device, as if opened from a node.
     func open(keys: Set<KeyCode> = []) throws -> EvdevDevice { open(try describe(), keys) }
 
     private func open(_ pointer: OpaquePointer, _ keys: Set<KeyCode>) -> EvdevDevice {
@@ -66,7 +67,7 @@ struct RecordedDevice {
         return pointer
     }
 
-    /// Plays the recording. Where there is a pause, what time alone brings about comes in between.
+    /// Plays the recording. In a pause it expires the deadlines that pass.
     func play(keys: Set<KeyCode> = [], rotation: Rotation = .none) throws -> Told {
         let pointer = try describe()
         var device = open(pointer, keys)
@@ -91,7 +92,7 @@ struct RecordedDevice {
                 var event = input_event()
                 (event.time.tv_sec, event.time.tv_usec) = (Int(milliseconds / 1000), Int(milliseconds % 1000 * 1000))
                 (event.type, event.code, event.value) = (UInt16(type), UInt16(code), try #require(Int32(parts.count > 1 ? parts[1] : "0")))
-                // The kernel's state and libevdev's, which libevdev_next_event keeps alike.
+                // Sets libevdev's state, as libevdev_next_event does.
                 if type == EV_ABS || type == EV_KEY { libevdev_set_event_value(pointer, type, code, event.value) }
                 guard let happened = device.take(event) else { continue }
                 take(state.events(for: happened, of: device, takesContacts: true, rotation: rotation))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import KioskInputCore
 
-/// What devices of each kind say of taps, swipes and palms, and what is told of it.
+/// The events of each kind of device for taps, swipes and palms, and the resulting contacts and gestures.
 @Suite struct RecordedDeviceTests {
-    /// A projected-capacitive panel with protocol B, 12 bits an axis, which also says where a single finger would be.
+    /// A projected-capacitive panel with protocol B, 12 bits an axis, which also reports the position of a single finger.
     private static func panel(_ recording: String, palms: Bool = false) -> RecordedDevice {
         var axes: [RecordedDevice.Axis] = [
             ("ABS_X", 0, 4095, 0), ("ABS_Y", 0, 4095, 0), ("ABS_MT_SLOT", 0, 9, 0), ("ABS_MT_POSITION_X", 0, 4095, 0),
@@ -45,7 +45,7 @@ import Testing
         #expect(told.gestures.map(\.name) == [.twoFingerTap])
     }
 
-    /// A drop of water that stays while somebody taps: it counts for nothing after half a minute, and taps act again.
+    /// A drop of water stays while a viewer taps. After half a minute it stops counting, and taps act again.
     @Test func aContactThatNeverEnds() throws {
         let told = try Self.panel(
             """
@@ -72,7 +72,7 @@ import Testing
             """, palms: true
         ).play()
         #expect(tool.contacts == ["down 1 0.24 0.49", "cancelled 1 0.24 0.49"] && tool.gestures.isEmpty)
-        // The first touch shows that the panel measures how large a contact is.
+        // The first touch shows that the panel measures the size of a contact.
         let large = try Self.panel(
             """
             0 ABS_MT_TRACKING_ID=1 ABS_MT_POSITION_X=1000 ABS_MT_POSITION_Y=2000 ABS_MT_TOUCH_MAJOR=30 ABS_MT_PRESSURE=60
@@ -84,7 +84,7 @@ import Testing
             """, palms: true
         ).play()
         #expect(large.contacts == ["down 1 0.24 0.49", "up 1 0.24 0.49"] && large.gestures.map(\.name) == [.tap])
-        // A panel that says the same always says nothing.
+        // A constant value tells nothing.
         let constant = try Self.panel(
             """
             0 ABS_MT_TRACKING_ID=1 ABS_MT_POSITION_X=1000 ABS_MT_POSITION_Y=2000 ABS_MT_TOUCH_MAJOR=255 ABS_MT_PRESSURE=255
@@ -110,7 +110,7 @@ import Testing
         #expect(told.contacts.filter { $0.hasPrefix("up") }.isEmpty && told.contacts.count == 6)
     }
 
-    /// A resistive panel that has one position and a button, and reports 10 bits of an axis that has other ends.
+    /// A resistive panel with one position and a button. It has 10 bits an axis, and unusual limits.
     private static func single(_ recording: String, udev: [String: String] = [:]) -> RecordedDevice {
         RecordedDevice(
             name: "eGalax Inc. USB TouchController", properties: [],
@@ -135,7 +135,7 @@ import Testing
         #expect(told.meant.last == .swipe(steps: 2))
     }
 
-    /// A pen tablet with a display hovers before it touches; the button at its side is no touch.
+    /// A pen tablet with a display hovers before it touches. The button on the pen's side is no touch.
     @Test func pen() throws {
         let told = try RecordedDevice(
             name: "Wacom Cintiq 16 Pen", properties: [INPUT_PROP_DIRECT],
@@ -154,7 +154,7 @@ import Testing
         #expect(told.gestures == [.tap(x: 0.5, y: 0.5)])
     }
 
-    /// The tablet of a virtual machine: positions all the time, a left button; its clicks may be as fast as a program.
+    /// The tablet of a virtual machine: it reports positions all the time, and a left button. A program may click it very fast.
     @Test func absoluteMouse() throws {
         let device = RecordedDevice(
             name: "QEMU QEMU USB Tablet", axes: [("ABS_X", 0, 32767, 0), ("ABS_Y", 0, 32767, 0)],
@@ -176,7 +176,7 @@ import Testing
         #expect(try device.open(keys: [.dialUp]).abilities.keys == [.dialUp])
     }
 
-    /// A driver of the old kind, without slots: all fingers in each report, which is which is not said.
+    /// An old driver without slots: each report has all fingers, but not which is which.
     private static func anonymous(_ recording: String) -> RecordedDevice {
         RecordedDevice(
             name: "usbtouchscreen", properties: [INPUT_PROP_DIRECT],
@@ -197,7 +197,7 @@ import Testing
         #expect(told.meant == [.swipe(steps: 1)])
     }
 
-    /// Two fingers whose order in the report changes, of which the first to come is the first to go.
+    /// Two fingers whose order in the report changes. The first to come is the first to go.
     @Test func protocolAWithTwoFingers() throws {
         let told = try Self.anonymous(
             """
@@ -216,7 +216,7 @@ import Testing
         #expect(told.gestures.map(\.name) == [.twoFingerTap])
     }
 
-    /// A finger that comes where another has just gone is another one, and a report without contacts changes nothing.
+    /// A finger where another has just gone is a new one. A report without contacts changes nothing.
     @Test func protocolAWithOthers() throws {
         let told = try Self.anonymous(
             """
@@ -240,10 +240,10 @@ import Testing
         #expect(try device.play().contacts == ["down 7 0.20 0.50", "move 7 0.90 0.50", "up 7 0.90 0.50", "down 8 0.90 0.50"])
     }
 
-    /// Remote controls, by infrared and HDMI-CEC, and GPIO buttons: keys are all that is read of them, and switches nothing at all.
+    /// Infrared and HDMI-CEC remote controls, and GPIO buttons: kiosk reads their keys only, and ignores switches.
     @Test func remotesAndButtons() throws {
         let keys = try Set(["OK", "UP", "NUMERIC_1", "PLAYPAUSE"].map { try KeyCode(named: $0) })
-        // An rc device has the axes of a pointing stick beside its keys.
+        // An rc device has the axes of a pointing stick besides its keys.
         let infrared = RecordedDevice(
             name: "gpio_ir_recv", properties: [INPUT_PROP_POINTING_STICK], keys: ["KEY_OK", "KEY_UP", "KEY_NUMERIC_1", "KEY_RED"],
             relative: ["REL_X", "REL_Y"],
@@ -269,7 +269,7 @@ import Testing
         #expect(try !lid.open(keys: keys).abilities.isUsed)
     }
 
-    /// Swapped and mirrored axes, put right by udev's property, and a rotated picture on top of that.
+    /// Swapped and mirrored axes, corrected by udev's property, and a rotated picture on top.
     @Test func calibration() throws {
         let turned = ["LIBINPUT_CALIBRATION_MATRIX": "0 -1 1 1 0 0"]
         let touch = "0 ABS_X=136 ABS_Y=1200 BTN_TOUCH=1\n60 BTN_TOUCH=0\n"
@@ -277,13 +277,13 @@ import Testing
         #expect(try Self.single(touch, udev: turned).play().contacts.first == "down 0 0.90 0.10")
         #expect(try Self.single(touch, udev: turned).play(rotation: .clockwise90).contacts.first == "down 0 0.10 0.10")
         #expect(try Self.single(touch, udev: ["LIBINPUT_CALIBRATION_MATRIX": "1 2 3"]).play().contacts.first == "down 0 0.10 0.10")
-        // A panel that uses a part of its range: the rest is brought in, and what lies beyond stays at the edge.
+        // The panel uses a part of its range. The matrix stretches it, and positions beyond stay at the edge.
         let stretched = ["LIBINPUT_CALIBRATION_MATRIX": "4 0 -1.5 0 1 0"]
         #expect(try Self.single("0 ABS_X=520 ABS_Y=2000 BTN_TOUCH=1", udev: stretched).play().contacts == ["down 0 0.50 0.50"])
         #expect(try Self.single("0 ABS_X=280 ABS_Y=2000 BTN_TOUCH=1", udev: stretched).play().contacts == ["down 0 0.00 0.50"])
     }
 
-    /// A driver that does not say what its values range over.
+    /// A driver that reports no ranges.
     @Test func noRange() throws {
         let device = RecordedDevice(
             name: "serial", axes: [("ABS_X", 0, 0, 0), ("ABS_Y", 0, 0, 0)], keys: ["BTN_TOUCH"],

@@ -29,7 +29,7 @@ import Testing
         for heading in ["== Machine", "== Doctor", "== Player", "== Devices", "== Kernel", "No player answers.", "Displays", "Sound"] {
             #expect(text.contains(heading), "\(heading)")
         }
-        // A host may have a name that says nothing of anybody, and that is in every report.
+        // The name of a host may be a word that identifies nobody and is in every report.
         let host = ProcessInfo.processInfo.hostName
         let saysNothing = ["kiosk", "localhost", "video", "audio", "render", "input", "root", "raspberrypi", "debian"].contains(
             host.lowercased())
@@ -38,7 +38,7 @@ import Testing
         }
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        // It stays as it is.
+        // The report stays as it is.
         let second = try KioskProcess(["doctor", "--report", path])
         #expect(second.status(within: 60) == 64 && second.errors.contains("it exists already; name another file"))
         #expect(try String(contentsOfFile: path, encoding: .utf8) == text)

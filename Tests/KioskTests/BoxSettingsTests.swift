@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// box.txt of an image (deploy/box): written by people on other computers, and read by root.
+/// box.txt of an image (deploy/box): people write it on other computers, and root reads it.
 @Suite(.blocking) struct BoxSettingsTests {
     private static let box = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/deploy/box"
     private let folder: TestFolder
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// What it says of these lines.
+    /// Returns the messages of `setup` about these lines.
     private func setUp(_ text: String) throws -> [Substring] {
         let file = try folder.file("box.txt", text)
         let setup = "\(Self.box)/usr/lib/kiosk-box/setup"
@@ -28,7 +28,7 @@ import Testing
 
     private func text(_ name: String) -> String? { try? String(contentsOfFile: "\(folder.path)/\(name)", encoding: .utf8) }
 
-    /// A file of Windows' Notepad.
+    /// A file as Windows' Notepad saves it.
     @Test func `everything that it can set`() throws {
         let lines = [
             "\u{FEFF}# A box", " HostName= lobby", "timezone =Europe/Berlin ", "wifi-country = de", "wifi-name = Guests \"of\" $(house)",
@@ -50,7 +50,7 @@ import Testing
         #expect(text("root/run/box/authorized_keys") == "ssh-ed25519 AAAA me\nssh-rsa BBBB you\n")
         #expect(text("root/run/sysupdate.d/10-root.transfer")?.contains("\nPath=http://10.0.0.1/a&b|c%%20d/\n") == true)
         #expect(text("root/run/sysupdate.d/20-system.transfer")?.contains("\nPath=http://10.0.0.1/a&b|c%%20d/\n") == true)
-        // kiosk takes what it has written, and nobody else reads it.
+        // kiosk accepts the written file, and only its owner and its group may read it.
         let configuration = "\(folder.path)/data/kiosk/kiosk.conf"
         #expect(try FileManager.default.attributesOfItem(atPath: configuration)[.posixPermissions] as? Int == 0o640)
         let check = try KioskProcess(["check", "--config", configuration])
@@ -59,7 +59,7 @@ import Testing
         #expect(checked.contains(#"a "quoted\" name.mp4"#) && checked.contains("a.m3u"), "\(checked)")
     }
 
-    /// Each is told with its line, and none does harm.
+    /// `setup` names the line of each mistake, and no mistake does harm.
     @Test(arguments: [
         ("hostname = -lobby", "letters, digits and hyphens"), ("hostname = a b", "letters, digits and hyphens"),
         ("hostname = \(String(repeating: "a", count: 64))", "at most 63"), ("hostname = a\tb", "control characters"),

@@ -5,7 +5,7 @@ import Testing
 
 /// `kiosk check`.
 @Suite(.blocking) struct CheckTests {
-    /// The gallery, and what is not a clip of its own: a missing file, black at the end, an odd rate, a name in Japanese.
+    /// Returns the gallery and four more: a missing file, black at the end, an odd rate, a name in Japanese.
     static func clips() throws -> [String] {
         try Clips.all()
         let black = "testsrc2=s=320x180:r=30:d=2,drawbox=color=black:t=fill:enable='gte(n,50)'"
@@ -24,7 +24,7 @@ import Testing
         #expect(kiosk.errors == "")
     }
 
-    /// At a desk without the display.
+    /// At a desk without the display, `--mode` gives the refresh rate.
     @Test func theModeOfTheFileTellsTheRefresh() throws {
         let kiosk = try KioskProcess(["check", "--mode", "1280x720@50", "--display", "offscreen", Clips.named("faststart.mp4")])
         #expect(kiosk.status() == 0 && kiosk.output.hasSuffix("frame rates judged for 50 Hz\n"), "\(kiosk.output)")
@@ -175,7 +175,7 @@ import Testing
                 """)
     }
 
-    /// Runs a program as nobody; nil when that cannot be done with the built binary.
+    /// The words that run a program as nobody, none without root; nil if nobody cannot run the built binary.
     static let asNobody: [String]? = {
         if getuid() != 0 { return [] }
         let wrapper = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -205,7 +205,7 @@ import Testing
         #expect(play.errors == "\(configuration): cannot be read: permission denied; let the player's user read the file\n")
     }
 
-    /// As the package installs it: what only its group may read.
+    /// The package installs kiosk.conf in this way: only root and its group may read it.
     @Test(.enabled(if: getuid() == 0 && asNobody?.isEmpty == false, "only root gives a file to another group"))
     func `a kiosk.conf that only its group may read is never taken for none`() throws {
         let folder = try TestFolder()

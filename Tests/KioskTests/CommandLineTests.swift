@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What stands on the command line and in kiosk.conf, and what is said when that is wrong.
+/// The command line and kiosk.conf, and the messages about mistakes in them.
 @Suite(.blocking) struct CommandLineTests {
     static let hasSystemFile = FileManager.default.fileExists(atPath: "/etc/kiosk/kiosk.conf")
 
@@ -17,7 +17,7 @@ import Testing
         #expect(kiosk.errors == "")
     }
 
-    /// Whatever folder root is in: `./kiosk.conf` is somebody's there, perhaps.
+    /// Root may be in any folder, and `./kiosk.conf` may be another user's there.
     @Test(.needs("root", geteuid() == 0)) func rootReadsNobodysFile() throws {
         let folder = try TestFolder()
         let path = try folder.file("kiosk.conf", "[playback]\nloop = \"nonsense\"\n")
@@ -25,7 +25,7 @@ import Testing
         #expect(doctor.status(within: 120) != nil && !doctor.errors.contains("nonsense") && !doctor.output.contains("nonsense"))
         let named = try KioskProcess(["doctor", "--json", "--config", path], in: folder.path)
         #expect(named.status(within: 120) == 1 && named.errors.contains("nonsense"))
-        // A file of root's is read by what changes nothing; another user's is not.
+        // Commands that change nothing read a file of root's, but not another user's.
         let own = try KioskProcess(["check"], in: folder.path)
         #expect(own.status() == 78 && own.errors.contains("nonsense"))
         #expect(chown(path, 65534, 65534) == 0)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    /// bash is wherever kiosk is built; the others are left out where they are not installed, and the test says so.
+    /// bash is on every machine that builds kiosk. The test is cancelled for another shell that is not installed.
     @Test(arguments: ["bash", "zsh", "fish"]) func completionScriptsCanBeReadByTheirShells(_ shell: String) throws {
         let isInstalled = ["/bin/\(shell)", "/usr/bin/\(shell)"].contains(where: FileManager.default.fileExists)
         if !isInstalled, shell != "bash" { try Test.cancel("\(shell) is not installed") }

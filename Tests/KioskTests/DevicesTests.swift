@@ -23,7 +23,8 @@ import Testing
         #expect(kiosk.output.contains("\n  → off: "))
     }
 
-    /// Devices of ALSA's own plugins: one that takes any number of channels, and one that would mix them down itself to the two there are.
+    /// Devices of ALSA's own plugins: one that takes any number of channels, and two that would mix them down themselves, to two and to
+    /// six.
     @Test(arguments: [
         ("any", "auto", "stereo"), ("any", "stereo", "stereo"), ("any", "5.1", "5.1"), ("any", "7.1", "7.1"),
         ("two", "auto", "stereo"), ("two", "5.1", "stereo"), ("six", "5.1", "5.1"), ("six", "7.1", "5.1"),

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What `kiosk export`, `record` and `ctl` say of a command line that is wrong.
+/// The messages of `kiosk export`, `record` and `ctl` about a wrong command line.
 @Suite(.blocking) struct ExportMistakesTests {
     @Test(
         "A mistake is named, with the usage of the subcommand",

@@ -9,7 +9,7 @@ import Testing
         try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
     }
 
-    /// What ffprobe says of a file: codecs, size, pictures.
+    /// Returns ffprobe's report on a file: codecs, size, pictures.
     private func probe(_ path: String) throws -> String {
         let program = Process(), output = Pipe()
         program.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -100,7 +100,7 @@ import Testing
         #expect(try names(folder) == ["film.toml"])
     }
 
-    /// A film that takes a while.
+    /// Starts an export that takes a while.
     private func long(_ folder: TestFolder, _ extra: [String] = []) throws -> KioskProcess {
         try KioskProcess(
             [
@@ -126,10 +126,10 @@ import Testing
             if attempt > 0 { #expect(eventually(120) { (try? names(folder)) == [".film.mp4.part"] }) }
             usleep(UInt32.random(in: 0..<700_000))
             #expect(kiosk.end(SIGKILL) == nil)
-            // Hidden, and no name of a film.
+            // The file is hidden, and does not have the film's name.
             #expect(try names(folder).allSatisfy { $0 == ".film.mp4.part" })
         }
-        // What is left is in nobody's way.
+        // The remains do not block the next export.
         let again = try KioskProcess(
             ["export", Clips.named("corners.mp4"), "--priority", "normal", "--quiet", "-o", folder.path + "/film.mp4"])
         #expect(again.status(within: 120) == 0 && again.errors == "")

@@ -4,10 +4,9 @@ import KioskPlatform
 import TestSupport
 import Testing
 
-/// Playing from a folder whose files hang, are late, fail and give less than was asked for: Tests/FaultyFiles beneath the player's system
-/// calls.
+/// Plays from a folder whose files hang, are late, fail and return short reads: Tests/FaultyFiles lies beneath the player's system calls.
 @Suite(.blocking) struct FaultyFilesTests {
-    /// The folder at fault, with clips in it, and a player that plays from it.
+    /// The faulty folder with its clips, and a player for them.
     final class Disk {
         let folder: TestFolder
         let stage: PlayTests.Stage
@@ -17,13 +16,13 @@ import Testing
             stage = try PlayTests.Stage("--log-level", "debug")
         }
 
-        /// A file of the folder with the bytes of `clip`.
+        /// Copies `clip` into the folder and returns the path of the copy.
         func copy(_ clip: String, as name: String) throws -> String {
             try FileManager.default.copyItem(atPath: clip, toPath: "\(folder.path)/\(name)")
             return "\(folder.path)/\(name)"
         }
 
-        /// What has to stand before the command.
+        /// Returns the words before the command.
         func wrapper(_ faults: [String: String]) -> [String] {
             let library = URL(fileURLWithPath: KioskProcess.binary).deletingLastPathComponent().path + "/libFaultyFiles.so"
             return ["env", "LD_PRELOAD=\(library)", "FAULTY_FOLDER=\(folder.path)/"] + faults.map { "FAULTY_\($0)=\($1)" }
@@ -34,7 +33,7 @@ import Testing
         }
     }
 
-    /// Ten seconds of 2 MB, so that it plays before it is read to its end.
+    /// Makes a clip of ten seconds and 2 MB. It starts to play before its last part is read.
     private func large() throws -> String {
         try Clips.numbered(
             "large.mp4", frames: 300, extra: ["-b:v", "1600k", "-minrate", "1600k", "-bufsize", "400k", "-movflags", "+faststart"])
@@ -97,7 +96,7 @@ import Testing
         let disk = try Disk()
         let clips = try PlayTests.clips()
         for signals in [1, 2] {
-            // The pictures of the items are written by the thread that calls the observers.
+            // The thread that calls the observers writes the pictures of the items.
             let kiosk = try KioskProcess(
                 disk.stage.options + ["--snapshots", disk.folder.path] + clips, wrapper: disk.wrapper(["BLOCK": "open"]))
             #expect(kiosk.waits(for: "playing faststart.mp4"))
@@ -107,7 +106,7 @@ import Testing
                 #expect(kiosk.log.contains { $0.contains("ended without waiting any longer") })
             } else {
                 kill(kiosk.pid, SIGINT)
-                // The first is to have been seen, and what it waits for is not to have been given up.
+                // By then the player has seen the first signal, and still waits.
                 usleep(2_000_000)
                 #expect(kiosk.isRunning)
                 #expect(kiosk.end(SIGINT) == 130)

@@ -2,13 +2,13 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Playing with a hardware decoder: Tests/VADriver in the player's process.
+/// Playback with a hardware decoder: Tests/VADriver in the player's process.
 @Suite(.blocking) struct HardwareTests {
     @Test("Plays what a device decodes, says so, and shows its pictures") func plays() throws {
         let clip = try Clips.numbered("hardware-player.mp4", frames: 60, size: "320x240", sound: false)
         let kiosk = try play(clip, decoder: "auto")
         #expect(kiosk.process.waits(for: "hardware-player.mp4 looks like"), "\(kiosk.process.errors)")
-        usleep(3_000_000)  // the playlist comes round
+        usleep(3_000_000)  // the playlist loops
         #expect(kiosk.process.end() == 0)
         let log = kiosk.process.log
         #expect(log.contains("info decoder: /dev/null: test driver"))
@@ -19,7 +19,7 @@ import Testing
         try #require(gray.count == 320 * 240)
         let number = burnedInNumber(width: 320, height: 240) { x, y in Int(gray[y * 320 + x]) }
         #expect(1...60 ~= number, "\(number)")
-        // Those that a busy machine has left out are counted.
+        // Frames that a busy machine has dropped count, too.
         let shape = #/info kiosk: ended: ([0-9]+) frames shown, [0-9]+ late, ([0-9]+) dropped.*/#
         let summary = try #require(log.compactMap { $0.wholeMatch(of: shape) }.first, "\(log)")
         #expect(Int(summary.1)! + Int(summary.2)! > 60, "\(summary.0)")

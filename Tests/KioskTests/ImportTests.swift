@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `kiosk import`: settings of other players, and what is written for them.
+/// `kiosk import`: settings of other players, and the kiosk.conf for them.
 @Suite(.blocking) struct ImportTests {
     private static let looper = """
         # A comment = of ours
@@ -87,7 +87,7 @@ import Testing
         ]}
         """
 
-    /// Each is read by its content, whatever its name.
+    /// kiosk recognises each file by its content, whatever its name.
     @Test(arguments: [
         ("looper", looper), ("sticks", sticks), ("mpv", mpv), ("script", script), ("unit", unit), ("vlc", vlc), ("anthias", anthias),
     ])
@@ -100,7 +100,7 @@ import Testing
         try isRead(kiosk.output, in: folder)
     }
 
-    /// What is written has no mistakes.
+    /// Expects the written kiosk.conf to have no mistakes.
     private func isRead(_ text: String, in folder: TestFolder) throws {
         let path = try folder.file("written.conf", text)
         let check = try KioskProcess(["check", "--display", "offscreen", "--config", path])
@@ -116,7 +116,7 @@ import Testing
         #expect(kiosk.status() == 0 && kiosk.output == "")
         let text = try String(contentsOfFile: output, encoding: .utf8)
         #expect(text.contains("[playback]\nshuffle = true\n") && text.contains("[[playlist]]\nsource = \"/srv/list.m3u\"\n"))
-        // It stays as it is.
+        // The file stays as it is.
         let second = try KioskProcess(["import", path, "-o", output])
         #expect(second.status() == 64 && second.errors.contains("it exists already; name another file"))
         #expect(try String(contentsOfFile: output, encoding: .utf8) == text)
@@ -139,7 +139,7 @@ import Testing
         #expect(large.status() == 64 && large.errors.contains("is larger than 4 MB"))
     }
 
-    /// Every setting with every nonsense: what is written for it is read without a mistake.
+    /// Every setting with every nonsense gives a kiosk.conf without a mistake.
     @Test(arguments: [
         "", "nan", "1e999", "-1", "99999999999999999999", "\"", "\\", "#", "]] = [[", "a\u{1b}[31mb\u{202e}", "../../..", "'''", "Ünïcödé",
         "0x7f", "{}",

@@ -1,10 +1,11 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
-/// The built binary, running.
+/// A running instance of the built binary.
 final class KioskProcess {
-    /// It lies beside the test bundle.
+    /// The path of the binary, which lies beside the test bundle.
     static let binary: String = {
         let test = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]
         return URL(fileURLWithPath: test).deletingLastPathComponent().appendingPathComponent("kiosk").path
@@ -14,11 +15,11 @@ final class KioskProcess {
     private let own: TestFolder
     var pid: pid_t { process.processIdentifier }
 
-    /// Starts it in a folder of its own, or in `folder`.
+    /// Starts kiosk in a folder of its own, or in `folder`.
     ///
     /// - Parameters:
-    ///   - standardError: where that goes; else it is kept for ``errors``.
-    ///   - wrapper: a program and its arguments, which is to run kiosk.
+    ///   - standardError: the target of standard error; without one, ``errors`` has the text.
+    ///   - wrapper: a program that runs kiosk, and its arguments.
     init(_ arguments: [String], in folder: String? = nil, standardError: FileHandle? = nil, wrapper: [String] = []) throws {
         own = try TestFolder()
         let command = wrapper + [Self.binary] + arguments
@@ -26,12 +27,12 @@ final class KioskProcess {
         process.arguments = command
         process.currentDirectoryURL = URL(fileURLWithPath: folder ?? own.path)
         var environment = ProcessInfo.processInfo.environment
-        // What would change the output: the width of help texts, the form of log lines, the language of the C library.
+        // These would change the output: the width of help texts, the form of log lines, the language of the C library.
         environment["COLUMNS"] = "80"
         environment["LC_ALL"] = "C.UTF-8"
         environment["JOURNAL_STREAM"] = nil
         environment["TMPDIR"] = own.path
-        // A control socket of its own, too.
+        // Each process has a control socket of its own, too.
         environment["XDG_RUNTIME_DIR"] = own.path
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
@@ -51,42 +52,42 @@ final class KioskProcess {
         String(decoding: FileManager.default.contents(atPath: own.path + "/" + name) ?? Data(), as: UTF8.self)
     }
 
-    /// What it has written so far.
+    /// The standard output so far.
     var output: String { text("stdout") }
-    /// The same on standard error.
+    /// The standard error so far.
     var errors: String { text("stderr") }
-    /// Log lines without their time.
+    /// The log lines without their time.
     var log: [String] { errors.split(separator: "\n").map { String($0.trimmingPrefix(#/[0-9:]{8}\s/#)) } }
-    /// Whether it has not ended.
+    /// Whether the process still runs.
     var isRunning: Bool { process.isRunning }
 
-    /// Waits until it has logged a line that contains `text`.
+    /// Waits until the log contains `text`; returns false after `seconds`.
     func waits(for text: String, seconds: Double = 120) -> Bool { eventually(seconds) { self.errors.contains(text) } }
 
-    /// Its exit status; nil when it runs on for longer than `seconds`, or was killed by a signal.
+    /// Returns the exit status; nil if the process runs for longer than `seconds`, or if a signal killed it.
     func status(within seconds: Double = 120) -> Int32? {
         guard eventually(seconds, { !self.process.isRunning }) else { return nil }
         return process.terminationReason == .exit ? process.terminationStatus : nil
     }
 
-    /// Sends it `signal`; the exit status, as ``status(within:)``.
+    /// Sends `signal` and returns the exit status, as ``status(within:)`` does.
     func end(_ signal: Int32 = SIGTERM, within seconds: Double = 120) -> Int32? {
         kill(pid, signal)
         return status(within: seconds)
     }
 }
 
-/// Whether `condition` becomes true before so many seconds have passed.
+/// Returns whether `condition` becomes true within `seconds`.
 func eventually(_ seconds: Double, _ condition: () -> Bool) -> Bool {
-    let end = Date() + seconds
+    let end = Date.steady + seconds
     while !condition() {
-        if Date() > end { return false }
+        if Date.steady > end { return false }
         usleep(20_000)
     }
     return true
 }
 
-/// A folder that goes with the value.
+/// A temporary folder that is deleted with the value.
 final class TestFolder {
     let path: String
 
@@ -97,14 +98,14 @@ final class TestFolder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file into it; its path.
+    /// Writes a file into the folder and returns its path.
     func file(_ name: String, _ text: String) throws -> String {
         try Data(text.utf8).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
         return "\(path)/\(name)"
     }
 }
 
-/// Compares `text` with what stands in the file `name` of Expected. With KIOSK_RECORD=1 in the environment the file is written instead.
+/// Compares `text` with the file `name` of Expected. With KIOSK_RECORD=1 in the environment, writes the file instead.
 func expect(_ text: String, isAsIn name: String, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let path = #filePath.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 } + "/Expected/\(name)"
     if ProcessInfo.processInfo.environment["KIOSK_RECORD"] == "1" {

@@ -4,11 +4,11 @@ import Testing
 
 private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != nil
 
-/// What of deploy/ shows without systemd and without a package: docs/testing-machine.md has the rest.
+/// The parts of deploy/ that can be tested without systemd and without a package. docs/testing-machine.md has the rest.
 @Suite(.blocking) struct PackagingTests {
     private static let deploy = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/deploy"
 
-    /// The mounting unit has the right to mount, and to do so where others see it; the player has devices and the network.
+    /// The mounting unit may mount, visibly for other processes; the player has devices and the network.
     @Test(.needs("systemd-analyze", hasAnalysis), arguments: [("kiosk.service", 1.5), ("kiosk-usb@.service", 3.0)])
     func `the units have no right that they do not use`(unit: String, limit: Double) throws {
         let report = try Clips.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", "\(Self.deploy)/\(unit)"])
@@ -16,7 +16,7 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
         #expect(try #require(Double(match.output.1)) <= limit, "\(report)")
     }
 
-    /// Lines of kiosk.service with this key: what stands behind it, word by word.
+    /// Returns the words after this key, for each of its lines in kiosk.service.
     private static func words(_ key: String) throws -> [[Substring]] {
         try String(contentsOfFile: "\(deploy)/kiosk.service", encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix(key + "=") }
             .map { $0.dropFirst(key.count + 1).split(separator: " ") }
@@ -25,15 +25,15 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
     @Test func `a reader is started by the service, and can shut itself in`() throws {
         let program = try #require(try Self.words("ExecStart").first?.first)
         let programs = try Self.words("ExecPaths").joined()
-        // One that is not there does not keep the player from starting.
+        // The "-" lets the player start even if the program is missing.
         #expect(programs.contains(program) && programs.contains("-/usr/local/lib/kiosk/kiosk-reader"))
         let calls = try Self.words("SystemCallFilter").joined()
         #expect(Set(calls).isSuperset(of: ["seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"]))
-        // Reading and writing of its own address family, for the sockets between the two.
+        // The player and the reader talk over sockets of this family.
         #expect(try Self.words("RestrictAddressFamilies").joined().contains("AF_UNIX"))
     }
 
-    /// systemd's own groups: what is not in them, the unit has to name.
+    /// systemd's own groups lack some calls; the unit has to name those.
     @Test(.needs("systemd-analyze", hasAnalysis)) func `the service has the calls that start and watch a reader`() throws {
         let report = try Clips.run(["systemd-analyze", "syscall-filter", "--no-pager"])
         var groups: [Substring: [Substring]] = [:], group = Substring()
@@ -65,7 +65,7 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
         #expect(option("-t") == ["vfat", "exfat", "ntfs3", "ext4", "iso9660", "udf"])
     }
 
-    /// Without root: what it would change the owner with is in its way.
+    /// The test is not root, so stubs replace the programs that would change the owner.
     @Test(
         arguments: [
             ("640 root root", "", true), ("640 root root", "0.2.0", true), ("644 root root", "0.1.0~git20261126.abc", true),
@@ -95,7 +95,7 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
         }
     }
 
-    /// Films of visitors are in whatever folder kiosk.conf names.
+    /// kiosk.conf may name any folder for the films of visitors.
     @Test(arguments: ["films", "usb", "cache/deeper"]) func `to purge the package deletes no film`(folder: String) throws {
         let root = try TestFolder()
         let state = root.path + "/var/lib/kiosk"
@@ -111,7 +111,7 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
         let files = FileManager.default
         #expect(files.fileExists(atPath: film) && files.fileExists(atPath: "\(state)/proof.jsonl"))
         #expect(!files.fileExists(atPath: "\(state)/usb.new") && files.fileExists(atPath: "\(state)/cache") == folder.hasPrefix("cache"))
-        // Where there is nothing of anybody's left, nothing of ours is.
+        // If no file of a user's is left, the purge removes the whole folder.
         try files.removeItem(atPath: film)
         try files.removeItem(atPath: "\(state)/proof.jsonl")
         if folder == "films" { try files.removeItem(atPath: "\(state)/films") }

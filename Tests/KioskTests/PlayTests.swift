@@ -6,7 +6,7 @@ import Testing
 
 /// Playing offscreen, as `make run` does on a machine without a display.
 @Suite(.blocking) struct PlayTests {
-    /// What keeps a test from the machine's own screen, speakers and keyboard.
+    /// A folder and options that keep a test away from the machine's own screen, speakers and keyboard.
     final class Stage {
         let folder: TestFolder
         let options: [String]
@@ -18,7 +18,7 @@ import Testing
             options = ["--config", configuration, "--display", "offscreen", "--mode", "320x180", "--audio", "off"] + arguments
         }
 
-        /// The number that is burned into the picture of item `index`, from 1.
+        /// Returns the number burned into the picture of item `index`, from 1.
         func number(inPictureOf index: Int) throws -> Int {
             let path = "\(snapshots)/item-\(index).png"
             let gray = try Clips.bytes(Clips.make("\(UUID().uuidString).raw", ["-i", path, "-f", "rawvideo", "-pix_fmt", "gray"]))
@@ -35,9 +35,9 @@ import Testing
     func playsUntilASignal(_ signal: Int32) throws {
         let stage = try Stage()
         let kiosk = try KioskProcess(stage.options + ["--snapshots", stage.snapshots] + Self.clips())
-        // The clip is so short that on a busy machine it takes some turns.
+        // A busy machine may need several loops of so short a clip.
         #expect(kiosk.waits(for: "short.mp4 looks like"))
-        usleep(3_000_000)  // the playlist comes round
+        usleep(3_000_000)  // the playlist loops
         #expect(kiosk.end(signal) == 0)
 
         #expect(kiosk.output == "")
@@ -45,7 +45,7 @@ import Testing
             let line = "info kiosk: \(name) looks like \(stage.snapshots)/item-\(index + 1).png"
             #expect(kiosk.log.count { $0 == line } == 1)
         }
-        // Half a second into the first, half-way through the second; which frame that is, a machine that is busy decides.
+        // The pictures are of half a second into the first, and of half-way through the second. A busy machine decides the exact frame.
         let numbers = try (stage.number(inPictureOf: 1), stage.number(inPictureOf: 2))
         #expect((1...60).contains(numbers.0) && (1...9).contains(numbers.1), "\(numbers)")
         let shape = #/info kiosk: ended: ([0-9]+) frames shown, [0-9]+ late, ([0-9]+) dropped; ([0-9]+) seams, .*/#
@@ -95,7 +95,7 @@ import Testing
         #expect(eventually(120) { lines().count >= 4 })
         #expect(kiosk.end() == 0)
         for line in lines().filter({ $0["complete"] as? Bool == true }) {
-            // Fewer, where the machine is too busy to show all of them.
+            // A busy machine shows fewer.
             let frames = try #require(line["framesShown"] as? Int)
             #expect((1...30).contains(frames), "\(line)")
             let seconds = try #require(line["seconds"] as? Double)
@@ -129,7 +129,7 @@ import Testing
         #expect(kiosk.waits(for: "kiosk shows short.mp4 until something can"), "\(kiosk.errors)")
         try server.restart()
         #expect(kiosk.waits(for: "is kept now"), "\(kiosk.errors)")
-        // The trial, the player and the cache.
+        // One request of the trial, one of the player and one of the cache.
         #expect(eventually(120) { server.requests.count >= 3 }, "\(server.requests)")
         #expect(
             server.requests.allSatisfy { $0.headers["authorization"] == "Bearer 0123" && $0.headers["user-agent"] == "sign 7" },
@@ -144,7 +144,7 @@ import Testing
             let broken = try stage.folder.file("broken.mp4", "no film")
             let kiosk = try KioskProcess(stage.options + [broken])
             #expect(kiosk.waits(for: "nothing on the playlist can be played"))
-            // The sound is opened on a thread of its own.
+            // A thread of its own opens the sound.
             if level == "debug" { #expect(kiosk.waits(for: " alsa: ")) }
             #expect(kiosk.end() == 0)
             return kiosk.errors
@@ -209,7 +209,7 @@ import Testing
         let folder = try TestFolder()
         let (clip, short) = try (Clips.named("faststart.mp4"), Clips.numbered("short.mp4", frames: 9, sound: false))
         func copy(_ source: String, _ name: String) throws {
-            // Never half a file.
+            // The folder never has half a file.
             try FileManager.default.copyItem(atPath: source, toPath: folder.path + "/.new")
             try FileManager.default.moveItem(atPath: folder.path + "/.new", toPath: folder.path + "/" + name)
         }
@@ -226,7 +226,7 @@ import Testing
         // The stick is pulled out, and another one put in.
         for name in ["a.mp4", "c.mp4"] { try FileManager.default.removeItem(atPath: folder.path + "/" + name) }
         #expect(kiosk.waits(for: "warning kiosk: folder \(folder.path): no video, sound or image file in it"))
-        // What could not be opened meanwhile may be told of after that.
+        // Log lines about files that could not be opened meanwhile may follow.
         #expect(kiosk.waits(for: "warning kiosk: there is nothing to play: kiosk shows the background until there is"))
         try copy(clip, "d.mp4")
         #expect(kiosk.waits(for: "d.mp4 looks like"))
@@ -313,7 +313,7 @@ import Testing
         try #require(eventually(120) { !script.isRunning })
         #expect(script.terminationStatus == 0)
 
-        // Whatever stands in a line is taken away before the next thing is written there.
+        // The player erases each piece of a line before it writes the next one there.
         var shown: [String] = []
         var logged: [String] = []
         let terminal = text().prefix(upTo: text().firstRange(of: "\nScript done")?.lowerBound ?? text().endIndex)

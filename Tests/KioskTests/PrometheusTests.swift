@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// What the player tells Prometheus, judged by Prometheus itself (package prometheus).
+/// The player's metrics, judged by Prometheus itself (package prometheus).
 @Suite struct PrometheusTests {
     private static let isInstalled = ["prometheus", "promtool"].allSatisfy { access("/usr/bin/\($0)", X_OK) == 0 }
 
@@ -14,7 +14,7 @@ import Testing
         let folder = try TestFolder()
         let (player, server) = (try Self.freePort(), try Self.freePort())
         let clip = try Clips.named("faststart.mp4")
-        // A source with a quote and a backslash in its name is a label, and one that is missing the last failure.
+        // One source has a quote and a backslash in its name, which becomes a label. The missing source is the last failure.
         let odd = folder.path + "/a \"b\\c.mp4"
         try FileManager.default.copyItem(atPath: clip, toPath: odd)
         let file = folder.path + "/kiosk.prom"
@@ -68,7 +68,7 @@ import Testing
         #expect(try ask("kiosk_item_info").contains(#"a \"b\\c.mp4"#))
         #expect(try ask("kiosk_last_failure_info").contains("missing.mp4"))
 
-        // The same in a file, taken over while it plays.
+        // The same metrics in a file, after a change of kiosk.conf while the player plays.
         try Data(text.replacingOccurrences(of: "127.0.0.1:\(player)", with: file).utf8).write(to: URL(fileURLWithPath: path))
         #expect(kiosk.waits(for: "kiosk.conf was read again: [control] metrics"))
         #expect(eventually(120) { FileManager.default.fileExists(atPath: file) })
@@ -79,7 +79,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file))
     }
 
-    /// A port of this machine that nobody listened on a moment ago.
+    /// Returns a port of this machine on which nothing listened a moment ago.
     private static func freePort() throws -> UInt16 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }
@@ -108,7 +108,7 @@ import Testing
         return process
     }
 
-    /// Runs a program to its end: its status, and what it has written.
+    /// Runs a program to its end and returns its status and its output.
     private static func run(
         _ program: String, _ arguments: [String], input: String = "/dev/null"
     ) throws -> (status: Int32, output: String) {

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// docs/recipes.md, by the program itself: each kiosk.conf has something to play, and no command is unknown.
+/// docs/recipes.md, tested by the program itself: each kiosk.conf has something to play, and no command is unknown.
 @Suite(.blocking) struct RecipeCommandTests {
-    /// What the recipes have below /srv, in a folder of the test.
+    /// Makes the files that the recipes have below /srv, in a folder of the test.
     private func media() throws -> TestFolder {
         let folder = try TestFolder()
         for name in ["kiosk", "share", "signs"] {
@@ -22,7 +22,7 @@ import Testing
         return folder
     }
 
-    /// The arguments of each kiosk in a line of a shell: where that is the first word, or behind sudo, or behind ssh and a name.
+    /// Returns the arguments of each `kiosk` in a line of shell: as the first word, after sudo, or after ssh and a name.
     private func commands(_ line: String) -> [[String]] {
         let words = line.matches(of: #/"[^"]*"|[^\s"]+/#).map { String($0.output).replacing("\"", with: "") }
         var commands: [[String]] = []
@@ -62,11 +62,11 @@ import Testing
         #expect(kiosk.output.contains(line), "\(kiosk.output)")
     }
 
-    /// A command that is known is carried out, or finds no player; the status of a mistake on the command line is 64, and a word that is no
-    /// subcommand is played, and does not end.
+    /// A known command runs, or finds no player. The status of a mistake on the command line is 64. kiosk plays a word that is no
+    /// subcommand, and does not end.
     @Test func `no command is unknown`() throws {
         let folder = try media()
-        // Nobody listens there, so that no player is asked.
+        // No player listens on this socket.
         let path = try folder.file(
             "kiosk.conf",
             "[control]\nsocket = \"\(folder.path)/none.sock\"\n[[playlist]]\nsource = \"\(folder.path)/srv/kiosk\"\n")

@@ -4,7 +4,7 @@ import Testing
 
 private let hasGit = (try? Clips.run(["git", "--version"])) != nil
 
-/// What `deploy/release --check` refuses, in a checkout of the files that it reads.
+/// The refusals of `deploy/release --check`, in a checkout of the files that it reads.
 @Suite(.blocking, .needs("git", hasGit)) struct ReleaseTests {
     private static let checkout = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
     private let folder: TestFolder
@@ -25,7 +25,7 @@ private let hasGit = (try? Clips.run(["git", "--version"])) != nil
 
     private static let commit = "git -c user.name=A -c user.email=a@example.org -c commit.gpgsign=false commit -qm One"
 
-    /// What it prints, with a line for its status.
+    /// Returns the output of a command, with a line for its status.
     private func shell(_ command: String) throws -> String {
         try Clips.run(["sh", "-c", "cd '\(folder.path)' && { \(command); } 2>&1; echo status $?"])
     }
@@ -52,7 +52,7 @@ private let hasGit = (try? Clips.run(["git", "--version"])) != nil
         #expect(said.contains(words) && said.hasSuffix("status 1\n"), "\(said)")
     }
 
-    /// Else the first `make deb` of a new version fails, and the release of it is refused.
+    /// Otherwise the first `make deb` of a new version fails, and its release is refused.
     @Test func `kiosk says the version that the package begins with`() throws {
         let entry = try String(contentsOfFile: "\(Self.checkout)/deploy/changelog", encoding: .utf8)
         let version = try #require(entry.firstMatch(of: #/^kiosk \(([^)]+)\)/#)).output.1.replacing("~", with: "-")

@@ -3,7 +3,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// kiosk.conf and the folder that it names change while the player runs.
+/// Changes of kiosk.conf and its folder while the player runs.
 @Suite struct ReloadTests {
     @Test func whatIsSavedIsTakenOverAndWhatIsWrongIsNot() throws {
         let folder = try TestFolder()
@@ -14,12 +14,12 @@ import Testing
             try folder.file("kiosk.conf", Self.text(display, rest + "[[playlist]]\nsource = \"media\"\n"))
         }
         let path = try save("")
-        // A session of its own, as a service has.
+        // The player has a session of its own, like a service.
         let pidFile = folder.path + "/pid"
         let kiosk = try KioskProcess(
             ["--config", path, "--log-level", "debug"],
             wrapper: ["setsid", "--wait", "sh", "-c", "echo $$ > \(pidFile); exec \"$0\" \"$@\""])
-        // What is waited for is not the player.
+        // The process that the test waits for is setsid, not the player.
         defer { if let pid = try? Self.pid(pidFile) { kill(pid, SIGKILL) } }
         #expect(kiosk.waits(for: "playing a.mp4"))
 
@@ -70,7 +70,7 @@ import Testing
         #expect(eventually(120) { (FileManager.default.contents(atPath: proof)?.count ?? 0) > 0 })
         #expect(try ask("log-level", "warning", at: second).status == 0)
         #expect(!kiosk.errors.contains("restart kiosk to apply"))
-        // That it may be ended holds now, too.
+        // allow-quit applies now, too.
         #expect(try ask("quit", at: second).status == 0)
         #expect(kiosk.status() == 0)
         #expect(!FileManager.default.fileExists(atPath: second))
@@ -97,7 +97,7 @@ import Testing
         #expect(kiosk.status() == 0)
     }
 
-    /// How a file gets onto a box that is not saved by an editor: each is a line of shell that makes it, and one that changes it.
+    /// Ways to change a file other than an editor: each is a line of shell that makes it, and one that changes it.
     @Test(arguments: [
         ("mkdir data etc; cp old data/k.conf; ln -s ../data/k.conf etc/k.conf", "cat new > data/k.conf", "etc/k.conf"),
         (
@@ -115,7 +115,7 @@ import Testing
         let kiosk = try KioskProcess(["--config", "\(folder.path)/\(path)", "--log-level", "debug"])
         #expect(kiosk.waits(for: "playing faststart.mp4"))
         run(change)
-        // Sooner than anybody looks at all of it.
+        // The player sees the change sooner than a look at everything would.
         #expect(kiosk.waits(for: "k.conf was read again: [display] rotation"))
         #expect(kiosk.end() == 0)
     }
@@ -144,8 +144,8 @@ import Testing
         let path = try folder.file("kiosk.conf", Self.text(""))
         let clip = try Clips.named("faststart.mp4")
         let (pidFile, errors) = (folder.path + "/pid", folder.path + "/errors")
-        // A child of the shell that leads the session: what a person starts. In the foreground, since the shell's `wait` needs SIGCHLD, which the
-        // threads of these tests block.
+        // A child of the shell that leads the session, as a person starts it. It runs in the foreground: the shell's `wait` needs SIGCHLD,
+        // which the threads of these tests block.
         let player = "echo $$ > \(pidFile); exec \(KioskProcess.binary) --config \(path) --log-level debug \(clip) 2> \(errors)"
         let command = "sh -c '\(player)'; exit $?"
         let terminal = Process()
@@ -167,7 +167,7 @@ import Testing
         try #require(Int32(String(contentsOfFile: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)))
     }
 
-    /// A kiosk.conf without a display, a sound card and a socket.
+    /// Returns a kiosk.conf without a display, a sound card and a socket.
     private static func text(_ display: String, _ rest: String = "") -> String {
         "[display]\nconnector = \"offscreen\"\n\(display)[audio]\ndevice = \"off\"\n[control]\nsocket = \"off\"\n"
             + "[input]\ngrab = false\ntouch = false\n\(rest)"

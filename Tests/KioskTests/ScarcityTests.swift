@@ -4,12 +4,12 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A box that has run out of something: nothing ends, and what is missing is said.
+/// A machine that has run out of something: the player does not end, and reports the shortage.
 @Suite(.blocking, .needs("a build without sanitizers, which need threads and descriptors themselves", !test_is_sanitized()))
 struct ScarcityTests {
     @Test("Without threads to spare it waits, says so and ends in order", .needs("root, to be another user", geteuid() == 0))
     func withoutThreads() throws {
-        // Of a user who has nothing else: root has no limit.
+        // The player runs as a user without other processes, as root has no limit.
         let limits = "ulimit -u 5; exec setpriv --reuid 64911 --regid 64911 --clear-groups \"$0\" \"$@\""
         let kiosk = try KioskProcess(
             ["--display", "offscreen", "--audio", "off", "/nowhere/at/all.mp4"], in: "/",

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `kiosk screenshot`, of a player that runs offscreen.
+/// `kiosk screenshot` of a player that runs offscreen.
 @Suite(.blocking) struct ScreenshotTests {
     private func gray(_ path: String) throws -> [UInt8] {
         try Clips.bytes(Clips.make("\(UUID().uuidString).raw", ["-i", path, "-f", "rawvideo", "-pix_fmt", "gray"]))
@@ -13,7 +13,7 @@ import Testing
         let socket = folder.path + "/control.sock"
         let configuration = try folder.file(
             "test.conf", "[input]\ngrab = false\ntouch = false\n[control]\nsocket = \"\(socket)\"\n")
-        // Standing on its side, the display is as wide as it is high upright.
+        // On its side, the display is as wide as the upright picture is high.
         let mode = rotation == "90" ? "180x320" : "320x180"
         let kiosk = try KioskProcess(
             ["--config", configuration, "--display", "offscreen", "--mode", mode, "--audio", "off", "--rotation", rotation]
@@ -35,7 +35,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: socket))
     }
 
-    /// What is no file stays what it is: a link, a FIFO, standard output. As root a device was replaced by a picture.
+    /// A link, a FIFO and standard output stay what they are. An earlier version replaced a device by a picture, as root.
     private func writesInto(what folder: String, _ socket: String) throws {
         let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47]
         func bytes(_ path: String) -> [UInt8] { Array((FileManager.default.contents(atPath: path) ?? Data()).prefix(4)) }

@@ -3,9 +3,9 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Films of the shelf, from the command line and the log.
+/// The shelf's films, as the command line and the log show them.
 @Suite(.blocking) struct ShelfFilmTests {
-    /// A player with a shelf of two clips and a still, and its folder for films.
+    /// A player with a shelf of two clips and a still, and a folder for films.
     private struct Box {
         let folder: TestFolder
         let configuration: String
@@ -45,7 +45,7 @@ import Testing
             return kiosk
         }
 
-        /// Whether a command comes to this status before long.
+        /// Returns whether a command reaches this status within 120 s.
         func comes(to status: Int32, _ words: String...) -> Bool {
             eventually(120) { (try? KioskProcess(["ctl", "--socket", self.socket] + words))?.status() == status }
         }
@@ -65,7 +65,7 @@ import Testing
         box.write(".film-20260101-110000.mp4.part", "half a film")
         let kiosk = try box.play()
         let film = box.films + "/film-20260101-120000.mp4"
-        // Each still stands as long as in the player.
+        // Each still lasts as long as in the player.
         #expect(kiosk.waits(for: "\(film) was made: 0:02.0", seconds: 900), "\(kiosk.errors)")
         #expect(kiosk.errors.contains("\(film) was not complete when the player ended: kiosk makes it again"))
         let other = "cannot make \(box.films)/film-20260101-110000.mp4: it was cut off, and its clips are not known"
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func aFilmIsMadeAgainAfterAKillAndAfterAnOrderlyEnd() throws {
-        // Long enough to be in the middle of it.
+        // The film is long enough to interrupt it.
         let box = try Box(playback: "image-duration = 600")
         var kiosk = try box.play()
         #expect(box.comes(to: 0, "shelf", "add", "still.png"))
@@ -89,7 +89,7 @@ import Testing
         #expect(eventually(120) { box.names.contains { $0.hasSuffix(".again.toml") } && box.names.contains { $0.hasSuffix(".part") } })
         #expect(kiosk.end() == 0)
         #expect(box.names.filter { $0.hasSuffix(".toml") } == left.filter { $0.hasSuffix(".toml") })
-        // That was not its fault: it is made once more. It can be given up as any film.
+        // An orderly end is not the film's fault, so the player makes it once more. The film can be cancelled like any other.
         kiosk = try box.play()
         #expect(kiosk.waits(for: "kiosk makes it again"), "\(kiosk.errors)")
         #expect(box.comes(to: 0, "shelf", "cancel"))
@@ -119,10 +119,10 @@ import Testing
         try Data().write(to: URL(fileURLWithPath: box.folder.path + "/clips/empty.mp4"))
         let kiosk = try box.play()
         #expect(box.comes(to: 0, "shelf", "open"))
-        // It is read when its card is looked at.
+        // The player reads the clip when its card is visible.
         #expect(box.comes(to: 1, "shelf", "add", "empty.mp4"))
         #expect(try box.ctl("shelf", "add", "empty.mp4").errors.contains("empty.mp4: is empty"))
-        // Before, it was put into it.
+        // An `add` before that had put the clip into the film.
         _ = try box.ctl("shelf", "clear")
         for _ in 0..<2 { _ = try box.ctl("shelf", "add", "thirty.mp4") }
         _ = try box.ctl("shelf", "add", "faststart.mp4")
@@ -135,7 +135,7 @@ import Testing
         #expect(try clips(box.ctl("shelf", "move", "1", "9").output) == ["thirty", "faststart"])
         let refused = try box.ctl("shelf", "move", "3", "1")
         #expect(refused.status() == 1 && refused.errors.contains("the film has no clip 3: it has 2"), "\(refused)")
-        // What has read them waits for everything else: SCHED_IDLE of linux/sched.h.
+        // The thread that has read them waits for everything else: SCHED_IDLE of linux/sched.h.
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/\(kiosk.pid)/task").compactMap { pid_t($0) }
         let reader = threads.first { (try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)) == "thumbnails\n" }
         #expect(try sched_getscheduler(#require(reader)) == 5)

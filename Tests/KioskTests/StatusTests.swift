@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `kiosk status` and `kiosk ctl`: where they ask, and what they say when there is no answer.
+/// `kiosk status` and `kiosk ctl`: the socket that they ask, and their messages if there is no answer.
 @Suite(.blocking) struct StatusTests {
-    /// A player that runs offscreen with this kiosk.conf, once it listens at `socket`.
+    /// Starts a player offscreen with this kiosk.conf and waits until it listens at `socket`.
     private func player(_ configuration: String, _ socket: String) throws -> KioskProcess {
         let kiosk = try KioskProcess(
             ["--config", configuration, "--display", "offscreen", "--mode", "320x180", "--audio", "off", Clips.named("still.png")])
@@ -30,7 +30,7 @@ import Testing
                 asked.errors == "\(configuration) has errors: kiosk check shows them. The player keeps the old settings\n")
         }
         #expect(kiosk.end() == 0)
-        // The mistake is the only thing that can be said.
+        // Without a player there is only the mistake to report.
         let gone = try KioskProcess(["status", "--config", configuration])
         #expect(gone.status() == 78)
         #expect(gone.errors.hasPrefix("\(configuration):") && gone.output == "", "\(gone.errors)")

@@ -4,9 +4,9 @@ import Testing
 
 private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true"])) != nil
 
-/// Sticks that are mounted where kiosk-usb@.service mounts them, for a player in a mount namespace of its own.
+/// Sticks mounted as kiosk-usb@.service mounts them, for a player in a mount namespace of its own.
 @Suite(.blocking, .needs("root, and mounts of its own", canMount)) struct StickTests {
-    /// A player in a folder of its own, and what is plugged into it.
+    /// A player in a folder of its own, and its sticks.
     private final class Stage {
         let folder: TestFolder
         let kiosk: KioskProcess
@@ -27,7 +27,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
                 [[playlist]]
                 source = "\(Clips.named("still.png"))"
                 """)
-            // The disk of the box has 100 MB.
+            // The box has a disk of 100 MB.
             let prepare = """
                 mount --make-rprivate / && mkdir -p /run/kiosk-usb && mount -t tmpfs none /run/kiosk-usb \
                     && mount -t tmpfs -o size=100m none "$STATE_DIRECTORY" && exec "$@"
@@ -37,19 +37,19 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
                 wrapper: ["STATE_DIRECTORY=\(folder.path)/state", "unshare", "-m", "sh", "-c", prepare, "sh"])
         }
 
-        /// Whether it answers, after a while.
+        /// Waits up to 120 s for the control socket, and returns whether it exists.
         var isPlaying: Bool { eventually(120) { FileManager.default.fileExists(atPath: self.socket) } }
 
-        /// Runs a shell script where the player's mounts are.
+        /// Runs a shell script in the player's mount namespace.
         @discardableResult
         func shell(_ script: String, _ arguments: [String] = []) throws -> String {
             try Clips.run(["nsenter", "--mount=/proc/\(kiosk.pid)/ns/mnt", "sh", "-ec", script, "sh"] + arguments)
         }
 
-        /// Plugs in a stick with what `script` puts into the folder $1.
+        /// Plugs in a stick; `script` fills the folder $1.
         @discardableResult
         func plug(_ name: String, _ script: String, _ arguments: [String] = []) throws -> String {
-            // It is seen when all is there, as a stick is.
+            // As with a real stick, the player sees it only when it is complete.
             try shell(
                 """
                 mkdir -p /tmp/stick.$$ "/run/kiosk-usb/\(name)" && mount -t tmpfs -o size=50m none /tmp/stick.$$
@@ -60,7 +60,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
                 """, arguments)
         }
 
-        /// The files of the copy, without hidden ones.
+        /// Returns the files of the copy, without hidden ones.
         func copies() throws -> Set<String> {
             let names = try shell(
                 "cd \"$1/usb\" 2>/dev/null || exit 0; find . -type f ! -name '.*' -print0; find . ! -type f ! -type d -print0", [state])
@@ -70,7 +70,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
 
     private static let program = #filePath.split(separator: "/").dropLast(2).reduce("") { $0 + "/" + $1 } + "/Sticks/hostile-stick"
 
-    /// Whatever is on it, only clips that lie on it are copied, and nothing holds up the next stick or fills the disk.
+    /// The player copies only clips that lie on the stick. The stick neither holds up the next one nor fills the disk.
     @Test func `a hostile stick is copied for its clips alone`() throws {
         let stage = try Stage("copy")
         #expect(stage.isPlaying)
@@ -85,14 +85,14 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         }
         #expect(stage.kiosk.errors.contains("hls.mp4 is left out: it is a list"), "\(stage.kiosk.errors)")
         #expect(!stage.kiosk.errors.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" })
-        // It is known when it is plugged in again, with what was left out.
+        // The player recognises it when it is plugged in again, also with files left out.
         let again = "mkdir /run/kiosk-usb/sdb1 && mount --bind /run/kiosk-usb/sda1 /run/kiosk-usb/sdb1 && umount -l /run/kiosk-usb/sda1"
         try stage.shell(again)
         #expect(stage.kiosk.waits(for: "is on this box already"), "\(stage.kiosk.errors)")
         #expect(stage.kiosk.end() == 0)
     }
 
-    /// What plays goes on where another stick has nothing that can be played.
+    /// The copied clips play on if another stick has nothing playable.
     @Test func `a stick without a clip that opens takes nobody's place`() throws {
         let stage = try Stage("copy")
         let clip = try Clips.numbered("stick.mp4", frames: 15)
@@ -103,7 +103,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         try stage.plug("sdb1", "head -c 20000 /dev/urandom >\"$1/broken.mp4\"")
         #expect(stage.kiosk.waits(for: "none of its 1 files can be played: broken.mp4"), "\(stage.kiosk.errors)")
         #expect(try stage.copies() == ["good.mp4"])
-        // One that opens takes its place, without those that do not.
+        // A stick with a clip that opens replaces the copy, without the broken file.
         try stage.shell("umount -l /run/kiosk-usb/sdb1")
         try stage.plug("sdc1", "cp \"$2\" \"$1/other.mp4\"; head -c 20000 /dev/urandom >\"$1/broken.mp4\"", [clip])
         #expect(stage.kiosk.waits(for: "broken.mp4 is left out"), "\(stage.kiosk.errors)")
@@ -111,7 +111,7 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
         #expect(stage.kiosk.end() == 0)
     }
 
-    /// What is listed where sticks are played from themselves.
+    /// The playlist, if the player plays sticks in place.
     @Test func `a hostile stick that is played has no links on the playlist`() throws {
         let stage = try Stage("play")
         #expect(stage.isPlaying)
@@ -130,9 +130,9 @@ private let canMount = geteuid() == 0 && (try? Clips.run(["unshare", "-m", "true
     }
 }
 
-/// What kiosk-usb@.service asks before it mounts a stick.
+/// `kiosk wants-sticks`, which kiosk-usb@.service runs before it mounts a stick.
 @Suite(.blocking) struct WantsSticksTests {
-    /// All spellings of a key mean the same, as the player reads them.
+    /// All spellings of a key mean the same, as for the player.
     @Test(
         arguments: [
             ("[playback]\nusb = \"play\"", 0), ("[playback]\n\"usb\" = 'copy'", 0), ("playback.usb = \"play\"", 0),

@@ -41,7 +41,7 @@ import Testing
             + sources.map { "[[zone.playlist]]\nsource = \"\($0)\"\nduration = 3600\n" }.joined()
     }
 
-    /// The colours at the middles of the four quarters, clockwise from the top left, as 0xRRGGBB.
+    /// Returns the colours at the centres of the four quarters, clockwise from the top left, as 0xRRGGBB.
     private func quarters() throws -> [Int]? {
         let picture = folder.path + "/screen.png"
         guard let shot = try? KioskProcess(["screenshot", "--socket", socket, picture]), shot.status() == 0 else { return nil }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Waits until the quarters have these colours, give or take what a conversion does to them.
+    /// Waits until the quarters have these colours, within the error of a conversion.
     private func shows(_ wanted: [Int]) -> Bool {
         eventually(120) {
             guard let seen = try? quarters() else { return false }
@@ -74,7 +74,7 @@ import Testing
         let configuration = try folder.file("test.conf", try text(first + broken))
         let kiosk = try KioskProcess(["--config", configuration])
         #expect(eventually(120) { FileManager.default.fileExists(atPath: socket) })
-        // One that has nothing to play shows its background, and hurts no other.
+        // A zone with nothing to play shows its background, and harms no other zone.
         #expect(shows([0xff0000, 0x0000ff, 0x804020, 0xff0000]), "\((try? quarters()) ?? []), \(kiosk.errors)")
         #expect(kiosk.waits(for: "zone broken: nothing on the playlist can be played"))
         #expect(kiosk.waits(for: "zone top right: 160×90 pixels at 160,0, silent"))
@@ -85,7 +85,7 @@ import Testing
         #expect(unknown.status == 1 && unknown.errors.contains("there is no zone “left” in kiosk.conf"), "\(unknown)")
         #expect(try ctl("zone", "top right").status == 1)
 
-        // Rotated with the picture that they lie over, and held while the display is off.
+        // Zones rotate with the picture beneath, and pause while the display is off.
         #expect(try ctl("rotate", "180").status == 0 && shows([0xff0000, 0x00ff00, 0x804020, 0xff0000]))
         for (order, state) in [("off", "paused"), ("on", "playing")] {
             #expect(try ctl("display", order).status == 0)
@@ -97,15 +97,15 @@ import Testing
         let all = try ctl("zone")
         #expect(all.output.contains("top right") && all.output.contains("broken"), "\(all)")
 
-        // The file it lacked comes.
+        // A zone whose file exists takes the place of the broken one.
         try FileManager.default.copyItem(atPath: try color("white", "0xffffff"), toPath: folder.path + "/new.png")
         let second = zone("below", "50 50 50 50", "", folder.path + "/new.png")
         _ = try folder.file("test.conf", try text(zone("top right", "50 0 50 50", "", white) + second))
-        // What is on the screen is shown to its end.
+        // The item on the screen plays to its end.
         #expect(shows([0xff0000, 0x00ff00, 0xffffff, 0xff0000]), "\((try? quarters()) ?? [])")
         #expect(try ctl("zone", "top right", "next").status == 0)
         #expect(shows([0xff0000, 0xffffff, 0xffffff, 0xff0000]), "\((try? quarters()) ?? [])")
-        // Moved, and gone.
+        // Move a zone, then remove it.
         _ = try folder.file("test.conf", try text(zone("top right", "0 50 50 50", "", white)))
         #expect(shows([0xff0000, 0x000000, 0x000000, 0xffffff]), "\((try? quarters()) ?? [])")
         _ = try folder.file("test.conf", try text(""))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskPlayer
 
-/// Times as fractions, against sums that were done by hand.
+/// Compares times as fractions with sums calculated by hand.
 @Suite struct CMTimeTests {
     @Test("A fraction stays exact where a decimal is not") func exact() {
         let frame = CMTime(value: 1001, timescale: 30000)

@@ -5,7 +5,7 @@ import KioskPlayer
 import KioskPlayerErrors
 import Testing
 
-/// Tests/Client shows the same of an application that imports the libraries alone.
+/// Tests/Client checks the same in an application that imports only the libraries.
 @Suite struct ErrorTextTests {
     @Test func `Foundation says of an error what the error says`() async throws {
         let missing = await #expect(throws: PlaybackError.self) { try await Asset("/nowhere/at/all.mp4").load() }

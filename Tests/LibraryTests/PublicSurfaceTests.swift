@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// What the libraries offer to applications is a file, so that a change of it is seen: Expected/public-surface.txt. With KIOSK_RECORD=1 in the
-/// environment the file is written anew.
+/// Compares the public API of the libraries with Expected/public-surface.txt, so that every change is visible.
+/// With KIOSK_RECORD=1 in the environment, the test rewrites the file.
 @Suite struct PublicSurfaceTests {
     private static let package = String(#filePath.dropLast("/Tests/LibraryTests/PublicSurfaceTests.swift".count))
 
@@ -47,7 +47,7 @@ import Testing
         #expect(expected.subtracting(lines).sorted() == [], "gone: applications that use it do not build any more")
     }
 
-    /// A line for each symbol that is declared here, and for each protocol that a type conforms to. `shared` are the symbols of all libraries.
+    /// Returns a line for each symbol declared here, and for each conformance of a type. `shared` are the symbols of all libraries.
     private func surface(_ graph: Graph, of module: String, shared: Set<String>) -> [String] {
         var names: [String: String] = [:]
         var lines: [String] = []

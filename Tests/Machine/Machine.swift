@@ -1,21 +1,21 @@
 import Foundation
 import TestSupport
 
-/// An emulated machine that runs kiosk, looked at from outside: its screen, its sound card, its devices; and a root shell in it, for what
-/// only the inside knows. It ends with the value, and its disk and dumps with it unless ``keepsFolder``.
+/// An emulated machine that runs kiosk. Tests observe its screen, sound card and devices from outside. A root shell inside tells the rest.
+/// Releasing the value ends the machine and deletes its disk and dumps, unless ``keepsFolder`` is set.
 final class Machine: @unchecked Sendable {
-    // Sendable because the suite is serialized: a test and its scope have it one after the other.
+    // Sendable because the suite is serialized: a test and its scope use it one after the other.
 
-    /// The display adapters that are tried. Neither has vblanks.
+    /// The emulated display adapters. Neither has vblanks.
     enum Adapter: String, CaseIterable {
         case virtioGPU = "virtio-gpu-pci"
         case bochs = "bochs-display"
 
-        /// Those of tests that are about the display: each has to be booted once. `make test` has one of them.
+        /// The adapters for the tests of the display; each has to be booted once. `make test` uses only the first.
         static let tried = Proof.isThorough ? allCases : [.virtioGPU]
     }
 
-    /// What is its own: sockets, dumps, recordings, disk.
+    /// The folder for this machine's sockets, dumps, recordings and disk.
     let folder: String
     let adapter: Adapter
     let base: String
@@ -24,14 +24,14 @@ final class Machine: @unchecked Sendable {
     private var qemu: Process
     private var guest: UnixSocket?
     private var dumps = 0
-    /// Whether the folder stays, for somebody to look at.
+    /// Whether the folder is kept, as evidence.
     var keepsFolder = false
 
     /// Starts QEMU on a disk image, from power-on or from a saved state; see `Tests/Machine/boot`.
     ///
     /// - Parameters:
-    ///   - base: the folder that `Tests/Machine/build` makes.
-    ///   - options: further ones for QEMU.
+    ///   - base: the folder made by `Tests/Machine/build`.
+    ///   - options: further options for QEMU.
     init(_ adapter: Adapter, base: String, disk: String, folder: String, options: [String] = []) throws {
         (self.adapter, self.base, self.disk, self.folder) = (adapter, base, disk, folder)
         (qemu, qmp) = try Self.start(adapter, base, disk, folder, options)
@@ -56,10 +56,10 @@ final class Machine: @unchecked Sendable {
         qemu.standardOutput = FileHandle(forWritingAtPath: log)
         qemu.standardError = qemu.standardOutput
         try qemu.run()
-        let end = Date() + 60
+        let end = Date.steady + 60
         while true {
             if let qmp = try? QMP(folder + "/qmp.sock") { return (qemu, qmp) }
-            guard qemu.isRunning, Date() < end else {
+            guard qemu.isRunning, Date.steady < end else {
                 kill(qemu.processIdentifier, SIGKILL)
                 throw MachineError("start QEMU: \((try? String(contentsOfFile: log, encoding: .utf8)) ?? "it says nothing")")
             }
@@ -67,15 +67,15 @@ final class Machine: @unchecked Sendable {
         }
     }
 
-    /// What QEMU says of it: `running`, `paused`, `inmigrate`, `suspended` …
+    /// Returns QEMU's status: `running`, `paused`, `inmigrate`, `suspended` …
     func status() throws -> String { (try qmp.execute("query-status") as? [String: Any])?["status"] as? String ?? "unknown" }
 
-    /// Has it suspend to memory (ACPI's S3), and wakes it up when it has.
+    /// Suspends the machine to memory (ACPI's S3), then wakes it up.
     func suspendAndWake() throws {
         try shell("(sleep 0.5; systemctl suspend) >/dev/null 2>&1 &")
-        let end = Date() + 60
+        let end = Date.steady + 60
         while try status() != "suspended" {
-            guard Date() < end else { throw MachineError("suspend: it is \(try status())") }
+            guard Date.steady < end else { throw MachineError("suspend: it is \(try status())") }
             usleep(50_000)
         }
         try qmp.execute("system_wakeup")
@@ -83,20 +83,20 @@ final class Machine: @unchecked Sendable {
         try wait(untilSucceeds: "dmesg | grep -q 'PM: suspend exit'")
     }
 
-    /// The plug is pulled: nothing is written, nothing said.
+    /// Cuts the power: nothing is flushed, and the guest gets no notice.
     func cutPower() { end() }
 
-    /// Switched on again, on the same disk.
+    /// Switches the machine on again, with the same disk.
     func switchOn() throws {
         guest = nil
         (qemu, qmp) = try Self.start(adapter, base, disk, folder, [])
     }
 
-    /// Waits for QEMU to end by itself, as it does when the machine is switched off in order.
+    /// Waits until QEMU ends by itself, as it does after an orderly shutdown.
     func waitForEnd(within seconds: Double = 60) throws {
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         while qemu.isRunning {
-            guard Date() < end else { throw MachineError("the machine is still on after \(seconds) s") }
+            guard Date.steady < end else { throw MachineError("the machine is still on after \(seconds) s") }
             usleep(50_000)
         }
     }
@@ -110,58 +110,58 @@ final class Machine: @unchecked Sendable {
 
 // The screen.
 extension Machine {
-    /// What stands on the screen now.
+    /// Returns a dump of the current screen.
     func screen() throws -> ScreenDump {
         let path = folder + "/dump-\(String(format: "%04d", dumps)).ppm"
         try qmp.execute("screendump", ["filename": path])
         dumps += 1
-        // The latest tell what went wrong, if something did.
+        // Keep the last 40 dumps, as evidence of a failure.
         try? FileManager.default.removeItem(atPath: folder + "/dump-\(String(format: "%04d", dumps - 41)).ppm")
         return try ScreenDump(ppm: [UInt8](Data(contentsOf: URL(fileURLWithPath: path))))
     }
 
-    /// Looks at the screen again and again until so many frames have been seen.
+    /// Watches the screen until it has shown `count` different frames.
     func watch(frames count: Int) throws -> Sightings {
         try wait("\(count) frames") { Set($0.frames.map(\.number)).count >= count || $0.foreign > 0 }
     }
 
-    /// Looks at the screen again and again until clips of `order` have followed one another so often.
+    /// Watches the screen until it has shown `count` seams between clips of `order`.
     func watch(seams count: Int, of order: PlayOrder = .whole) throws -> Sightings {
         try wait("\(count) seams") { order.seams(in: $0) >= count }
     }
 
-    /// Looks at the screen again and again until a frame of `clip` is on it.
+    /// Watches the screen until it shows a frame of `clip`.
     func watch(until clip: ClosedRange<Int>, within seconds: Double? = nil) throws -> Sightings {
         try wait("frames \(clip)", within: seconds) { $0.frames.last.map { clip.contains($0.number) } ?? false }
     }
 
-    /// Looks at the screen again and again for so long.
+    /// Watches the screen for `seconds`.
     func watch(seconds: Double) throws -> Sightings {
-        let end = Date() + seconds
-        return try wait("the end", within: seconds + 60) { _ in Date() >= end }
+        let end = Date.steady + seconds
+        return try wait("the end", within: seconds + 60) { _ in Date.steady >= end }
     }
 
-    /// What stands on the screen now, and adds it to what was seen.
+    /// Returns a dump of the current screen, and adds its frame number to `seen`.
     @discardableResult
     private func look(_ seen: inout Sightings) throws -> ScreenDump {
-        let start = Date()
+        let start = Date.steady
         let screen = try screen()
-        seen.all.append((screen.number, DateInterval(start: start, end: max(start, Date()))))
+        seen.all.append((screen.number, DateInterval(start: start, end: max(start, Date.steady))))
         return screen
     }
 
-    /// Looks until the screen, or what was seen up to it, is as wanted. Without `seconds` it waits as long as the picture goes on: how fast that is on an
-    /// emulated machine is its host's affair.
+    /// Watches until the screen, or the frames seen so far, satisfy `isSo`. Without `seconds` it waits as long as the picture keeps moving:
+    /// the speed of an emulated machine depends on its host. It gives up 2 minutes after the last change, or after 20 minutes.
     private func wait(
         _ what: String, within seconds: Double?, until isSo: (ScreenDump, Sightings) -> Bool
     ) throws -> Sightings {
         var seen = Sightings()
-        let begin = Date()
+        let begin = Date.steady
         while true {
             if isSo(try look(&seen), seen) { return seen }
             let end = seconds.map { begin + $0 } ?? min(seen.lastChange ?? begin, begin + 1080) + 120
-            guard Date() < end else {
-                throw MachineError("waited \(Int(Date().timeIntervalSince(begin))) s in vain for \(what); seen: \(seen)")
+            guard Date.steady < end else {
+                throw MachineError("waited \(Int(Date.steady.timeIntervalSince(begin))) s in vain for \(what); seen: \(seen)")
             }
             usleep(50_000)
         }
@@ -171,12 +171,12 @@ extension Machine {
         try wait(what, within: seconds) { _, seen in isEnough(seen) }
     }
 
-    /// Waits until the screen shows what is asked for; without `seconds` as long as the picture goes on.
+    /// Waits until the screen satisfies `isSo`; without `seconds`, as long as the picture keeps moving.
     func wait(_ what: String, within seconds: Double? = nil, until isSo: (ScreenDump) -> Bool) throws {
         _ = try wait(what, within: seconds) { screen, _ in isSo(screen) }
     }
 
-    /// Waits for a picture of the clips that moves.
+    /// Waits for a moving picture of the clips.
     func waitForMovingPicture(within seconds: Double? = nil) throws {
         var first: Int?
         try wait("a moving picture", within: seconds) { screen in
@@ -186,44 +186,44 @@ extension Machine {
         }
     }
 
-    /// Waits until frames of `clip` are shown.
+    /// Waits until the screen shows a frame of `clip`.
     func wait(for clip: ClosedRange<Int>, within seconds: Double? = nil) throws {
         try wait("frames \(clip)", within: seconds) { $0.number.map(clip.contains) ?? false }
     }
 
-    /// Waits until the picture stands still: dumps 1.5 s apart are equal, byte for byte. (On a machine with other things to do a playing
-    /// one can stand for a good second.)
+    /// Waits for a still picture: two dumps 1.5 s apart are equal, byte for byte. On a busy host a playing picture can stand for over a
+    /// second.
     func waitForStill(within seconds: Double = 120) throws -> ScreenDump {
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         while true {
             let before = try screen()
             usleep(1_500_000)
             if try screen() == before { return before }
-            guard Date() < end else { throw MachineError("the picture does not stand still") }
+            guard Date.steady < end else { throw MachineError("the picture does not stand still") }
         }
     }
 
-    /// The monitor that hangs at a virtio-gpu.
+    /// The monitor connected to the virtio-gpu.
     var monitor: QEMUMonitor { QEMUMonitor(socket: folder + "/vnc.sock") }
 }
 
-/// Frame numbers in the order in which they were seen; nil stands for a screen without one.
+/// The frame numbers in the order seen; nil stands for a screen without a number.
 struct Sightings: CustomStringConvertible {
-    /// Each with the time that the look at the screen took: somewhere in it is the moment that was seen.
+    /// Each number with the duration of its look at the screen; the dump was taken within that time.
     var all: [(number: Int?, time: DateInterval)] = []
 
-    /// How many screens were not a frame of the clips: black, the console, a torn picture.
+    /// The number of screens without a frame of the clips: black, the console, a torn picture.
     var foreign: Int { all.count { $0.number == nil } }
-    /// The frames.
+    /// The screens with a frame of the clips.
     var frames: [(number: Int, time: DateInterval)] { all.compactMap { seen in seen.number.map { ($0, seen.time) } } }
 
-    /// When something else was seen than before, the last time.
+    /// The end of the last look that saw another screen than the look before; of the first look if the screen never changed.
     var lastChange: Date? {
         for (before, seen) in zip(all, all.dropFirst()).reversed() where before.number != seen.number { return seen.time.end }
         return all.first?.time.end
     }
 
-    /// For how many seconds at least the same stood on the screen, at most.
+    /// The longest time in seconds for which the screen certainly stayed the same.
     var longestStill: Double {
         var (longest, first) = (0.0, all.first)
         for seen in all {
@@ -238,36 +238,36 @@ struct Sightings: CustomStringConvertible {
 
 // The devices, by the ids of Tests/Machine/boot.
 extension Machine {
-    /// Pulls out a USB device.
+    /// Unplugs a USB device.
     func pull(_ id: String) throws {
         try qmp.execute("device_del", ["id": id])
         try qmp.wait(for: "DEVICE_DELETED", device: id)
     }
 
-    /// Plugs in a USB device: QEMU's name of the driver, and its properties.
+    /// Plugs in a USB device, by QEMU's name of the driver and its properties.
     func plug(_ driver: String, id: String, _ properties: [String: Any] = [:]) throws {
         try qmp.execute("device_add", properties.merging(["driver": driver, "id": id, "bus": "usb.0"]) { $1 })
     }
 
-    /// What the built-in sound card played so far.
+    /// Returns the sound that the built-in sound card has played so far.
     func recording() throws -> SoundRecording { try SoundRecording(folder + "/audio.wav") }
 }
 
 // The inside.
 extension Machine {
-    /// Runs a command in the machine as root; its output. Throws when it does not end with status 0. `Tests/Machine/guest-setup` has the
-    /// other end.
+    /// Runs a command in the machine as root and returns its output. Throws if its exit status is not 0. `Tests/Machine/guest-setup` has
+    /// the other end.
     @discardableResult
     func shell(_ command: String, within seconds: Double = 120) throws -> String {
         let guest = try guest ?? UnixSocket(folder + "/shell.sock")
         self.guest = guest
         let tag = "end-\(UInt64.random(in: .min ... .max))"
-        // The end of a line that was cut short, then the request.
+        // A newline ends any partial line; the request follows.
         try guest.write("\n\(tag) \(Data(command.utf8).base64EncodedString())\n".utf8)
         var lines: [String] = []
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         while true {
-            let line = String(decoding: try guest.read(within: end.timeIntervalSinceNow), as: UTF8.self)
+            let line = String(decoding: try guest.read(within: end.timeIntervalSince(.steady)), as: UTF8.self)
             guard line.hasPrefix(tag) else {
                 lines.append(line)
                 continue
@@ -278,7 +278,7 @@ extension Machine {
         }
     }
 
-    /// Has kiosk.conf name these sources and no others, and say `more` besides.
+    /// Replaces the playlist in kiosk.conf with these sources, and adds `more` before it.
     func setPlaylist(_ sources: [String], _ more: String = "") throws {
         let text = ([more] + sources.map { "[[playlist]]\nsource = \"\($0)\"" }).joined(separator: "\n") + "\n"
         let file = "/etc/kiosk/kiosk.conf"
@@ -289,11 +289,11 @@ extension Machine {
             """)
     }
 
-    /// Waits until the machine has booted so far that its shell answers. What is written to a serial port that nobody has opened is lost,
-    /// whole or in part.
+    /// Waits until the machine has booted far enough for its shell to answer. Bytes written to a serial port before it is opened are lost,
+    /// in part or whole.
     func waitForShell(within seconds: Double = 480) throws {
-        let end = Date() + seconds
-        // On a busy host an answer alone can take longer than what is asked first is lost for.
+        let end = Date.steady + seconds
+        // On a busy host, the answer alone can take longer than this first limit.
         var patience = 2.0
         while true {
             do {
@@ -302,26 +302,26 @@ extension Machine {
             } catch {
                 guest = nil
                 patience = min(patience * 1.5, 30)
-                guard Date() < end, qemu.isRunning else { throw MachineError("no shell in the machine: \(error)") }
+                guard Date.steady < end, qemu.isRunning else { throw MachineError("no shell in the machine: \(error)") }
             }
         }
     }
 
-    /// Waits until a command succeeds in the machine; the bound is for a host that is four times as slow.
+    /// Waits until a command succeeds in the machine. The limit allows for a host that is four times as slow.
     func wait(untilSucceeds command: String, within seconds: Double = 120) throws {
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         while true {
             do {
                 try shell(command)
                 return
             } catch {
-                guard Date() < end else { throw error }
+                guard Date.steady < end else { throw error }
                 usleep(200_000)
             }
         }
     }
 
-    /// Puts into the folder what somebody will want to read: the journals, and the dumps as PNG.
+    /// Saves evidence to the folder: the journal, the state of the sound cards, and the dumps as PNG.
     func gatherEvidence() {
         keepsFolder = true
         let command = "journalctl -b -o short-monotonic --no-pager; cat /proc/asound/card*/pcm0p/sub0/status"

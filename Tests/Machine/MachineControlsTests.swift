@@ -2,8 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The controls on the screen, with the pointer and the keyboard that the machine has. Neither adapter has a plane for them: they are blended
-/// into the picture.
+/// The controls on the screen, with the machine's pointer and keyboard. Neither adapter has a plane for them, so they are blended into the
+/// picture.
 extension MachineTests {
     @Test(arguments: Machine.Adapter.tried)
     func `a tap shows the controls, and they go when it plays again`(adapter: Machine.Adapter) throws {
@@ -34,7 +34,7 @@ extension MachineTests {
 }
 
 extension Machine {
-    /// Starts the player again, with controls.
+    /// Restarts the player with controls.
     fileprivate func turnControlsOn() throws {
         try shell("sed -i 's/^controls = \"none\"/controls = \"full\"/' /etc/kiosk/kiosk.conf && systemctl restart kiosk.service")
         try waitForMovingPicture()
@@ -42,8 +42,8 @@ extension Machine {
 }
 
 extension ScreenDump {
-    /// Whether a shade lies over the cells of the number, of which one of each pair is white where nothing does. The slider's knob and the
-    /// buttons, which are white, too, cover some.
+    /// Whether a shade darkens the cells of the number. Without a shade, one cell of each pair is white. The slider's knob and the buttons
+    /// are white, too, and cover some.
     fileprivate var isShaded: Bool {
         let scale = min(Double(width) / 320, Double(height) / 180)
         let (left, top) = ((Double(width) - 320 * scale) / 2, (Double(height) - 180 * scale) / 2)
@@ -55,7 +55,7 @@ extension ScreenDump {
         return number == nil && shaded >= 10
     }
 
-    /// Whether there is a white sign in the middle.
+    /// Whether the middle of the screen shows a white icon.
     fileprivate var hasSign: Bool {
         (-2...2).allSatisfy { dx in (-2...2).allSatisfy { dy in brightness(width / 2 + dx, height / 2 + dy) > 220 } }
     }

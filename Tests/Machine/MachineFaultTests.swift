@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What breaks: the process, the power, and whatever has a plug.
+/// Failures of the process, the power and everything with a plug.
 extension MachineTests {
     @Test func `a killed player is back on the screen`() throws {
         let machine = try Machine.playing()
@@ -19,14 +19,14 @@ extension MachineTests {
     @Test func `after a power cut it boots to the picture again`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
-        // Somebody is copying a clip onto it.
+        // A clip is being copied to the disk.
         try machine.shell("(while :; do cp /srv/kiosk/one.mp4 /srv/copy.$((n += 1)).mp4; sync -d /srv; done) >/dev/null 2>&1 & sleep 2")
         machine.cutPower()
         try machine.switchOn()
         try machine.waitForShell()
         #expect(try machine.shell("systemctl is-system-running --wait", within: 240) == "running")
         try machine.waitForMovingPicture()
-        // The stick may not have been there for the first turn, which then is of the disk alone.
+        // The stick may have been missing in the first round, which then plays the disk's clip alone.
         try machine.wait(for: PlayOrder.stick)
         #expect(try machine.shell("dmesg").contains("EXT4-fs (vda): recovery complete"))
         #expect(try machine.shell("dmesg | grep -i 'ext4.*error' || true") == "")
@@ -41,7 +41,7 @@ extension MachineTests {
         try machine.waitForMovingPicture()
         let waits = "journalctl -b -u kiosk | grep -c 'waiting for one'"
         let waitsBefore = Int(try machine.shell(waits + " || true")) ?? 0
-        // QEMU takes no monitor for what it has at the start, and does nothing: it is another one that is pulled out.
+        // QEMU ignores an unplug of its initial monitor. Plug in another one, then unplug that.
         try expectPicture(of: machine, on: (800, 600))
         try machine.monitor.unplug()
         try machine.wait(untilSucceeds: "test $(\(waits)) = \(waitsBefore + 1)")
@@ -53,7 +53,7 @@ extension MachineTests {
     /// With the card itself, and with ALSA's mixer in between, as `default` has it.
     @Test(.thorough("a minute of an emulated machine"), arguments: ["default", "plughw:CARD=Intel"])
     func `after a suspend to memory it plays on`(device: String) throws {
-        // This kernel's driver of virtio-gpu does not come back from one.
+        // This kernel's virtio-gpu driver does not survive a suspend.
         let machine = try Machine.playing(.bochs)
         try machine.play(to: device)
         try machine.waitForMovingPicture()
@@ -61,7 +61,7 @@ extension MachineTests {
         let lostBefore = try machine.shell(lost)
         try machine.suspendAndWake()
         let heard = try machine.recording().seconds
-        // Until both clips have been played whole: of the one that it went to sleep in there can be any little left.
+        // Watch until both clips have played whole: little may be left of the clip that was playing at the suspend.
         let seen = try machine.watch(seams: 3)
         #expect(seen.foreign == 0, "\(seen)")
         #expect(PlayOrder.whole.faults(in: seen).isEmpty, "\(seen)")
@@ -69,7 +69,7 @@ extension MachineTests {
         #expect(tones.allSatisfy { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }, "\(tones)")
         #expect(tones.contains { $0.frequency < 550 } && tones.contains { $0.frequency > 550 }, "\(tones)")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
-        // The card goes on; it is not lost and opened again. (The journal begins before the snapshot was made.)
+        // The card resumes; kiosk does not lose and reopen it. (The journal begins before the snapshot.)
         #expect(try machine.shell(lost) == lostBefore)
     }
 
@@ -93,7 +93,7 @@ extension MachineTests {
         try machine.plug(device == "keyboard" ? "usb-kbd" : "usb-tablet", id: device)
         let name = device == "keyboard" ? "QEMU USB Keyboard" : "QEMU USB Tablet"
         try machine.wait(untilSucceeds: "test $(journalctl -b -u kiosk | grep -c 'input: .*\(name)') -ge 2")
-        // What comes in the first moment after a device is opened can get lost, and a moment is long here: once more, if it was not heard.
+        // Input in the first moment after a device is opened can be lost, and emulation stretches that moment. Retry up to three times.
         for attempt in 1...4 {
             try device == "keyboard" ? machine.qmp.key("pause") : machine.qmp.tap(0.5, 0.4)
             if (try? machine.waitForStill(within: 5)) != nil { break }
@@ -123,7 +123,7 @@ extension MachineTests {
         try machine.wait(for: PlayOrder.stick)
         try machine.pull("stick")
         try machine.wait(untilSucceeds: "! grep -q /media/stick /proc/mounts")
-        // What of it has been opened already is still shown; then there is the other clip only, again and again.
+        // Frames that are already decoded are still shown. Then the other clip loops alone.
         try machine.wait(untilSucceeds: "test $(\(missed)) -gt \(missedBefore)")
         try machine.wait(for: PlayOrder.disk)
         let alone = PlayOrder(clips: [PlayOrder.disk])
@@ -139,21 +139,21 @@ extension MachineTests {
 }
 
 extension Machine {
-    /// Starts kiosk anew, with its sound going to an ALSA device.
+    /// Restarts kiosk with its sound going to an ALSA device.
     fileprivate func play(to device: String) throws {
         try shell("sed -i '1i [audio]\\ndevice = \"\(device)\"' /etc/kiosk/kiosk.conf")
         try shell("systemctl restart kiosk.service")
     }
 
-    /// Waits until the USB sound card plays one of the clips' tones, in what it is given from now on.
+    /// Waits until the USB sound card plays one of the clips' tones. Ignores sound that it received earlier.
     fileprivate func waitForTone() throws {
         let path = folder + "/usb-audio.wav"
         let start = (try? SoundRecording(path).seconds) ?? 0
-        let end = Date() + 30
+        let end = Date.steady + 30
         while true {
             let tones = (try? SoundRecording(path).tones(from: start)) ?? []
             if tones.contains(where: { abs($0.frequency - 440) < 2 || abs($0.frequency - 660) < 2 }) { return }
-            guard Date() < end else { throw MachineError("no tone from the USB sound card; heard: \(tones)") }
+            guard Date.steady < end else { throw MachineError("no tone from the USB sound card; heard: \(tones)") }
             usleep(200_000)
         }
     }

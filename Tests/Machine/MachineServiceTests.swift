@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What systemd, apt and the operator do to the service while it plays.
+/// Actions of systemd, apt and the operator during playback.
 extension MachineTests {
-    /// Stopped, it hears nothing: neither SIGTERM nor a command. Only the watchdog (WatchdogSec= in the unit) finds out.
+    /// A stopped process handles neither SIGTERM nor commands. Only the watchdog (WatchdogSec= in the unit) detects it.
     @Test(.thorough("a minute of an emulated machine"))
     func `a player that hangs is killed by the watchdog and plays again`() throws {
         let machine = try Machine.playing()
@@ -20,7 +20,7 @@ extension MachineTests {
         #expect(try machine.shell("cat /run/kiosk/restarts") == "1")
     }
 
-    /// `Tests/Machine/install` has left the package in the machine.
+    /// `Tests/Machine/install` keeps the package in the machine.
     @Test(.thorough("a minute of an emulated machine")) func `an upgrade while it plays shows no console, and it plays again`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
@@ -31,13 +31,13 @@ extension MachineTests {
                 && dpkg-deb --root-owner-group -Znone -b next next.deb && rm -r next
             """, within: 180)
         try machine.shell("(dpkg -i /var/tmp/next.deb; echo $? >/var/tmp/status) >/var/tmp/upgrade.log 2>&1 &")
-        let end = Date() + 180
+        let end = Date.steady + 180
         var isDone = false
         while !isDone {
             let screen = try machine.screen()
             #expect(screen.number != nil || screen.isBlack, "something else is on the screen")
             isDone = (try? machine.shell("test -e /var/tmp/status")) != nil
-            try #require(Date() < end, "dpkg -i does not end")
+            try #require(Date.steady < end, "dpkg -i does not end")
         }
         let log = try machine.shell("cat /var/tmp/upgrade.log")
         #expect(try machine.shell("cat /var/tmp/status") == "0", "\(log)")
@@ -59,7 +59,7 @@ extension MachineTests {
         _ = try machine.waitForStill()
         #expect(try machine.shell("\(ask) attendant -- kiosk ctl play").contains("shown: true"))
         try machine.waitForMovingPicture()
-        // The file says where the player listens, and passwords.
+        // kiosk.conf contains the socket's path, and passwords.
         let refused = try machine.shell("cd / && \(ask) stranger -- kiosk ctl pause; echo status $?")
         #expect(refused.contains("join the group kiosk") && refused.hasSuffix("status 78"), "\(refused)")
         let unheard = try machine.shell("\(ask) stranger -- kiosk ctl --socket /run/kiosk/control.sock pause; echo status $?")
@@ -67,7 +67,7 @@ extension MachineTests {
         #expect(try machine.shell("stat -c '%a %U %G' /run/kiosk /run/kiosk/control.sock") == "750 kiosk kiosk\n660 kiosk kiosk")
     }
 
-    /// A box that is installed as docs/install.md says, but for the kernel's command line; and what becomes wrong with it.
+    /// A machine installed as docs/install.md says, except for the kernel's command line. Then the test breaks it.
     @Test(.thorough("a minute of an emulated machine")) func `the doctor finds what is wrong with the box`() throws {
         let machine = try Machine.playing()
         try machine.waitForMovingPicture()
@@ -90,7 +90,7 @@ extension MachineTests {
                 ln -s /lib/systemd/system/lightdm.service /etc/systemd/system/display-manager.service
                 systemctl set-default graphical.target && printf '\\033[9;10]' > /dev/tty1
                 """)
-        // Somebody else has the display; the plugs are out, the disk is full, and the clock has no battery.
+        // Another program has the display, the cables are unplugged, the disk is full, and the clock has no battery.
         try expect(
             ["display-holder", "display-connected", "sound-card", "free-space", "time"],
             after: """
@@ -106,8 +106,8 @@ extension MachineTests {
         #expect(try codes().contains("configuration"))
     }
 
-    /// What no plug and no command of an operator brings about here: a box that is hot, weak or slow, as the kernel would tell of it, and a libavcodec
-    /// without a decoder.
+    /// Faults that no plug and no operator's command causes here: a hot, weak or slow machine, as the kernel would report it, and a
+    /// libavcodec without a decoder.
     @Test(.thorough("a minute of an emulated machine")) func `the doctor finds what is wrong with sound, decoders, storage, air and power`()
         throws
     {
@@ -117,7 +117,7 @@ extension MachineTests {
         let well = try machine.findings()
         #expect(well.isDisjoint(with: codes), "\(well)")
 
-        // snd_ctl_elem_value of every switch that there may be, with zeros: SNDRV_CTL_IOCTL_ELEM_WRITE.
+        // Writes zeros to every switch that may exist: a snd_ctl_elem_value each, with SNDRV_CTL_IOCTL_ELEM_WRITE.
         let mute = """
             open(my $card, "+<", "/dev/snd/controlC0") or die; my $count = 0;
             for my $name ("Master", "PCM", "Line Out", "Speaker", "Headphone", "Front") {
@@ -129,7 +129,7 @@ extension MachineTests {
         try machine.shell("perl -e '\(mute)'")
         #expect(try machine.findings().contains("sound-muted"))
 
-        // The decoder's name is another one in a copy of the library.
+        // Rename the decoder in a copy of the library.
         let library = "/lib/x86_64-linux-gnu/libavcodec.so.59"
         try machine.shell("mkdir /var/tmp/lib && sed s/mpeg2video/mpeg2vidio/g \(library) > /var/tmp/lib/libavcodec.so.59", within: 120)
         #expect(try machine.findings(from: "LD_LIBRARY_PATH=/var/tmp/lib kiosk doctor --json").contains("codecs"))
@@ -153,7 +153,7 @@ extension MachineTests {
 }
 
 extension Machine {
-    /// The words of what the doctor finds wrong.
+    /// Returns the codes of the doctor's errors and warnings.
     fileprivate func findings(from command: String = "kiosk doctor --json") throws -> Set<String> {
         let report = try shell("\(command) 2>/dev/null; true", within: 120)
         let findings = try #require(try JSONSerialization.jsonObject(with: Data(report.utf8)) as? [String: Any])["findings"]
@@ -163,6 +163,6 @@ extension Machine {
 }
 
 extension ScreenDump {
-    /// Whether nothing is on it: text and cursors are brighter than this.
+    /// Whether the screen is black. Text and cursors are brighter than this.
     fileprivate var isBlack: Bool { pixels.allSatisfy { $0 < 32 } }
 }

@@ -2,9 +2,9 @@ import Foundation
 import TestSupport
 import Testing
 
-/// A network share: NFS, served by the machine's own kernel in a network namespace of its own, at the other end of a virtual cable.
+/// A network share: NFS from the machine's own kernel. The server has a network namespace, at the other end of a veth pair.
 extension MachineTests {
-    /// What changes there is not told by the kernel: the folder is looked into every five seconds.
+    /// The kernel does not report changes of a share, so kiosk reads the folder every five seconds.
     @Test(.thorough("a minute of an emulated machine")) func `a share is looked into, is gone for minutes, and comes back`() throws {
         let machine = try Machine.playing()
         try machine.wait(for: PlayOrder.stick)
@@ -12,15 +12,15 @@ extension MachineTests {
         try machine.setPlaylist(["/srv/kiosk/one.mp4", "/media/share"])
         try machine.pull("stick")
         try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'the playlist has changed: .*new: far.mp4'")
-        // The stick's clip may be on the screen or ready to be shown: it is played to its end, and what follows it then is the share's, which
-        // has taken its place. Behind the disk's clip there is the share's alone.
+        // The stick's clip may be on the screen or ready to be shown, and is then played to its end. The next round plays the share's clip
+        // in its place. After the disk's clip there is only the share's.
         try machine.wait(for: PlayOrder.stick)
         try machine.wait(for: PlayOrder.disk)
         try machine.wait(for: PlayOrder.stick)
         let order = PlayOrder.whole
         let whole = try machine.watch(seams: 3, of: order)
         #expect(whole.foreign == 0 && order.faults(in: whole).isEmpty, "\(whole)")
-        // Written on the server: no inotify of this side tells of it.
+        // Written on the server: inotify does not report it on this side.
         try machine.shell("cp /srv/remote/far.mp4 /srv/remote/.three && mv /srv/remote/.three /srv/remote/three.mp4")
         try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'the playlist has changed: 3 items; new: three.mp4'")
 
@@ -29,7 +29,7 @@ extension MachineTests {
         print("share gone: stood for \(away.longestStill) s, in \(away.all.count) screens")
         #expect(away.foreign == 0, "\(away)")
         #expect(away.longestStill < 20, "stood for \(away.longestStill) s: \(away)")
-        // After that the disk's clip alone, without a stop.
+        // Then the disk's clip loops alone, without a stop.
         let alone = PlayOrder(clips: [PlayOrder.disk])
         let settled = try machine.watch(seams: 4, of: alone)
         #expect(settled.foreign == 0 && alone.faults(in: settled).isEmpty, "\(settled)")
@@ -44,8 +44,8 @@ extension MachineTests {
 }
 
 extension Machine {
-    /// Mounts on /media/share what is in /srv/remote, over NFS 4.2; a copy of `file` is in it. The server has a namespace of its own, `server`,
-    /// and `far` is its end of the cable.
+    /// Mounts the server's /srv/remote on /media/share, over NFS 4.2, with a copy of `file` in it. The server has a namespace of its own,
+    /// `server`; its end of the veth pair is `far`.
     fileprivate func serveShare(holding file: String) throws {
         try shell(
             """

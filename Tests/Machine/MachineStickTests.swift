@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `[playback] usb`: what is done with the videos of a stick that somebody plugs in.
+/// `[playback] usb`: how kiosk treats the videos of an inserted stick.
 extension MachineTests {
     @Test(.thorough("a minute of an emulated machine")) func `a stick takes the playlist's place, or is copied`() throws {
         let machine = try Machine.playing()
@@ -24,7 +24,7 @@ extension MachineTests {
         }
         try pull()
         try machine.wait(for: PlayOrder.disk)
-        // From here on the stick's clip is not on the playlist, too.
+        // From here on, the stick's clip is not on the playlist.
         try machine.askForSticks("play")
         try plug()
         let mount = try machine.shell("grep /run/kiosk-usb/ /proc/mounts")
@@ -46,9 +46,9 @@ extension MachineTests {
     }
 }
 
-/// Sticks that go wrong.
+/// Sticks that fail.
 extension MachineTests {
-    /// Frames 101 to 145 again and again for two minutes, read at less than twice the speed they are played at: somebody always reads.
+    /// Frames 101 to 145 loop for two minutes, read at less than twice the playback rate: a read is always in progress.
     @Test(.thorough("a minute of an emulated machine")) func `a stick is pulled out in the middle of a read`() throws {
         let machine = try Machine.playing()
         try machine.askForSticks("play")
@@ -60,7 +60,7 @@ extension MachineTests {
         let playing = try machine.watch(frames: 20)
         #expect(playing.foreign == 0, "\(playing)")
         try machine.pull("stick")
-        // The old playlist is back, and on the way there nothing else is seen and nothing stands for long.
+        // The old playlist is back. Until then nothing else is shown, and no frame stands for long.
         let after = try machine.watch(until: PlayOrder.disk, within: 20)
         #expect(after.foreign == 0, "\(after)")
         #expect(after.longestStill < 5, "stood for \(after.longestStill) s: \(after)")
@@ -87,7 +87,7 @@ extension MachineTests {
         let seen = try machine.watch(seams: 1, of: alone)
         #expect(seen.foreign == 0 && alone.faults(in: seen).isEmpty, "\(seen)")
 
-        // The box is full, but for what is to stay free (64 MB).
+        // The disk is full, except for the reserve of 64 MB and 1 MB more.
         try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
         try machine.shell("fallocate -l $(($(df -B1 --output=avail / | tail -n 1) - (65 << 20))) /var/full")
         try machine.makeStick("fast", [long])
@@ -105,7 +105,7 @@ extension MachineTests {
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
     }
 
-    /// With sectors that cannot be read, in the middle of a file; and with a file system that is nonsense.
+    /// A stick with unreadable sectors in the middle of a file, and one with a corrupt file system.
     @Test(.thorough("a minute of an emulated machine")) func `a damaged stick is played as far as it goes`() throws {
         let machine = try Machine.playing()
         try machine.askForSticks("play")
@@ -114,7 +114,7 @@ extension MachineTests {
         try machine.pull("stick")
         try machine.plugStick("damaged")
         try machine.wait(for: PlayOrder.stick, within: 120)
-        // What cannot be read of the one is said, and the other is played; and so on, round after round.
+        // kiosk reports the unreadable file and plays the other one, round after round.
         try machine.wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'bad.mp4: '")
         try machine.wait(untilSucceeds: "kiosk status --socket /run/kiosk/control.sock | grep -q '^Source .*/good.mp4'")
         let seen = try machine.watch(frames: 20)
@@ -123,7 +123,7 @@ extension MachineTests {
         try machine.pull("stick")
         try machine.wait(for: PlayOrder.disk)
 
-        // The table of files is overwritten: the kernel mounts it, or does not, and there is nothing to play.
+        // The file allocation table is overwritten. Whether the kernel mounts it or not, there is nothing to play.
         try machine.wait(untilSucceeds: "! grep -q /run/kiosk-usb /proc/mounts")
         try machine.makeStick("nonsense", [good], hasNonsense: true)
         try machine.plugStick("nonsense")
@@ -136,19 +136,20 @@ extension MachineTests {
 }
 
 extension Machine {
-    /// Has kiosk.conf say what is done with sticks, and waits until that is taken over.
+    /// Sets `usb` in kiosk.conf, and waits until kiosk has read it.
     fileprivate func askForSticks(_ use: String) throws {
-        // The stick that belongs to the playlist is not in these tests.
+        // These tests leave the playlist's own stick out.
         try setPlaylist(["/srv/kiosk/one.mp4"], "[playback]\nusb = \"\(use)\"")
         try wait(untilSucceeds: "journalctl -b -u kiosk | grep -q 'was read again: .*usb'")
     }
 
-    /// Waits until an item of this folder is on the screen. Its numbers alone may be of one that has left the list and is played to its end.
+    /// Waits until the screen shows an item of this folder. Its frame numbers could also come from an item that has left the playlist but
+    /// still plays to its end.
     fileprivate func waitForItem(in folder: String) throws {
         try wait(untilSucceeds: "kiosk status --socket /run/kiosk/control.sock | grep -q '^Source .*\(folder)'")
     }
 
-    /// Frames 101 to 145 so many times in one file of the machine's folder.
+    /// Makes a file in the machine's folder with frames 101 to 145, repeated `turns` times.
     fileprivate func makeLongClip(turns: Int = 40, named name: String = "long.mp4") throws -> String {
         let path = folder + "/" + name
         let short = folder + "/two.mp4"
@@ -158,12 +159,12 @@ extension Machine {
         return path
     }
 
-    /// Makes the image of a stick with these files on it, for ``plugStick(_:)``.
+    /// Makes an image of a stick with these files, for ``plugStick(_:)``.
     ///
     /// - Parameters:
-    ///   - bytesPerSecond: how fast it can be read.
-    ///   - unreadable: the file of which a sector, after an eighth of it, cannot be read.
-    ///   - hasNonsense: whether its table of files is overwritten.
+    ///   - bytesPerSecond: the read speed.
+    ///   - unreadable: the file with an unreadable sector, after an eighth of its length.
+    ///   - hasNonsense: whether to overwrite its file allocation table.
     fileprivate func makeStick(
         _ name: String, _ files: [String], bytesPerSecond: Int? = nil, unreadable: String? = nil, hasNonsense: Bool = false
     ) throws {
@@ -173,7 +174,7 @@ extension Machine {
             "env", ["PATH=\(ProcessInfo.processInfo.environment["PATH"] ?? ""):/usr/sbin", "mkfs.vfat", "-F", "32", "-n", "STICK", image])
         try run("mcopy", ["-i", image] + files + ["::"])
         if hasNonsense {
-            // Behind the boot sector and its copies.
+            // Behind the reserved sectors: the boot sector and its copies.
             try run("dd", ["if=/dev/urandom", "of=\(image)", "bs=512", "seek=32", "count=8000", "conv=notrunc", "status=none"])
         }
         var node: [String: Any] = ["driver": "file", "filename": image, "read-only": true]

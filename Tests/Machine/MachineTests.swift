@@ -2,12 +2,12 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The package on an emulated Debian 12 with that system's own kernel, drivers and systemd, judged by what its screen shows and its sound
-/// card plays: frame numbers and their order, never speed, because the emulation is some twelve times slower than the machine it runs on.
+/// Tests the package on an emulated Debian 12, with that system's own kernel, drivers and systemd. They judge the frame numbers on the
+/// screen, their order and the sound, never speed: the emulation is about twelve times slower than its host.
 @Suite(.serialized, .onMachine)
 struct MachineTests {}
 
-/// Playing undisturbed, and what people do to it.
+/// Normal playback, and user actions.
 extension MachineTests {
     @Test func `systemd starts it at boot, as a user without rights`() throws {
         let machine = try Machine.playing()
@@ -15,7 +15,7 @@ extension MachineTests {
         #expect(try machine.shell("systemctl is-system-running") == "running")
         #expect(try machine.shell("systemctl show -P NRestarts kiosk.service") == "0")
         #expect(try machine.shell("systemctl show -P Type kiosk.service") == "notify")
-        // Where the sound has run dry for a moment it says that it waits.
+        // While the sound has run dry, the status says that it waits.
         try machine.wait(untilSucceeds: "systemctl show -P StatusText kiosk.service | grep -q '^playing: '")
         #expect(try machine.shell("systemctl show -P After -P Wants -P Requires kiosk.service | grep -c network; true") == "0")
         #expect(try machine.shell("stat -c %U /proc/$(systemctl show -P MainPID kiosk.service)") == "kiosk")
@@ -38,7 +38,7 @@ extension MachineTests {
         try touch()
         let paused = try #require(try machine.waitForStill().number)
         try touch()
-        // The first that is seen of what follows.
+        // The first frame seen after the pause.
         var next = paused
         try machine.wait("a picture after \(paused)") { screen in
             next = screen.number ?? paused
@@ -52,13 +52,13 @@ extension MachineTests {
     @Test func `plays the tones of both clips`() throws {
         let machine = try Machine.playing()
         var tones: [SoundRecording.Tone] = []
-        // On a busy host sound has holes here, and a tone is one where it lasts.
+        // On a busy host the sound has holes. A tone counts only if it lasts.
         for _ in 0..<6 where !(tones.contains { $0.frequency < 550 } && tones.contains { $0.frequency > 550 }) {
             _ = try machine.watch(seams: 3)
             tones = try machine.recording().tones()
         }
         let frequencies = tones.map { $0.frequency.rounded() }
-        // The sound follows the display, by up to an eighth of a per cent.
+        // The sound rate follows the display, by up to 0.125 %.
         #expect(frequencies.allSatisfy { abs($0 - 440) <= 1 || abs($0 - 660) <= 1 }, "\(frequencies)")
         #expect(frequencies.contains { $0 < 550 } && frequencies.contains { $0 > 550 }, "\(frequencies)")
     }
@@ -68,7 +68,7 @@ extension MachineTests {
         try machine.waitForMovingPicture()
         try machine.shell("apt-get purge -y -q kiosk", within: 120)
         try machine.wait("the console") { $0.number == nil }
-        // Program, man pages, units and links to them, completions, configuration, proof of play; socket and counts of /run.
+        // Program, man pages, units and links to them, completions, configuration, proof of play; socket and counters in /run.
         #expect(try machine.shell("find / -xdev -name '*kiosk*'") == "/srv/kiosk")
         #expect(try machine.shell("find /run -name '*kiosk*' -not -path '/run/udev/*'") == "")
         #expect(try machine.shell("getent passwd kiosk; getent group kiosk; true") == "")

@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// A suite whose tests run on emulated machines. It is skipped, with the reason, where those cannot be had; and a test that fails says
-/// where it has left the last screens, the journal, the console and the recordings.
+/// A trait for tests on emulated machines. It skips the suite, with the reason, if this host cannot run them. A failed test names the
+/// folder with its last screens, journal, console and recordings.
 struct OnMachine: SuiteTrait, TestTrait, TestScoping {
     var isRecursive: Bool { true }
 
@@ -34,7 +34,7 @@ extension Trait where Self == OnMachine {
     static var onMachine: Self { OnMachine() }
 }
 
-/// The machine of the test that runs, and whether the test has failed. One thread at a time: the suite is serialized.
+/// The running test's machine, and whether the test has failed. One thread at a time: the suite is serialized.
 final class Scope: @unchecked Sendable {
     @TaskLocal static var current: Scope?
 
@@ -53,7 +53,7 @@ final class Scope: @unchecked Sendable {
         machine = nil
     }
 
-    /// A machine of the test's own, playing; it ends with the test.
+    /// Starts a machine for the test, already playing; it ends with the test.
     func start(_ adapter: Machine.Adapter) throws -> Machine {
         try? FileManager.default.removeItem(atPath: folder)
         let started = try MachineSnapshot.of(adapter).resume(in: folder)
@@ -63,7 +63,7 @@ final class Scope: @unchecked Sendable {
 }
 
 extension Machine {
-    /// The machine of the test that runs, playing.
+    /// Returns the running test's machine, already playing.
     static func playing(_ adapter: Adapter = .virtioGPU) throws -> Machine {
         guard let scope = Scope.current else { throw MachineError("a machine outside of a suite that is .onMachine") }
         return try scope.start(adapter)

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 
-/// QEMU's control socket: a line of JSON for each command, one for each answer, and events in between (QEMU's docs/interop/qmp-spec).
+/// QEMU's control socket: one line of JSON for each command and each answer, with events in between (QEMU's docs/interop/qmp-spec).
 final class QMP {
     private let socket: UnixSocket
-    /// Names of the events that came while answers were awaited, with the id of the device they are of.
+    /// The events received while waiting for answers, each with the id of its device.
     private var events: [(name: String, device: String?)] = []
 
     init(_ path: String) throws {
@@ -12,14 +13,14 @@ final class QMP {
         try execute("qmp_capabilities")
     }
 
-    /// Executes a command and returns what it returns. Throws QEMU's own complaint.
+    /// Executes a command and returns its result. Throws QEMU's error.
     @discardableResult
     func execute(_ command: String, _ arguments: [String: Any] = [:], within seconds: Double = 30) throws -> Any {
         try send(command, [arguments])
         return try answer(to: command, within: seconds)
     }
 
-    /// Writes a command once for each of these arguments, all of them at once; each is to be answered, in this order.
+    /// Writes a command once for each of these arguments, all in one write. Each gets an answer, in this order.
     private func send(_ command: String, _ all: [[String: Any]]) throws {
         var lines = Data()
         for arguments in all {
@@ -36,15 +37,15 @@ final class QMP {
         }
     }
 
-    /// Waits for an event of a device; one that has come already counts, once.
+    /// Waits for an event of a device. An event that has already arrived counts, once.
     func wait(for event: String, device: String, within seconds: Double = 60) throws {
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         while true {
             if let index = events.firstIndex(where: { $0.name == event && $0.device == device }) {
                 events.remove(at: index)
                 return
             }
-            _ = try next(within: end.timeIntervalSinceNow)
+            _ = try next(within: end.timeIntervalSince(.steady))
         }
     }
 
@@ -71,8 +72,8 @@ extension QMP {
         }
     }
 
-    /// Touches the screen at a place given as fractions of its width and height. QEMU gets both commands at once and makes of each a report
-    /// of the tablet's, which the guest fetches one after the other: this process cannot be held up in between for longer than a tap lasts.
+    /// Taps the screen at a place given as fractions of its width and height. QEMU gets both commands at once and makes a tablet report of
+    /// each. The guest fetches one after the other. A delay of this process therefore cannot make the tap too long.
     func tap(_ x: Double, _ y: Double) throws {
         for (axis, value) in [("x", x), ("y", y)] {
             try input(["type": "abs", "data": ["axis": axis, "value": Int(value * 0x7fff)]])

@@ -1,13 +1,13 @@
 import Foundation
 
-/// What stands on the machine's screen: the pixels of a `screendump`.
+/// A dump of the machine's screen: the pixels of a `screendump`.
 struct ScreenDump: Equatable {
     let width: Int
     let height: Int
-    /// Three bytes a pixel: red, green, blue.
+    /// Three bytes per pixel: red, green, blue.
     let pixels: [UInt8]
 
-    /// Reads a PPM file, as QEMU writes it: `P6`, width, height, 255, each in a line or divided by blanks, then the pixels.
+    /// Reads a PPM file as QEMU writes it: `P6`, width, height, 255, each separated by one newline or blank, then the pixels.
     init(ppm data: [UInt8]) throws {
         var fields: [Int] = []
         var offset = 2
@@ -23,8 +23,8 @@ struct ScreenDump: Equatable {
         pixels = Array(data[offset...])
     }
 
-    /// The number burned into the picture of 320x180 that is shown as large as fits: 16 cells at its bottom left, most significant bit
-    /// first, and the same inverted above them. nil for every other picture.
+    /// The number burned into the 320x180 picture, which is scaled to fit: 16 cells at its bottom left, most significant bit first, with
+    /// the inverted bits above them. nil for any other picture.
     var number: Int? {
         let scale = min(Double(width) / 320, Double(height) / 180)
         let (left, top) = ((Double(width) - 320 * scale) / 2, (Double(height) - 180 * scale) / 2)
@@ -39,7 +39,7 @@ struct ScreenDump: Equatable {
         return number
     }
 
-    /// 1 for white, 0 for black, nil for what is neither.
+    /// Returns 1 for white, 0 for black, nil for any other colour.
     private func bit(_ x: Int, _ y: Int) -> Int? {
         let pixel = pixels[(y * width + x) * 3..<(y * width + x) * 3 + 3]
         if pixel.allSatisfy({ $0 > 192 }) { return 1 }
@@ -47,26 +47,26 @@ struct ScreenDump: Equatable {
     }
 }
 
-/// The clips of the playlist, one after the other: the frame numbers in the order in which they must come.
+/// The clips of the playlist in their order, as frame numbers.
 struct PlayOrder {
-    /// The clip on the disk, and the one on the stick.
+    /// The frame numbers of the clip on the disk, and of the one on the stick.
     static let disk = 1...60
     static let stick = 101...145
     static let whole = PlayOrder(clips: [disk, stick])
-    /// Their frames a second.
+    /// The clips' frames per second.
     private static let frameRate = 15.0
 
     let clips: [ClosedRange<Int>]
 
-    /// How far `number` is from `other` in the order, going forward, round the loop where need be; nil when one is not in it.
+    /// Returns the number of steps forward from `other` to `number`, past the end of the loop if necessary; nil if one is not in the order.
     func distance(from other: Int, to number: Int) -> Int? {
         guard let from = place(of: other), let to = place(of: number) else { return nil }
         return (to - from + count) % count
     }
 
-    /// Numbers that cannot have followed the one before: not in the order, or behind it. In the time between two looks at the screen the
-    /// player can have gone on by less than half of the loop; what would be more than that, was a step back. Where this process was held up
-    /// for longer, nobody can tell.
+    /// Returns the pairs of numbers that cannot follow each other: one is not in the order, or the second is behind the first. Between two
+    /// looks the player can advance less than half of the loop; a larger distance was a step back. If this process was delayed for longer
+    /// than that, the pair does not count.
     func faults(in seen: Sightings) -> [(before: Int, after: Int)] {
         zip(seen.frames, seen.frames.dropFirst()).filter { before, after in
             guard let distance = distance(from: before.number, to: after.number) else { return true }
@@ -75,7 +75,7 @@ struct PlayOrder {
         }.map { ($0.number, $1.number) }
     }
 
-    /// How often the numbers went from one clip to the next.
+    /// Returns how often the numbers changed from one clip to the next.
     func seams(in seen: Sightings) -> Int {
         let numbers = seen.frames.map(\.number)
         return zip(numbers, numbers.dropFirst()).count { before, after in clip(of: before) != clip(of: after) || after < before }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What the machine's sound card played: 16-bit stereo at 48 kHz, of which the left channel is looked at.
+/// The sound that the machine's sound card has played: 16-bit stereo at 48 kHz; only the left channel is examined.
 struct SoundRecording {
     private static let rate = 48_000
     private let samples: [Int16]
 
-    /// Reads the WAV file that QEMU writes. The sizes in its header are right only when QEMU has ended in order, so they are left alone.
+    /// Reads QEMU's WAV file. Ignores the sizes in its header, which are right only after an orderly exit of QEMU.
     init(_ path: String) throws {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: path)).dropFirst(44)
         samples = bytes.withUnsafeBytes { raw in
@@ -17,14 +17,14 @@ struct SoundRecording {
 
     /// A stretch of sound between silences.
     struct Tone {
-        /// When it began, in seconds of the recording.
+        /// Its start in the recording, in seconds.
         let start: Double
         let seconds: Double
-        /// Its frequency: of half of its periods it is at least that, of the others at most. A click does not change it.
+        /// The median frequency of its periods. A click does not change it.
         let frequency: Double
     }
 
-    /// The stretches of at least `shortest` seconds at one frequency each; where the frequency changes a new one begins.
+    /// Returns the tones of at least `shortest` seconds. A new tone begins at each change of frequency.
     func tones(from start: Double = 0, shortest: Double = 0.4) -> [Tone] {
         var tones: [(range: Range<Int>, frequency: Double)] = []
         let block = Self.rate / 10
@@ -45,7 +45,7 @@ struct SoundRecording {
         }
     }
 
-    /// The median of the periods from one upward zero crossing to the next, as a frequency; nil for silence.
+    /// Returns the frequency of the median period between upward zero crossings; nil for silence.
     private func frequency(_ range: Range<Int>) -> Double? {
         var crossings: [Double] = []
         for index in range.dropLast() where samples[index] < 0 && samples[index + 1] >= 0 {

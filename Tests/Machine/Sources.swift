@@ -1,14 +1,14 @@
 import Foundation
 
-/// What the machine is made of: the scripts of this folder, the package, and the base image that a script makes.
+/// The machine's sources: the scripts of this folder, the package, and the base image that a script makes.
 enum Sources {
-    /// `Tests/Machine`.
+    /// The path of `Tests/Machine`.
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
 
-    /// Why there is no machine here, in a line.
+    /// The reason why this host cannot run the machine, in a line.
     struct Unavailable: Error { let reason: String }
 
-    /// The base image's folder, or why it cannot be on this machine; or the error of making it. Made at first use.
+    /// The base image's folder, or the reason why this host cannot have it, or the error of making it. Made on first use.
     static let base: Result<Result<String, Unavailable>, any Error> = Result {
         let errors = NSTemporaryDirectory() + "kiosk-machine-build-\(getpid()).log"
         do {
@@ -20,10 +20,10 @@ enum Sources {
         }
     }
 
-    /// Where the machine `name` of this process keeps what is its own. Sockets are among it, whose paths must be short.
+    /// Returns the folder of this process for the machine `name`. Its path is short, since it contains sockets.
     static func scratch(_ name: String) -> String { NSTemporaryDirectory() + "kiosk-machine-\(getpid())-\(name)" }
 
-    /// `.build/kiosk_VERSION_amd64.deb`. Throws when there is none, or one that is older than what it is made of.
+    /// Returns the path of `.build/kiosk_VERSION_amd64.deb`. Throws if there is none, or if it is older than a file of `Sources`.
     static func package() throws -> String {
         let root = URL(fileURLWithPath: folder).deletingLastPathComponent().deletingLastPathComponent()
         let packages = try FileManager.default.contentsOfDirectory(atPath: root.path + "/.build").filter {
@@ -45,7 +45,7 @@ enum Sources {
         try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as? Date ?? .distantPast
     }
 
-    /// Where the snapshots of this package over this base lie.
+    /// Returns the folder for snapshots of this package over this base.
     static func snapshotFolder(_ base: String) throws -> String {
         let inputs = [try package()] + ["boot", "install", "kiosk.conf", "MachineSnapshot.swift"].map { folder + "/" + $0 }
         let sums = try run("sha256sum", inputs).split(separator: "\n").map { $0.prefix(64) }.joined(separator: "\n") + base
@@ -56,7 +56,7 @@ enum Sources {
     }
 }
 
-/// How a program ended that should have ended with 0.
+/// The failure of a program that should have exited with 0.
 struct ExitStatus: Error, CustomStringConvertible {
     let command: String
     let status: Int32
@@ -64,7 +64,7 @@ struct ExitStatus: Error, CustomStringConvertible {
     var description: String { "\(command): status \(status)\n\(errors)" }
 }
 
-/// Runs a program to its end; what it wrote to standard output. Its standard error goes to the file `errors`, and is kept when it fails.
+/// Runs a program to its end and returns its standard output. Its standard error goes to the file `errors`, and into the thrown error.
 @discardableResult
 func run(_ program: String, _ arguments: [String], errors: String? = nil) throws -> String {
     let process = Process()

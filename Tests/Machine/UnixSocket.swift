@@ -1,13 +1,14 @@
 import Foundation
 import Glibc
+import TestSupport
 
-/// A stream to one of the doors of the machine (`Tests/Machine/boot` lists them). Every wait has a bound. One thread at a time.
+/// A stream to one of the machine's sockets (listed in `Tests/Machine/boot`). Every wait has a limit. One thread at a time.
 final class UnixSocket {
     private let descriptor: Int32
     private let path: String
     private var received: [UInt8] = []
 
-    /// Connects to the socket that listens at `path`.
+    /// Connects to the listening socket at `path`.
     init(_ path: String) throws {
         self.path = path
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -41,17 +42,17 @@ final class UnixSocket {
         }
     }
 
-    /// The next `count` bytes.
+    /// Returns the next `count` bytes.
     func read(_ count: Int, within seconds: Double) throws -> [UInt8] {
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         while received.count < count { try receive(until: end) }
         defer { received.removeFirst(count) }
         return Array(received[..<count])
     }
 
-    /// What comes up to the next `delimiter`, which is taken and left out.
+    /// Returns the bytes up to the next `delimiter`, which is consumed but not returned.
     func read(to delimiter: UInt8 = UInt8(ascii: "\n"), within seconds: Double) throws -> [UInt8] {
-        let end = Date() + seconds
+        let end = Date.steady + seconds
         var searched = 0
         while true {
             if let index = received[searched...].firstIndex(of: delimiter) {
@@ -64,17 +65,19 @@ final class UnixSocket {
     }
 
     private func receive(until end: Date) throws {
-        let left = end.timeIntervalSinceNow
+        let left = end.timeIntervalSince(.steady)
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard left > 0, poll(&wanted, 1, Int32(left * 1000) + 1) > 0 else { throw MachineError("read from \(path): no answer in time") }
+        let count = left > 0 ? poll(&wanted, 1, Int32(left * 1000) + 1) : 0
+        if count < 0, errno == EINTR { return }
+        guard count > 0 else { throw MachineError("read from \(path): no answer in time") }
         var buffer = [UInt8](repeating: 0, count: 65536)
-        let count = recv(descriptor, &buffer, buffer.count, 0)
-        guard count > 0 else { throw MachineError("read from \(path): \(count == 0 ? "closed" : String(cString: strerror(errno)))") }
-        received += buffer[..<count]
+        let length = recv(descriptor, &buffer, buffer.count, 0)
+        guard length > 0 else { throw MachineError("read from \(path): \(length == 0 ? "closed" : String(cString: strerror(errno)))") }
+        received += buffer[..<length]
     }
 }
 
-/// Something the machine could not be made to do: what, and why.
+/// An action that the machine did not perform, and the reason.
 struct MachineError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

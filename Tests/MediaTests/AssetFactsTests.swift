@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// What a source is, where its headers tell it in a way of their own, and what is told of it that a viewer would miss.
+/// Facts about sources whose headers state them in unusual ways, and warnings about content that a viewer would miss.
 @Suite struct AssetFactsTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func anAnimatedPNGOfOneFrameIsAStill() throws {
-        // What ffmpeg makes of one frame is a plain PNG: it becomes an animation by its control chunk.
+        // From one frame ffmpeg writes a plain PNG; the control chunk makes it an animation.
         let one = try Clips.bytes(Clips.make("one.png", ["-f", "lavfi", "-i", "testsrc2=s=256x64", "-frames:v", "1", "-update", "1"]))
         let data = try #require(one.indices.dropLast(4).first { one[$0..<$0 + 4].elementsEqual("IDAT".utf8) }) - 4
         let control = Self.chunk("acTL", [0, 0, 0, 1, 0, 0, 0, 0])
@@ -59,7 +59,7 @@ import Testing
             ("bt2020-10", 14, "bt2020", "bt2020nc", "has the wide colours of BT.2020"), ("bt709", 1, "bt709", "bt709", nil),
         ] as [(String, Int, String, String, String?)])
     func coloursThatAreNotShownAsMeant(transfer: String, code: Int, primaries: String, matrix: String, problem: String?) throws {
-        // By the numbers of H.264: since version 7 ffmpeg takes the colours of its source instead of what its options say.
+        // Sets the colours by H.264's numbers: since version 7 ffmpeg takes its source's colours and ignores the options.
         let other = primaries == "bt2020" ? 9 : 1
         let colours = "h264_metadata=colour_primaries=\(other):transfer_characteristics=\(code):matrix_coefficients=\(other)"
         for suffix in ["mp4", "ts"] {
@@ -76,9 +76,9 @@ import Testing
 
     // MARK: Sound
 
-    /// A tone on the left, a louder constant on the right, and what is not to be heard on all others.
+    /// A tone on the left, a louder constant on the right, and sound that must stay inaudible on all other channels.
     @Test func ofChannelsInAnUnknownArrangementTheFirstTwoAreHeard() throws {
-        // No version of FFmpeg has an arrangement of fifteen.
+        // No version of FFmpeg has a layout of fifteen channels.
         let channels = ["0.25*sin(2*PI*440*t)", "0.5"] + [String](repeating: "0.9", count: 13)
         let path = try Clips.make(
             "fifteen.wav", ["-f", "lavfi", "-i", "aevalsrc=\(channels.joined(separator: "|")):s=48000:d=1", "-c:a", "pcm_s16le"])
@@ -93,7 +93,7 @@ import Testing
             problems == ["kiosk plays only the first two of its 15 channels, as their arrangement is unknown: export its sound in stereo"])
     }
 
-    /// On more loudspeakers, too, and the others are silent.
+    /// With more loudspeakers, the first two play and the others stay silent.
     @Test(arguments: [6, 8]) func theOthersAreNotHeardFromOtherLoudspeakers(count: Int) throws {
         let format = AudioFormat(sampleRate: 48000, channelCount: count)
         let tones = ["0.25", "0.5"] + [String](repeating: "0.9", count: 13)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Ambisonics of the first order: everywhere alike, and as far left as can be.
+    /// First-order ambisonics: equal on all sides, and as far left as possible.
     @Test(arguments: [(["0.5", "0", "0", "0"], Float(0.25), Float(0.25)), (["0.5", "0.5", "0", "0"], 0.5, 0)])
     func ambisonics(components: [String], left: Float, right: Float) throws {
         let path = try Clips.make(
@@ -136,7 +136,7 @@ import Testing
         #expect(frames == 24000)
         let problems = reader.problems
         #expect(problems == [])
-        // A constant does not come through Opus as it was: the two sides are compared in their power.
+        // Opus does not preserve a constant, so this compares the power of the two sides.
         func power(_ side: Int) -> Float { stride(from: side, to: chunk.count, by: 2).reduce(0) { $0 + chunk[$1] * chunk[$1] } }
         #expect(power(0) > 0 && abs(power(1) / power(0) - right * right / (left * left)) < 0.1, "\(power(0)) \(power(1))")
     }
@@ -164,7 +164,7 @@ import Testing
 
     // MARK: Nothing to play
 
-    /// The first segment of a fragmented MP4 by itself.
+    /// The initialization segment of a fragmented MP4 alone.
     @Test(arguments: [true, false]) func aHeaderWithoutMedia(hasPicture: Bool) throws {
         let picture = hasPicture ? ["-f", "lavfi", "-i", "testsrc2=s=256x64:d=1"] : []
         let whole = try Clips.bytes(

@@ -12,7 +12,7 @@ import Testing
 
     private func write(_ bytes: [UInt8]) throws { try Data(bytes).write(to: URL(fileURLWithPath: path)) }
 
-    /// Up to `count` bytes from a place on, fewer at the end, as a demuxer asks for them.
+    /// Returns up to `count` bytes from a place on, fewer at the end, as a demuxer requests them.
     private func read(_ file: BlockFile, _ count: Int, at place: Int = 0) -> [UInt8] { file.bytes(at: Int64(place), count: count) ?? [] }
 
     @Test func givesTheBytesOfEveryPlace() throws {
@@ -21,7 +21,7 @@ import Testing
         let file = try BlockFile(path, interruption: Interruption())
         #expect(file.size == Int64(bytes.count))
         #expect(read(file, bytes.count + 1) == bytes)
-        // Within a block, across its end, behind the file's.
+        // Within a block, across its end, beyond the end of the file.
         for place in [0, 5, 32_767, 32_768, 262_143, 262_144, 700_000, 100, bytes.count - 1, bytes.count, bytes.count + 50] {
             #expect(read(file, 1000, at: place) == Array(bytes.dropFirst(place).prefix(1000)), "at \(place)")
         }

@@ -6,16 +6,16 @@ import Testing
 
 @testable import KioskMedia
 
-/// Numbers in headers and timestamps that no file should have: each is read to its end, and none may trap, hang or fill the memory.
+/// Impossible numbers in headers and timestamps. kiosk must read each file to its end without a trap, a hang or exhausted memory.
 @Suite struct DamagedHeaderTests {
     private static let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
 
-    /// Reads everything; how many frames and samples there were.
+    /// Reads everything; returns the frames' numbers, the number of samples and the description.
     private func readAll(_ path: String, threads: Int = 1) throws -> (frames: [Int], samples: Int, description: AssetDescription) {
         var reader = try MediaReader.open(path, samples: Self.format, decoderThreads: threads)
         var samples = [Float](repeating: 0, count: 2 * 2048)
         var (numbers, total): ([Int], Int) = ([], 0)
-        // Sound and picture by turns, as the player takes them; an absurd gap may be filled with silence without end.
+        // Reads sound and picture in turn, as the player does. Bounded, because an absurd gap may be filled with endless silence.
         for _ in 0..<500 {
             let number = nextNumber(&reader)
             if let number { numbers.append(number) }
@@ -35,7 +35,7 @@ import Testing
         return burnedInNumber(frame.frame)
     }
 
-    /// Any one bit of the length in a Matroska header turned over.
+    /// Flips each bit of the length in a Matroska header in turn.
     @Test func matroskaDuration() throws {
         let clean = try Clips.bytes(
             try Clips.make("four.mkv", ["-f", "lavfi", "-i", "testsrc2=s=64x64:r=10:d=4", "-c:v", "mpeg4", "-g", "10"]))
@@ -57,7 +57,7 @@ import Testing
         #expect(try readAll(try Clips.file("scale-\(scale).avi", bytes)).frames.count == 24)
     }
 
-    /// The place of the last sound in an Ogg file, in samples.
+    /// The position of the last sound in an Ogg file, in samples.
     @Test(arguments: [Int64(1) << 62, .max, .min + 1, 1 << 50])
     func oggGranule(position: Int64) throws {
         var bytes = try Clips.bytes(try Clips.named("sound-only.opus"))
@@ -73,7 +73,7 @@ import Testing
         do {
             #expect(try readAll(path).description.audio != nil)
         } catch let error as MediaError {
-            // libavformat leaves out what it takes for AV_NOPTS_VALUE and its neighbours.
+            // libavformat ignores positions that it takes for AV_NOPTS_VALUE and its neighbours.
             #expect(error.reason == .hasNoMedia && position.magnitude == .max / 2)
         }
     }
@@ -97,7 +97,7 @@ import Testing
         #expect(shim_rational(0, 0).frameDuration == nil)
     }
 
-    /// Sample rates and channels that no sound has.
+    /// Sample rates and channel counts that no sound has.
     @Test(arguments: [(24, 1), (24, 3999), (24, 768_001), (24, Int32.max), (22, 65)])
     func soundOutOfRange(place: Int, value: Int32) throws {
         var bytes = try Clips.bytes(
@@ -109,9 +109,9 @@ import Testing
         #expect(reason(path) == expected)
     }
 
-    /// A packet that is the whole file becomes sound a piece at a time.
+    /// One packet that holds the whole file becomes sound in pieces.
     @Test func soundIsConvertedInPieces() throws {
-        // FLAC's largest block, at the lowest rate: sixteen seconds, of which each call makes what it is asked for, about.
+        // FLAC's largest block at the lowest rate: sixteen seconds. Each call converts roughly the requested part.
         let path = try Clips.make(
             "slow.flac", ["-f", "lavfi", "-i", "sine=d=60:r=4000", "-frame_size", "65535", "-c:a", "flac"])
         var reader = try MediaReader.open(path, samples: Self.format)
@@ -127,7 +127,7 @@ import Testing
         #expect(most < 2 * 40_000)
     }
 
-    /// Every packet tells that it lasts a sample less than it holds: what is left over each time must not pile up.
+    /// Every packet's duration is a sample shorter than its content: the surplus must not accumulate.
     @Test func paddingDoesNotPileUp() throws {
         let path = try Clips.make("minute.mp4", ["-f", "lavfi", "-i", "sine=d=60:r=48000", "-ac", "2", "-c:a", "aac"])
         var bytes = try Clips.bytes(path)
@@ -146,14 +146,14 @@ import Testing
         #expect(most < 2 * 16_384, "\(most)")
     }
 
-    /// Two pictures near the end cannot be decoded: the one behind them, which another thread has in hand, comes nevertheless.
+    /// Two frames near the end cannot be decoded. The frame behind them, already in another thread, must still come out.
     @Test(arguments: [1, 4])
     func picturesBehindAnErrorNearTheEnd(threads: Int) throws {
         var bytes = try Clips.bytes(
             try Clips.numbered(
                 "intra.mp4", frames: 20, sound: false,
                 extra: ["-g", "1", "-bf", "0", "-x264-params", "slices=1:sliced-threads=0:threads=1"]))
-        // Units in the file, each behind its length; those of type 5 are pictures.
+        // The units in the file, each behind its length; those of type 5 are pictures.
         var unit = try #require(bytes.firstIndex(of: Array("mdat".utf8))) + 4
         var pictures: [Int] = []
         while unit + 4 < bytes.count, pictures.count < 20 {
@@ -191,7 +191,7 @@ import Testing
         #expect(absurd.bytes(reducedBy: 0) == .max && absurd.pixels(within: 1 << 27, reducedBy: 0) > 0)
     }
 
-    /// A photograph that is too large for the machine is decoded smaller; what its codec cannot make smaller is refused.
+    /// kiosk decodes a photograph smaller if it is too large for the machine, and refuses it if its codec cannot scale.
     @Test func largeStills() throws {
         let source = ["-f", "lavfi", "-i", "testsrc2=s=2000x1200", "-frames:v", "1", "-update", "1"]
         let photograph = try Clips.make("large.jpg", source + ["-pix_fmt", "yuvj420p"])
@@ -206,7 +206,7 @@ import Testing
         #expect(reason(drawing, pictureMemory: 16 << 20) == nil)
     }
 
-    /// Where memory is short for a picture of each thread, fewer decode.
+    /// If memory is too short for a frame in each thread, fewer threads decode.
     @Test func fewerThreadsTakeLess() throws {
         let clip = try Clips.numbered("threads.mp4", frames: 10)
         let picture = 320 * 180 * 3 / 2
@@ -225,7 +225,7 @@ import Testing
 }
 
 extension [UInt8] {
-    /// Where `bytes` first stand.
+    /// Returns the index at which `bytes` first occur.
     func firstIndex(of bytes: [UInt8]) -> Int? { indices.first { self[$0...].starts(with: bytes) } }
 
     mutating func replace<Value: FixedWidthInteger>(at place: Int, with value: Value) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// Which hardware decoders are tried, in which order, and why none is.
+/// The hardware decoders that kiosk tries, their order, and the reason if it tries none.
 @Suite struct DecoderChoiceTests {
     typealias Way = DecoderChoice.Way
 
@@ -100,7 +100,7 @@ import Testing
     }
 }
 
-/// What is kept of a stream for software to go on with.
+/// The packets that kiosk keeps for software to continue with.
 @Suite struct KeptPacketsTests {
     private func packet(_ stamp: Int64, key: Bool = false, bytes: Int32 = 100) -> Packet {
         let packet = Packet()
@@ -124,7 +124,7 @@ import Testing
         kept.append(packet(4))
         kept.gaveOut(3)
         #expect(kept.count == 6)
-        // 4 was sent after the key frame and is shown before it.
+        // Packet 4 was sent after the key frame and is shown before it.
         kept.gaveOut(4)
         #expect(kept.count == 6)
         kept.gaveOut(5)

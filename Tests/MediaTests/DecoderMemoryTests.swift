@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// Decoders whose pictures are alike have memory in common.
+/// Decoders with the same kind of pictures share memory.
 @Suite struct DecoderMemoryTests {
     private final class Held {
         let frame: VideoFrame
@@ -12,10 +12,10 @@ import Testing
         var address: UInt { UInt(bitPattern: frame.av.pointee.data.0) }
     }
 
-    /// Where the luma of a picture is.
+    /// Returns the address of a frame's luma.
     private func address(_ frame: consuming TimedFrame) -> UInt { UInt(bitPattern: frame.intoFrame().av.pointee.data.0) }
 
-    /// Addresses of the pictures of a reader, each given back before the next one.
+    /// Returns the addresses of a reader's frames; releases each frame before the next one.
     private func addresses(_ reader: inout MediaReader, _ count: Int = .max) -> Set<UInt> {
         var found: Set<UInt> = []
         for _ in 0..<count {
@@ -26,10 +26,10 @@ import Testing
     }
 
     @Test func `the next item is decoded into what the one before it no longer needs`() throws {
-        // A size that no other test has: tests run beside one another.
+        // A size that no other test uses: tests run in parallel.
         let path = try Clips.numbered("memory.mp4", frames: 40, size: "352x206", sound: false)
         var first = try MediaReader.open(path, samples: nil)
-        // As many as wait in a queue, and are shown then. The item that follows is opened before this one has been read to its end.
+        // Holds as many frames as a queue, then releases them as if shown. The next item opens before this one has been read to its end.
         var queue: [Held] = []
         while queue.count < 12, let frame = first.nextFrame() { queue.append(Held(frame.intoFrame())) }
         let used = Set(queue.map(\.address))

@@ -9,8 +9,8 @@ import VADriver
 @testable import KioskMedia
 
 extension HardwareDecodingTests {
-    /// Decoders from one item to the next, as the engine opens them: the next one while the present one is decoded. Suites beside them open readers without
-    /// hardware, and each of those frees the decoder that waits.
+    /// Decoders reused from one item to the next. Items open as in the engine: the next one while the present one decodes. Parallel suites
+    /// open readers without hardware, and each of those frees the waiting decoder.
     @Suite(
         .enabled(
             if: getenv("KIOSK_TEST_DECODERS") != nil,
@@ -38,7 +38,7 @@ extension HardwareDecodingTests {
             try MediaReader.open(path, samples: nil, decoderThreads: 2, decoder: DecoderWish(setting, device: "/dev/null"))
         }
 
-        /// The numbers of all pictures to come, and how many of them lie in surfaces.
+        /// Returns the numbers of all remaining frames, and how many lie in surfaces.
         private func read(_ reader: inout MediaReader) -> (numbers: [Int], surfaces: Int) {
             var (numbers, surfaces): ([Int], Int) = ([], 0)
             while let next = reader.nextFrame() {
@@ -49,7 +49,7 @@ extension HardwareDecodingTests {
             return (numbers, surfaces)
         }
 
-        /// Plays `clips` in turn, so many seams; returns for each showing how many of its pictures lay in surfaces.
+        /// Plays `clips` in turn for `seams` seams; returns the number of frames in surfaces for each showing.
         private func play(_ clips: [String], seams: Int, _ setting: DecoderSetting = .hardware) throws -> [Int] {
             var surfaces: [Int] = []
             var present = try open(clips[0], setting)
@@ -59,14 +59,14 @@ extension HardwareDecodingTests {
                 #expect(seen.numbers == Array(1...120), "showing \(number)")
                 #expect(present.problems.isEmpty, "\(present.problems)")
                 surfaces.append(seen.surfaces)
-                HardwareHistory.forgive()  // that they are downloaded here
+                HardwareHistory.forgive()  // the downloads in this test
                 swap(&present, &next)
                 _ = consume next
             }
             return surfaces
         }
 
-        /// How many contexts of the driver are made while `clips` are played in turn.
+        /// Returns the number of driver contexts created while `clips` play in turn.
         private func contexts(playing clips: [String], seams: Int) throws -> Int {
             DecoderShelf.clear()
             va_driver_reset()
@@ -76,14 +76,14 @@ extension HardwareDecodingTests {
 
         @Test("In a loop two decoders take turns") func loop() throws {
             #expect(try contexts(playing: [hevc()], seams: 20) == 2)
-            // libavcodec makes the context of an H.264 decoder anew whenever the decoder begins anew.
+            // libavcodec creates a new H.264 context whenever the decoder restarts.
             #expect(try contexts(playing: [clip()], seams: 20) == 21)
         }
 
         @Test("Two files that agree share decoders, two that do not have their own") func twoFiles() throws {
             let same = try Clips.file("hardware-copy.mp4", try Clips.bytes(hevc()))
             #expect(try contexts(playing: [hevc(), same], seams: 6) == 2)
-            // Each item finds the decoder of the one before the present one, which is its own file's.
+            // Each item gets the decoder of the item two before it, which is its own file's.
             let wide = try hevc("hardware-hevc-wide.mp4", size: "640x240")
             #expect(try contexts(playing: [hevc(), wide], seams: 6) == 2)
             let tall = try hevc("hardware-hevc-tall.mp4", size: "320x480")
@@ -103,7 +103,7 @@ extension HardwareDecodingTests {
             var reader = try open(try clip())
             #expect(read(&reader).surfaces == 120)
             reader = try open(try clip(), .software)
-            #expect(va_driver_surfaces() > 0)  // of the reader that has just been left
+            #expect(va_driver_surfaces() > 0)  // the previous reader's
             reader = try open(try clip(), .software)
             #expect(va_driver_surfaces() == 0)
             _ = consume reader

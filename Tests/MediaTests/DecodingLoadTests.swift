@@ -15,7 +15,7 @@ import Testing
         #expect(!DecodingLoad.isLight("/clips/load-2.mp4"))
     }
 
-    /// The pictures of a decoder with one thread, of one with three, and of one that was given more at a seek are the same.
+    /// A decoder returns the same pictures with one thread, with three, and with more threads after a seek.
     @Test func oneThreadGivesTheSamePictures() throws {
         let clip = try Clips.named("mix-6.mp4")
         DecodingLoad.note(Path(clip), 0.9)
@@ -29,7 +29,7 @@ import Testing
         DecodingLoad.note(Path(clip), 0.9)
     }
 
-    /// Times of a clip's pictures and sums of their luma, after the first ten and a seek where one is asked for.
+    /// Returns the times of a clip's pictures and the sums of their luma; if `time` is given, after ten pictures and a seek to it.
     private func pictures(of clip: String, seekingTo time: MediaTime?) throws -> [String] {
         var reader = try MediaReader.open(clip, samples: nil, decoderThreads: 3)
         if let time {

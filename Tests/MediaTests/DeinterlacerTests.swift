@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// Interlaced clips whose fields are numbered; the gallery's are read by ``GalleryReaderTests``, too.
+/// Interlaced clips with numbered fields. ``GalleryReaderTests`` also reads those of the gallery.
 @Suite struct DeinterlacerTests {
     private static let ffv1 = ["-c:v", "ffv1", "-slices", "4"]
     private static let mpeg2 = ["-pix_fmt", "yuv420p", "-c:v", "mpeg2video", "-b:v", "8M", "-bf", "2", "-flags", "+ilme+ildct"]
@@ -16,7 +16,7 @@ import Testing
         var begin: Double, duration: Double
     }
 
-    /// All pictures from where the reader stands, in milliseconds.
+    /// Returns all remaining pictures, with times in milliseconds.
     private func shown(_ reader: inout MediaReader) -> [Shown] {
         var shown: [Shown] = []
         while let frame = reader.nextFrame() {
@@ -27,12 +27,12 @@ import Testing
         return shown
     }
 
-    /// The fields with these numbers, 20 ms each.
+    /// Returns the fields with these numbers, 20 ms each.
     private func fields(_ numbers: ClosedRange<Int>, from begin: Double = 0) -> [Shown] {
         numbers.enumerated().map { Shown(number: $1, begin: begin + 20 * Double($0), duration: 20) }
     }
 
-    /// Makes pictures of all fields however long that takes, unless it `isPaced`.
+    /// Opens a clip. Makes pictures of all fields, however long that takes, unless `isPaced`.
     private func open(
         _ clip: String, _ deinterlacing: MediaReader.Deinterlacing = .fields, threads: Int = 2, isPaced: Bool = false
     ) throws -> MediaReader {
@@ -86,7 +86,7 @@ import Testing
         let small = try Clips.bytes(Clips.interlaced("fields-small.ts", fields: 20, encode: Self.mpeg2))
         let large = try Clips.bytes(Clips.interlaced("fields-large.ts", fields: 20, from: 21, size: "352x288", encode: Self.mpeg2))
         var reader = try open(Clips.file("fields-two-sizes.ts", small + large))
-        // The decoder drops the frame that it holds back when the size changes; what follows keeps its time, and its sound.
+        // The decoder drops the frame that it holds back when the size changes. Later frames keep their time, and their sound.
         #expect(shown(&reader) == fields(1...18) + fields(21...40, from: 400))
     }
 
@@ -100,7 +100,7 @@ import Testing
         var reader = try open(Clips.file("fields-mixed.ts", interlaced + progressive + after))
         let frames = (0..<10).map { Shown(number: 21 + $0, begin: 400 + 40 * Double($0), duration: 40) }
         #expect(shown(&reader) == fields(1...20) + frames + fields(31...50, from: 800))
-        // What begins with progressive frames has fields from the first that is interlaced on.
+        // A file that begins with progressive frames has fields from its first interlaced frame on.
         reader = try open(Clips.file("fields-mixed-later.ts", progressive + after))
         let before = reader.nominalFrameDuration
         #expect(shown(&reader).map(\.number) == Array(21...50))
@@ -153,7 +153,7 @@ import Testing
         #expect(isTooSlow && nominal == .milliseconds(1) && changed == .milliseconds(2))
         #expect(problems.count == 1 && problems[0].hasPrefix("is interlaced, and this machine is too slow"))
         let change = try #require(all.firstIndex { $0.duration == 2 })
-        // How long the last one lasts the raw stream has not told.
+        // The raw stream does not state the duration of the last frame.
         let (before, after) = (all[..<change], all[change...].dropLast())
         let (wrongBefore, wrongAfter) = (before.filter { $0.duration != 1 }, after.filter { $0.duration != 2 })
         #expect(wrongBefore == [] && wrongAfter == [], "\(wrongBefore) \(wrongAfter)")

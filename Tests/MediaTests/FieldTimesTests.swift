@@ -7,7 +7,7 @@ import Testing
 @Suite struct FieldTimesTests {
     private static let frame = MediaTime.milliseconds(40)
 
-    /// Times and durations in milliseconds of what comes out with these timestamps, of frames at these times.
+    /// Sends frames with the times `begins`, and returns the times and durations in milliseconds for these output timestamps.
     private func places(
         of begins: [Double], interlaced: [Bool]? = nil, timestamps: [Int64], isWhole: Bool = false, ofFields: Bool = true,
         told: MediaTime = frame
@@ -34,7 +34,7 @@ import Testing
         #expect(second?.time.nanoseconds == 16_683_333 && second?.duration.nanoseconds == 16_683_334)
     }
 
-    /// What came before a frame that is given out is not to come any more.
+    /// Once a frame comes out, earlier frames can no longer come out.
     @Test func `frames that never come out`() {
         #expect(places(of: [0, 40, 80], timestamps: [0, 4, 5, 2]) == [[0, 20], [80, 20], [100, 20], nil])
     }
@@ -56,7 +56,7 @@ import Testing
         #expect(places(of: [0, 40], timestamps: [0, 2], isWhole: true) == [[0, 40], [40, 40]])
     }
 
-    /// A transport stream may tell the duration of a field; where a frame is missing its neighbour's fields are spread.
+    /// A transport stream may state the duration of a field. If a frame is missing, the fields of the frame before it fill the gap.
     @Test func `a frame lasts until the next begins`() {
         #expect(places(of: [0, 40], timestamps: [0, 1, 2, 3], told: .milliseconds(20)) == [[0, 20], [20, 20], [40, 10], [50, 10]])
         #expect(places(of: [0, 80], timestamps: [0, 1]) == [[0, 40], [40, 40]])
@@ -74,7 +74,7 @@ import Testing
 }
 
 @Suite struct DecodingPaceTests {
-    /// How many pictures of 20 ms it takes until the pace is too slow, when each takes what `milliseconds` says.
+    /// Returns how many pictures of 20 ms it takes until the pace is too slow, if each takes `milliseconds`; nil if `count` do not suffice.
     private func tooSlow(within count: Int, _ milliseconds: (Int) -> Double) -> Int? {
         var pace = DecodingPace()
         for index in 0..<count {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// What a file says of how its pictures are to be shown, and libavformat does not.
+/// Properties of a picture's presentation that a file states and libavformat does not report.
 @Suite struct FileGeometryTests {
     private func geometry(_ bytes: [UInt8]) -> FileGeometry {
         FileGeometry(
@@ -14,7 +14,7 @@ import Testing
 
     // MARK: EXIF
 
-    /// A TIFF header with the tag Orientation after another one.
+    /// A TIFF header with the tag Orientation after another tag.
     private static func exif(_ number: UInt8, isLittle: Bool) -> [UInt8] {
         isLittle
             ? Array("II*\0".utf8) + [8, 0, 0, 0, 2, 0, 0x00, 1, 3, 0, 1, 0, 0, 0, 9, 0, 0, 0]
@@ -57,7 +57,7 @@ import Testing
         #expect(bytes.starts(with: Array("II*\0".utf8)))
         func number(_ place: Int, _ count: Int) -> Int { (0..<count).reduce(0) { $0 | Int(bytes[place + $1]) << (8 * $1) } }
         func little(_ value: Int, _ count: Int) -> [UInt8] { (0..<count).map { UInt8(value >> (8 * $0) & 255) } }
-        // The directory once more at the end, with the orientation in its place: entries are in the order of their tags.
+        // Copies the directory to the end and inserts the orientation at its place: entries are sorted by tag.
         let directory = number(4, 4)
         var entries = (0..<number(directory, 2)).map { Array(bytes[directory + 2 + 12 * $0..<directory + 14 + 12 * $0]) }
         let place = try #require(entries.firstIndex { Int($0[0]) | Int($0[1]) << 8 > 0x112 })
@@ -92,7 +92,7 @@ import Testing
             ([("irot", 1)], Orientation(rotation: .clockwise270)), ([("irot", 2)], Orientation(rotation: .clockwise180)),
             ([("irot", 3)], Orientation(rotation: .clockwise90)), ([("imir", 1)], Orientation(isMirrored: true)),
             ([("imir", 0)], Orientation(rotation: .clockwise180, isMirrored: true)),
-            // A quarter clockwise and then left and right exchanged: EXIF's 5.
+            // A quarter turn clockwise, then left and right exchanged: EXIF's 5.
             ([("irot", 3), ("imir", 1)], Orientation(rotation: .clockwise270, isMirrored: true)), ([], nil),
         ] as [([(String, UInt8)], Orientation?)])
     func theTurnOfAnAVIF(properties: [(String, UInt8)], orientation: Orientation?) {
@@ -110,7 +110,7 @@ import Testing
     // MARK: Crops
 
     @Test func aMatroskaFileIsCropped() throws {
-        // The stereo mode gives its place to the rows that are left out at the bottom: 36 of 180.
+        // Replaces the stereo mode by the number of rows cropped at the bottom: 36 of 180.
         var bytes = try Clips.bytes(
             Clips.numbered("cropped-mono.mkv", frames: 10, sound: false, extra: ["-metadata:s:v:0", "stereo_mode=mono"]))
         let place = try #require(bytes.indices.dropLast(4).first { bytes[$0..<$0 + 4].elementsEqual([0x53, 0xB8, 0x81, 0]) })
@@ -124,7 +124,7 @@ import Testing
         try expect(path, width: 160, height: 90)
     }
 
-    /// An MP4 whose description of the pictures has this box.
+    /// Makes an MP4 whose sample description contains `box`.
     private static func describedMP4(_ name: String, _ box: [UInt8]) throws -> String {
         var bytes = try Clips.bytes(
             Clips.numbered(
@@ -132,7 +132,7 @@ import Testing
                 extra: [
                     "-movflags", "write_colr", "-color_primaries", "bt709", "-color_trc", "bt709", "-colorspace", "bt709", "-b:v", "1M",
                 ]))
-        // The boxes behind the codec's configuration give their place to it.
+        // Replaces the boxes behind the codec's configuration.
         let names = ["colr", "pasp", "btrt"].compactMap { name in
             bytes.indices.dropLast(4).first { bytes[$0..<$0 + 4].elementsEqual(name.utf8) }
         }
@@ -180,7 +180,7 @@ import Testing
         #expect(!crop.fits(width: 320, height: 180))
     }
 
-    // MARK: What cannot be shown
+    // MARK: Unreadable pictures
 
     @Test func aPictureOfAKindThatCannotBeReadSaysWhatItIs() throws {
         let heic = Self.box("ftyp", Array("heic\0\0\0\0mif1heic".utf8)) + Self.box("meta", [0, 0, 0, 0]) + Self.box("mdat", [1, 2, 3, 4])

@@ -2,7 +2,7 @@ import KioskMedia
 import KioskReaders
 import Testing
 
-/// What a film may be called.
+/// The permitted names of a film.
 @Suite struct FilmNameTests {
     @Test(arguments: ["film.mp4", "film.MP4", "film", "film.m4v", "/srv/a.b/film", ".mkv", "film.2026", "/tmp/x.mkv/film.mp4"])
     func names(_ path: String) { #expect(FilmWriter.nameProblem(path) == nil) }

@@ -4,15 +4,14 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// Every clip of the gallery, read to its end: the reader must say what it is, and give out exactly the pictures and samples that were put
-/// in.
+/// Reads every clip of the gallery to its end: the reader must report its facts, and return exactly its frames and samples.
 @Suite struct GalleryReaderTests {
     private static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
     private static let pictures = Gallery.bed + Gallery.loops + Gallery.mixed + Gallery.moving + Gallery.stills
 
     private func open(_ clip: GalleryClip) throws -> MediaReader {
         var reader = try MediaReader.open(Clips.named(clip.name), samples: Self.stereo, decoderThreads: 2)
-        // A busy machine may have no time for the pictures of all fields.
+        // A busy machine may be too slow for pictures of all fields.
         reader.takeTime()
         return reader
     }
@@ -32,7 +31,7 @@ import Testing
             #expect(abs((video?.pixelAspectRatio ?? 0) - clip.pixelAspectRatio) < 0.01)
             #expect(video?.isInterlaced == clip.isInterlaced && video?.isDeinterlaced == clip.isInterlaced)
             #expect(clip.isStill || video?.isConstantFrameRate == clip.isConstantRate)
-            // Matroska tells the rate in whole milliseconds; the average of a varying rate leaves out the last picture's time
+            // Matroska states the rate in whole milliseconds; the average of a varying rate omits the last frame's duration.
             let rate = (video?.frameRate ?? 0) * (clip.isInterlaced ? 2 : 1)
             #expect(abs(rate - (clip.rate ?? 0)) < (clip.isConstantRate ? 0.01 : 1))
         } else {
@@ -50,7 +49,7 @@ import Testing
         var end = 0.0
         var orientation: Orientation?
         while let frame = reader.nextFrame() {
-            // Containers that count milliseconds are half of one off.
+            // Containers that count milliseconds are off by half of one.
             #expect(abs(frame.time.seconds - clip.time(ofFrame: numbers.count)) < 0.0011, "frame \(numbers.count)")
             numbers.append(burnedInNumber(frame.frame))
             end = (frame.time + frame.duration).seconds
@@ -65,7 +64,7 @@ import Testing
         #expect(problem == nil)
     }
 
-    /// The first picture, the last, and two in between; each by its middle.
+    /// Seeks to the middle of the first frame, the last, and two in between.
     @Test(arguments: pictures.filter { !$0.isStill && $0.seconds < 4 }) func seeksToTheExactPicture(_ clip: GalleryClip) throws {
         var reader = try open(clip)
         for index in [clip.frameCount / 2, 0, clip.frameCount * 3 / 4, clip.frameCount - 1] {
@@ -78,7 +77,7 @@ import Testing
         }
     }
 
-    /// Priming and padding are taken off, and the first sample is that of the first picture.
+    /// The reader removes priming and padding; the first sample belongs to the first frame.
     @Test(arguments: (Gallery.bed + Gallery.moving + Gallery.soundAlone).filter { $0.sound != nil && !$0.name.hasPrefix("flash") })
     func everySample(_ clip: GalleryClip) throws {
         var reader = try open(clip)
@@ -109,7 +108,7 @@ import Testing
         }
     }
 
-    /// They are seen up to where they are damaged, in order, and end.
+    /// Damaged clips return their frames in order up to the damage, and end.
     @Test(arguments: Gallery.damaged.filter { $0 != "truncated.jpg" }) func whatIsDamaged(name: String) throws {
         var reader = try MediaReader.open(Clips.named(name), samples: Self.stereo, decoderThreads: 2)
         var numbers: [Int] = []
@@ -123,12 +122,12 @@ import Testing
         #expect(leftSamples(&reader).count <= 2 * 48000 + 1152)
     }
 
-    /// The beep is where the flash is: half-way through every second, or every half second.
+    /// Beep and flash coincide half-way through every second, or every half second.
     @Test(arguments: [("flash.mp4", 5), ("flash-half.mp4", 1)]) func flashAndBeepCoincide(name: String, count: Int) throws {
         var reader = try open(Gallery.bed.first { $0.name == name }!)
         var flashes: [Double] = []
         while let frame = reader.nextFrame() {
-            // White cells of the number make a patch of 200 at most.
+            // The number's white cells give a patch of 200 at most.
             if frame.frame.brightestPatch() ?? 0 > 225 { flashes.append(frame.time.seconds) }
         }
         _ = try reader.seek(to: .zero, precision: .exact)
@@ -142,7 +141,7 @@ import Testing
     }
 }
 
-/// All samples of the left channel from where the reader stands.
+/// Returns all samples of the left channel from the reader's position on.
 func leftSamples(_ reader: inout MediaReader) -> [Float] {
     var samples: [Float] = []
     var chunk = [Float](repeating: 0, count: 2 * 1000)

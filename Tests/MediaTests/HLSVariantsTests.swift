@@ -74,7 +74,7 @@ import Testing
         #expect(HTTPAddress.resolve(reference, against: base) == whole)
     }
 
-    /// What is multiplied and compared is bounded where it is read.
+    /// Numbers that kiosk multiplies and compares are bounded when it reads them.
     @Test(arguments: [
         "BANDWIDTH=1,RESOLUTION=9999999999x9999999999", "BANDWIDTH=1,RESOLUTION=9223372036854775807x9223372036854775807",
         "BANDWIDTH=1,RESOLUTION=-5x-9223372036854775808", "BANDWIDTH=nan,RESOLUTION=1x1", "BANDWIDTH=1e999,RESOLUTION=1x1",

@@ -8,9 +8,9 @@ import VADriver
 
 @testable import KioskMedia
 
-/// Decoding with Tests/VADriver, a driver of libva without a device: whatever of it fails, each picture comes once and in order.
+/// Decoding with Tests/VADriver, a libva driver without a device: whichever call fails, each frame comes once and in order.
 @Suite(.serialized) struct HardwareDecodingTests {
-    /// What the driver takes for a device.
+    /// The path that the driver accepts as a device.
     private static let device = "/dev/null"
 
     init() {
@@ -32,7 +32,7 @@ import VADriver
         try MediaReader.open(path, samples: nil, decoderThreads: threads, decoder: DecoderWish(setting, device: device))
     }
 
-    /// The numbers of all pictures to come; those of surfaces as they are downloaded. Their times go forward.
+    /// Returns the numbers of all remaining frames; downloads those in surfaces. Expects their times to increase.
     private func numbers(_ reader: inout MediaReader, holding most: Int = 0) -> [Int] {
         var numbers: [Int] = []
         var last: MediaTime?
@@ -48,7 +48,7 @@ import VADriver
         return numbers
     }
 
-    /// The number in a picture; -1 where there is none.
+    /// Returns the number in a frame; -1 if there is no frame.
     private func number(_ frame: consuming VideoFrame?) -> Int {
         switch consume frame {
         case .some(let frame): burnedInNumber(frame)
@@ -56,7 +56,7 @@ import VADriver
         }
     }
 
-    /// A frame that somebody keeps.
+    /// A frame that the test holds.
     private final class Held {
         let frame: VideoFrame
         init(_ frame: consuming VideoFrame) { self.frame = frame }
@@ -81,7 +81,7 @@ import VADriver
             #expect(surface.layers.0.planes.0.offset == 0 && surface.layers.0.planes.1.offset > 0 && surface.layers.0.planes.1.pitch >= 320)
             #expect(frame.pixelFormat == AV_PIX_FMT_NV12 && frame.width == 320 && frame.height == 240)
             #expect(frame.isPooled && frame.byteCount == 320 * 240 * 3 / 2)
-            // What lies in the dmabuf itself, without the driver's help.
+            // The content of the dmabuf itself, without the driver's help.
             #expect(number(surface) == count)
             guard let shared = frame.shared(), let plain = shared.downloaded() else {
                 Issue.record("it cannot be downloaded")
@@ -95,7 +95,7 @@ import VADriver
         #expect(calls("EndPicture") == 120)
     }
 
-    /// The number in the memory of a dmabuf.
+    /// Returns the number in the memory of a dmabuf.
     private func number(_ surface: AVDRMFrameDescriptor) -> Int {
         let (size, plane) = (Int(surface.objects.0.size), surface.layers.0.planes.0)
         guard let memory = mmap(nil, size, PROT_READ, MAP_SHARED, surface.objects.0.fd, 0), memory != MAP_FAILED else { return -1 }
@@ -107,7 +107,7 @@ import VADriver
 
     @Test("As many pictures may be held as the engine holds, and all surfaces come back") func pool() throws {
         do {
-            // With fewer references the decoder has pictures to spare.
+            // With fewer references the decoder has surfaces to spare.
             let references = try Clips.numbered(
                 "hardware-references.mp4", frames: 120, size: "320x240", sound: false, extra: ["-refs", "16", "-level", "5.1"])
             var reader = try open(references)
@@ -153,8 +153,8 @@ import VADriver
         var testDescription: String { "\(call) \(first)\(count == 1 ? " once" : "")" }
     }
 
-    /// The first call, one soon after the first picture, and one in the second group. There are several buffers for each picture; a surface
-    /// is waited for when it is given out (odd calls) and by the test, which downloads it.
+    /// The first call, one soon after the first frame, and one in the second group. There are several buffers for each frame. SyncSurface
+    /// runs when a surface is given out (odd calls) and when the test downloads it.
     static let faults =
         [
             ("BeginPicture", [1, 7, 60]), ("RenderPicture", [1, 15, 120]), ("EndPicture", [1, 7, 60]), ("CreateBuffer", [1, 40, 300]),
@@ -242,7 +242,7 @@ import VADriver
         #expect(first >= HardwareDevice.timeLimit && first < .seconds(60))
         #expect(numbers(&reader) == Array(1...120))
         #expect(reader.problems == ["is decoded in software: vaapi: /dev/zero: its driver did not answer for 2 s"])
-        // It is not waited for again: that is sooner, whatever else the machine does.
+        // kiosk does not wait for the driver again, so this is faster whatever else the machine does.
         let second = HostTime.now
         reader = try open(try clip(), device: "/dev/zero")
         #expect(reader.decoder == "software" && HostTime.now - second < first)
@@ -254,7 +254,7 @@ import VADriver
         #expect(numbers(&reader) == Array(1...120))
         #expect(reader.decoder == "software")
         va_driver_reset()
-        // FFmpeg 7 makes more surfaces when they are wanted, as long as the driver has some.
+        // FFmpeg 7 allocates more surfaces on demand, until the driver has no more.
         va_driver_limit_surfaces(60)
         reader = try open(try clip())
         #expect(numbers(&reader, holding: 80) == Array(1...120))
@@ -311,7 +311,7 @@ import VADriver
         let cut = try Clips.file("hardware-cut-off.mp4", Array(try Clips.bytes(whole).dropLast(20_000)))
         var reader = try open(cut)
         var found = numbers(&reader)
-        if reader.decoder == "software" { found.removeLast() }  // what is left of the last one
+        if reader.decoder == "software" { found.removeLast() }  // the truncated last frame
         #expect(found.count > 20 && found == Array(1...found.count))
     }
 }

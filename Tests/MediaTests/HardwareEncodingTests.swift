@@ -10,7 +10,7 @@ import VADriver
 @testable import KioskMedia
 
 extension HardwareDecodingTests {
-    /// Encoding with Tests/VADriver, which loses nothing: what software decodes of a film is what was put in, to the bit.
+    /// Encoding with Tests/VADriver, which is lossless: software decodes exactly the encoded pictures, to the bit.
     @Suite struct Encoding {
         private let folder = NSTemporaryDirectory() + "kiosk-encoding-\(UUID().uuidString)"
         private var path: String { folder + "/out.mp4" }
@@ -20,7 +20,7 @@ extension HardwareDecodingTests {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
 
-        /// A picture with its number in every sample.
+        /// A picture with a number encoded in every sample.
         struct Drawn: Equatable {
             let width: Int, height: Int
             var planes: [[UInt8]]
@@ -75,7 +75,7 @@ extension HardwareDecodingTests {
             try FilmWriter.open(path, FilmFormat(container: container, video: video, audio: nil), by: .inProcess)
         }
 
-        /// Writes pictures at 25 a second from number 1 on; returns what ended it.
+        /// Writes pictures at 25 a second from number 1 on; returns the error that ended it, if any.
         private func write(_ count: Int, _ width: Int = 320, _ height: Int = 240, to writer: inout FilmWriter) -> FilmError? {
             for number in 1...count {
                 do throws(FilmError) {
@@ -87,7 +87,7 @@ extension HardwareDecodingTests {
             return nil
         }
 
-        /// The film's pictures as software decodes them, with their times and durations in milliseconds.
+        /// Returns the film's pictures as software decodes them, with their times and durations in milliseconds.
         private func read() throws -> [(picture: Drawn, time: Double, duration: Double)] {
             var reader = try MediaReader.open(path, samples: nil, decoder: DecoderWish(.software))
             var read: [(Drawn, Double, Double)] = []
@@ -98,10 +98,10 @@ extension HardwareDecodingTests {
             return read
         }
 
-        /// FFmpeg 7.1 forgets those that an encoder predicts from when it is closed.
+        /// FFmpeg 7.1 leaks an encoder's reference surfaces when the encoder closes.
         private func expectNoSurfaces() { #expect(va_driver_surfaces() == 0 || avcodec_version() >> 16 >= 61) }
 
-        /// Whether the film is pictures 1 to `count`, each once, in order, as they were put in.
+        /// Expects the film to hold pictures 1 to `count`, each once, in order and unchanged.
         private func expectPictures(_ count: Int, _ width: Int = 320, _ height: Int = 240) throws {
             let read = try read()
             #expect(read.count == count)
@@ -111,7 +111,8 @@ extension HardwareDecodingTests {
             }
         }
 
-        /// The numbers of the packets, from 0, at which a player can begin, and whether decoding times grow and are never behind the pictures'.
+        /// Returns the number of packets, the indices of key packets (from 0), and whether decoding times increase and never exceed
+        /// presentation times.
         private func packets() throws -> (count: Int, keys: [Int], isInOrder: Bool) {
             var input: UnsafeMutablePointer<AVFormatContext>?
             try #require(avformat_open_input(&input, path, nil, nil) >= 0)
@@ -133,7 +134,7 @@ extension HardwareDecodingTests {
 
         // MARK: When all is well
 
-        /// A film of so many pixels, and how the driver is.
+        /// The size and format of a film, and the driver's capabilities.
         struct Case: Sendable, CustomTestStringConvertible {
             var width = 320, height = 240
             var container = FilmFormat.Container.mp4
@@ -222,7 +223,7 @@ extension HardwareDecodingTests {
             }
             try writer.finish()
             let read = try read()
-            // Half of full brightness is 126 of 16…235.
+            // Half of full brightness is 126 in the range 16…235.
             for (index, expected) in [(126, 128, 128), (100, 60, 200), (100, 60, 200)].enumerated() where index < read.count {
                 for (plane, value) in zip(read[index].picture.planes, [expected.0, expected.1, expected.2]) {
                     #expect(plane.allSatisfy { abs(Int($0) - value) <= 1 }, "picture \(index): \(plane[0]) for \(value)")
@@ -244,7 +245,7 @@ extension HardwareDecodingTests {
 
         // MARK: Faults
 
-        /// Writes a film that software has to encode; returns why.
+        /// Writes a film that must fall back to software; returns the reason.
         private func refusal(device: String = "/dev/null") throws -> String {
             defer { remove() }
             var writer = try open(video(320, 240, .hardware, device: device))
@@ -293,7 +294,7 @@ extension HardwareDecodingTests {
             var format = video()
             format.isLive = true
             var writer = try open(format, .fragmentedMP4)
-            // Pictures are copied into surfaces by whichever of the two libavutil prefers.
+            // libavutil chooses how it copies pictures into surfaces, so fail every way.
             for name in call == "PutImage" ? ["PutImage", "DeriveImage", "CreateSurfaces"] : [call] { va_driver_fail(name, 60, 1_000_000) }
             let error = write(100, to: &writer)
             guard case .encoderFailed(let text)? = error?.reason else {
@@ -301,10 +302,10 @@ extension HardwareDecodingTests {
                 return
             }
             #expect(text.hasPrefix("h264_vaapi: "), "\(text)")
-            // The error stays.
+            // The error persists.
             #expect(write(1, to: &writer)?.reason != nil)
             try writer.finish()
-            // FFmpeg 7 maps what a picture has become twice.
+            // FFmpeg 7 maps the coded data of each picture twice.
             try expectPictures(call == "MapCoded" && avcodec_version() >> 16 >= 61 ? 29 : 59)
         }
     }

@@ -8,7 +8,7 @@ import VADriver
 @testable import KioskMedia
 
 extension HardwareDecodingTests {
-    /// Interlaced video, decoded by Tests/VADriver and made pictures of by its filter: each field once, at its time, whatever fails.
+    /// Interlaced video that Tests/VADriver decodes and its filter deinterlaces: each field comes once, at its time, whatever fails.
     @Suite struct Fields {
         init() {
             DecoderShelf.clear()

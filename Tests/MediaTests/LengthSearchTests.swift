@@ -4,11 +4,11 @@ import Testing
 
 @testable import KioskMedia
 
-/// Files whose header does not say how long they are, as browsers and pipes make them.
+/// Files whose header does not state their length, as browsers and pipes write them.
 @Suite struct LengthSearchTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// As a browser's MediaRecorder writes: no length, no index, clusters of unknown size.
+    /// Makes a clip like those of a browser's MediaRecorder: no length, no index, clusters of unknown size.
     private func recorded(_ name: String, codec: [String], sound: [String]) throws -> String {
         try Clips.numbered(
             name, frames: 300, extra: codec + sound + ["-g", "30", "-cluster_time_limit", "1000", "-live", "1"])
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func aLongOneIsNotReadThroughForIt() throws {
-        // Some megabytes in one cluster each, so that the first cluster near the end is found in a later look.
+        // Each cluster has some megabytes, so that only a later look finds the first cluster near the end.
         let path = try Clips.make(
             "large.mkv",
             ["-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=2", "-c:v", "rawvideo", "-pix_fmt", "yuv420p", "-live", "1"])
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func ofAPipe() throws {
-        // ffmpeg cannot go back to write the number of samples, and writes none.
+        // In a pipe ffmpeg cannot go back to write the number of samples, and writes none.
         var flac = try Clips.bytes(Clips.named("sound-only.flac"))
         #expect(flac[..<4].elementsEqual("fLaC".utf8))
         for index in 22..<26 { flac[index] = 0 }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// Recorders begin anywhere: nobody can decode what comes before the first key frame, and nothing counts it.
+    /// Recorders begin anywhere: frames before the first key frame cannot be decoded and do not count.
     @Test func aRecordingThatBeginsBetweenTwoKeyFramesIsAsLongAsItIsShown() throws {
         let whole = try Clips.bytes(
             Clips.numbered(

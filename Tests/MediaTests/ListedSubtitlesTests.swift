@@ -65,7 +65,7 @@ import Testing
         #expect(HLSSubtitleList("#EXTM3U\n#EXT-X-MAP:URI=\"i.mp4\"\n")?.fault == .notText)
     }
 
-    /// No number of a list is more than what is done with it can hold.
+    /// Numbers of a list are clamped so that later arithmetic cannot overflow.
     @Test(arguments: ["9223372036854775807", "-9223372036854775808", "99999999999999999999", "1e999", "nan", "-1", "", "x"])
     func numbersAreClamped(number: String) throws {
         var text = "#EXTM3U\n#EXT-X-TARGETDURATION:\(number)\n#EXT-X-MEDIA-SEQUENCE:\(number)\n"
@@ -104,7 +104,7 @@ import Testing
 
     // MARK: Parts and cues
 
-    /// A list of parts of six seconds.
+    /// Returns a list of parts of six seconds.
     private func list(_ numbers: Range<Int>, isLive: Bool = false) throws -> HLSSubtitleList {
         let parts = numbers.map { "#EXTINF:6,\n\($0).vtt\n" }.joined()
         return try #require(
@@ -119,7 +119,7 @@ import Testing
         .init(time: .seconds(seconds), ticks: StreamTicks(ticks))
     }
 
-    /// `1 first 0.5–2`, of each cue.
+    /// Returns each cue in the form `1 first 0.5–2`.
     private func words(_ cues: [SubtitleCue]) -> [String] {
         cues.map { cue in
             guard case .line(let line, let start, let end) = cue else { return "pictures" }
@@ -191,7 +191,7 @@ import Testing
         let turn = StreamTicks.turn
         subtitles.add([line("before", 1, 2), line("behind", 6, 7)], from: StreamTicks(turn - 450_000), of: list.parts[0])
         #expect(words(subtitles.due(at: place(100, ticks: turn - 450_000))) == ["0 before 101.0–102.0", "1 behind 106.0–107.0"])
-        // The encoder is started again: its clock goes on elsewhere, and the pictures follow those before.
+        // The encoder restarts: its clock jumps, and the pictures continue without a gap.
         subtitles.add([line("elsewhere", 1, 2)], from: StreamTicks(5_000_000_000), of: list.parts[1])
         #expect(subtitles.due(at: place(105, ticks: 0)).isEmpty, "nobody knows yet when that is")
         #expect(words(subtitles.due(at: place(110, ticks: 5_000_000_000))) == ["2 elsewhere 111.0–112.0"])

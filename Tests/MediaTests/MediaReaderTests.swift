@@ -7,14 +7,14 @@ import Testing
 @Suite struct MediaReaderTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// The burned-in numbers of all frames from where the reader stands.
+    /// Returns the burned-in numbers of all remaining frames.
     private func numbers(_ reader: inout MediaReader) -> [Int] {
         var numbers: [Int] = []
         while let frame = reader.nextFrame() { numbers.append(burnedInNumber(frame.frame)) }
         return numbers
     }
 
-    /// Frequency by counting the times the signal rises through zero.
+    /// Returns the frequency, counted from the upward crossings of zero.
     private func frequency(_ samples: ArraySlice<Float>) -> Double {
         let crossings = zip(samples, samples.dropFirst()).count { $0 < 0 && $1 >= 0 }
         return Double(crossings) * 48000 / Double(max(1, samples.count))
@@ -24,7 +24,7 @@ import Testing
     func seeksToTheExactFrame(frame: Int) throws {
         let clip = try Clips.named("keyframes.mp4")
         var reader = try MediaReader.open(clip, samples: stereo)
-        // The middle of the frame, then the frame's very beginning.
+        // The middle of the frame, then a millisecond after its beginning.
         for offset in [0.5, 0.0] {
             let time = MediaTime.seconds((Double(frame) + offset) / 30) + .milliseconds(offset == 0 ? 1 : 0)
             let landed = try reader.seek(to: time, precision: .exact)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    /// Its context is ours, and libavformat closed it as one of its own.
+    /// kiosk owns the file's context, and libavformat once closed it as its own.
     @Test func aFileIsOpenedByItsURLAndClosed() throws {
         for name in ["keyframes.mp4", "mix-4.ts"] {
             var reader = try MediaReader.open("file://" + Clips.named(name), samples: stereo)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func soundBeginsAtTheSoughtMoment() throws {
-        // A tone that begins after one second of silence: where it begins tells where the samples are from.
+        // A tone that begins after one second of silence: its start shows the time of the samples.
         let clip = try Clips.make(
             "late-tone.mov",
             ["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30:d=2", "-f", "lavfi", "-i", "aevalsrc=if(gte(t\\,1)\\,0.5\\,0):s=48000:d=2"]
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test func tooLarge() throws {
-        // libavcodec itself refuses 16384×16384, without a word on how large it is.
+        // libavcodec itself refuses 16384×16384 and does not report the size.
         let file = try Clips.file("large.pgm", Array("P5\n16384 16384\n255\n".utf8) + [UInt8](repeating: 0, count: 10_000))
         var settings = StreamSettings()
         (settings.furtherFormats, settings.furtherCodecs) = (["pgm_pipe"], ["pgm"])
@@ -177,7 +177,7 @@ import Testing
         #expect(reason(clip) == .encrypted)
     }
 
-    /// The open and read path under mutated files: it may refuse them, it may show less, it may not crash or hang.
+    /// Opens and reads mutated files. The reader may refuse them or show less; it must not crash or hang.
     @Test func mutatedFilesNeitherCrashNorHang() throws {
         let originals = try [
             Clips.bytes(Clips.numbered("small.mp4", frames: 8, size: "256x64")),

@@ -7,10 +7,11 @@ import Testing
 
 @testable import KioskMedia
 
-/// Hostile servers, lists and files: what they name is opened only where docs/streams.md says so. Each case has its counterpart that plays, so that none passes because
-/// nothing does. One after the other: those of DASH and rtsps share what servers have to show (TLSTerms).
+/// Hostile servers, lists and files: kiosk opens the files they name only if docs/streams.md permits it. Each case has a counterpart that
+/// plays: otherwise a case could pass because nothing plays. Serialized because DASH and rtsps cases share the requirements for servers'
+/// certificates (TLSTerms).
 @Suite(.serialized) struct PerimeterTests {
-    /// A folder of its own, with two clips in it: the one that is public and the one that nobody may see, 64 pixels wide.
+    /// A folder with two clips: a public one, and a secret one, 64 pixels wide.
     private final class Scene: Sendable {
         let folder = Clips.folder + "/perimeter-\(UUID().uuidString)"
         let piece: [UInt8]
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    /// How wide the picture of a source is; what is wrong with it where it cannot be opened.
+    /// Returns the width of a source's picture, or the error if the source cannot be opened.
     private func open(
         _ source: String, isKept: Bool = false, _ change: (inout StreamSettings) -> Void = { _ in }
     ) -> Result<Int, MediaError> {
@@ -118,9 +119,9 @@ import Testing
         }
         let result = open(server.url(name))
         #expect((try? result.get()) != 64, "\(name) shows what nobody may see")
-        // Nor is the server asked for a file that it names; libavformat's DASH makes an address of its own of that.
+        // kiosk must not request the named file from the server either; but libavformat's DASH turns the name into such an address.
         #expect(name.hasPrefix("dash") || server.requests.allSatisfy { !$0.path.hasPrefix("/file:") }, "\(server.requests.map(\.path))")
-        // A key or a beginning that is not there leaves out what needs it.
+        // A missing key or init section skips only the segments that need it.
         if !["key.m3u8", "map.m3u8"].contains(name) { #expect(reason(result) != nil, "\(name)") }
         for good in ["good.m3u8", "good-master.m3u8"] { #expect(throws: Never.self) { try open(server.url(good)).get() } }
     }
@@ -149,12 +150,12 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: scene.folder + "/lists/parts/link-inside.ts", withDestinationPath: "piece.ts")
         try FileManager.default.createSymbolicLink(atPath: scene.folder + "/lists/parts/folder", withDestinationPath: "../../home")
         let name = name.replacingOccurrences(of: "SECRET", with: scene.secret).replacingOccurrences(of: "PORT", with: "\(server.port)")
-        // Whatever the file is called.
+        // The file name must not matter.
         for file in ["list.m3u8", "list.mp4"] {
             try scene.write("lists/" + file, Array(Scene.list(name).utf8))
             let result = open(scene.folder + "/lists/" + file)
             #expect((try? result.get()) != 64, "\(file): \(name) shows what nobody may see")
-            // Newer versions of FFmpeg go by the name, too.
+            // Newer versions of FFmpeg also check the file name.
             if file == "list.mp4" { continue }
             #expect((try? result.get()) == (plays ? 128 : nil), "\(name)")
             if !plays, case .namesWhatItMayNot = reason(result) {} else if !plays { #expect(Bool(false), "\(name): \(result)") }
@@ -213,21 +214,21 @@ import Testing
         #expect(try #require(option).pointee.default_val.i64 == 0)
     }
 
-    // MARK: What is kept
+    // MARK: Cached files
 
     @Test("A file that is kept of a server is no list", arguments: ["x.mp4", "x.m3u8", "x.mpd"]) func kept(name: String) throws {
         let scene = try Scene()
         let text = name.hasSuffix("mpd") ? Scene.dash("parts/piece.ts") : Scene.list("parts/piece.ts")
         try scene.write("lists/" + name, Array(text.utf8))
         let reason = reason(open(scene.folder + "/lists/" + name, isKept: true))
-        // FFmpeg 7 does not even recognise a list of HLS in a file that it may not be in.
+        // FFmpeg 7 does not even recognise an HLS list if the file name does not fit.
         if reason != .notMedia {
             guard case .formatNotPlayed(_, isList: true) = reason else { return #expect(Bool(false), "\(String(describing: reason))") }
         }
         #expect(try open(scene.folder + "/lists/parts/piece.ts", isKept: true).get() == 128)
     }
 
-    // MARK: Kinds
+    // MARK: Formats and codecs
 
     @Test("Containers and codecs that signs do not play are refused, and let in by name") func kinds() throws {
         let sound = try Clips.make("perimeter.au", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1"])
@@ -245,7 +246,7 @@ import Testing
             "lists/a.mp4",
             Array("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"64\" height=\"64\"><rect width=\"64\" height=\"64\"/></svg>".utf8))
         #expect(reason(open(scene.folder + "/lists/a.mp4")) != nil)
-        // No key lets in what opens others without asking.
+        // No key permits formats that open other files unchecked.
         try scene.write("lists/b.mp4", Array("ffconcat version 1.0\nfile parts/piece.ts\n".utf8))
         #expect(reason(open(scene.folder + "/lists/b.mp4") { $0.furtherFormats = ["concat"] }) != nil)
     }
@@ -272,7 +273,7 @@ import Testing
         #expect(server.requests.allSatisfy { $0.headers["authorization"] == "Bearer SECRET" && $0.headers["x-api-key"] == "KEY" })
         #expect(
             !other.requests.isEmpty && other.requests.allSatisfy { $0.headers["authorization"] == nil && $0.headers["x-api-key"] == nil })
-        // To itself they go on.
+        // A redirection to the same host keeps them.
         #expect(try open(server.url("here"), secrets).get() == 320)
         #expect(server.requests.allSatisfy { $0.headers["x-api-key"] == "KEY" })
     }
@@ -291,7 +292,7 @@ import Testing
         #expect(!other.requests.isEmpty && other.requests.allSatisfy { $0.headers["x-api-key"] == nil })
     }
 
-    /// libavformat ends the process there: it prepares for it only where the first part is encrypted.
+    /// libavformat ends the process on such a list: it initialises SAMPLE-AES only if the first segment is encrypted.
     @Test(
         "A list whose later parts are encrypted by SAMPLE-AES is refused",
         arguments: ["list.m3u8", "master.m3u8", "data.m3u8", "folder", "good"])
@@ -328,7 +329,7 @@ import Testing
         }
     }
 
-    /// libavformat reads it without having opened it, which ends the process.
+    /// libavformat reads such a list without having opened it, which ends the process.
     @Test("A list without parts beside one that has some is left out", arguments: ["http", "file"]) func emptyList(scheme: String) throws {
         let scene = try Scene()
         let piece = scene.piece
@@ -403,7 +404,7 @@ import Testing
         let authority = try TLSServer.authority()
         func asked(_ server: TLSServer, _ change: (inout StreamSettings) -> Void = { _ in }) -> Int {
             let before = files.requests.count
-            // It speaks no RTSP: what counts is whether it was asked.
+            // The server speaks no RTSP: only whether it got a request counts.
             _ = open(server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), change)
             return files.requests.count - before
         }
@@ -426,7 +427,7 @@ import Testing
         settings.certificateAuthorities = authority
         let reader = try MediaReader.open(server.url("list.mpd"), samples: nil, settings: settings)
         let asked = files.requests.count
-        // An https server is told its terms with each request.
+        // kiosk passes the terms to an https connection with each request.
         #expect(reason(open(server.url("piece.ts"))) == .certificate)
         for source in [server.url("stream").replacingOccurrences(of: "https:", with: "rtsps:"), files.url("list.mpd")] {
             guard case .failed(let text) = reason(open(source)), text.contains("ca-file or tls-verify differ") else {
@@ -434,7 +435,7 @@ import Testing
             }
         }
         #expect(files.requests.count { $0.method == "OPTIONS" } == 0 && files.requests.count { $0.path == "/piece.ts" } <= asked)
-        // Those that agree go beside it.
+        // Sources with equal terms can be open at the same time.
         #expect(try open(server.url("list.mpd")) { $0.certificateAuthorities = authority }.get() == 128)
         #expect(reader.description.video?.width == 128)
     }
@@ -453,7 +454,7 @@ import Testing
         }
     }
 
-    /// A list of DASH and its part, by HTTP and by TLS.
+    /// Returns servers of a DASH list and its segment, by HTTP and by TLS.
     private func terms(of scene: Scene) throws -> (FileServer, TLSServer) {
         let piece = scene.piece
         let files = try FileServer(.init { $0 == "/piece.ts" ? piece : nil })
@@ -476,7 +477,7 @@ import Testing
         #expect(files.requests.allSatisfy { $0.path == "/down" })
     }
 
-    // MARK: Other places
+    // MARK: Seeking
 
     @Test("HLS in pieces of MP4 has no other places, in pieces of TS it has", arguments: ["fmp4", "mpegts"]) func pieces(
         kind: String
@@ -508,7 +509,7 @@ import Testing
                     Clips.folder + "/headers-\(isOther)-\(name)-%d.m4s", "-f", "hls",
                 ])
         }
-        // FFmpeg 7 writes the bit rate of each into its header.
+        // FFmpeg 7 writes the bit rate of each clip into its header, so copy the first header for the equal case.
         if !isOther { _ = try Clips.file("headers-false-two-init.mp4", Clips.bytes(Clips.folder + "/headers-false-one-init.mp4")) }
         var list = "#EXTM3U\n#EXT-X-VERSION:7\n#EXT-X-TARGETDURATION:1\n#EXT-X-PLAYLIST-TYPE:VOD\n"
         for name in ["one", "two"] {

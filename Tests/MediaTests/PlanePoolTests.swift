@@ -6,9 +6,9 @@ import Testing
 
 @testable import KioskMedia
 
-/// Decoding into a display's memory: the same pictures, and memory that is used again when nobody uses it any more.
+/// Decoding into a display's memory: the pictures are unchanged, and memory is reused once nothing uses it any more.
 @Suite(.serialized) struct PlanePoolTests {
-    /// Memory as a display has it.
+    /// Memory like a display's.
     private final class Memory: Sendable {
         let base: UInt
         init(_ byteCount: Int) {
@@ -29,7 +29,8 @@ import Testing
         return PlaneMemory(base: UnsafeMutableRawPointer(bitPattern: memory.base)!, layout, owner: memory)
     }
 
-    /// A pool for a size that no other suite has, of so many buffers, with so many bytes more from row to row than ordinary memory has.
+    /// Returns a pool of at most `most` buffers, for a size that no other suite uses. Its rows are `gap` bytes longer than in ordinary
+    /// memory.
     private func pool(_ width: Int, _ height: Int, most: Int = 64, gap: Int = 0) -> PlanePool {
         let made = Monitor(1)
         return PlanePool(AV_PIX_FMT_YUV420P, width: width, height: height, first: Self.memory(width: width, height: height, gap: gap)) {
@@ -53,8 +54,8 @@ import Testing
         try Clips.numbered("plane-\(name)", frames: 60, size: "336x190", sound: false, extra: codec)
     }
 
-    /// How many of its 60 pictures lie in the pool, which is offered before the decoder begins or after so many pictures. Each is the same as without
-    /// a pool, and stays as it is while it is held.
+    /// Returns how many of the clip's 60 pictures lie in the pool. The pool is offered before the decoder begins, or after `begin`
+    /// pictures. Each picture must be the same as without a pool, and stay unchanged while it is held.
     private func play(_ path: String, _ pool: PlanePool, threads: Int, offeredAfter begin: Int = 0, closedAfter end: Int = 60) throws -> Int
     {
         var plain = try MediaReader.open(path, samples: nil, decoderThreads: threads)
@@ -104,7 +105,8 @@ import Testing
         #expect(pool.usedCount == 0)
     }
 
-    /// Pictures that are predicted from others lie as those do. Of every codec with one thread or with three; with both in make test-all.
+    /// Predicted pictures have the memory layout of their references. Runs each codec with one thread or with three; make test-all runs
+    /// both.
     @Test(arguments: Proof.some([(0, 3), (1, 1), (2, 3), (3, 1), (4, 3), (5, 1), (0, 1), (1, 3), (2, 1), (3, 3), (4, 1), (5, 3)], 6))
     func `a pool that comes in mid-stream, and goes`(codec: Int, threads: Int) throws {
         let (name, options) = Self.codecs[codec]
@@ -121,7 +123,7 @@ import Testing
         #expect(inside > 0 && inside < 60 && pool.usedCount == 0)
     }
 
-    /// The one size's pool has rows as ordinary memory has them, the other's has not; one is offered when the stream has begun.
+    /// One size's pool has the row length of ordinary memory, the other's does not. One pool is offered after the stream has begun.
     @Test(arguments: [["-c:v", "libx264", "-bf", "3", "-refs", "5"], ["-c:v", "mpeg2video", "-b:v", "4M", "-bf", "2"]], [1, 3])
     func `the size changes in mid-stream`(options: [String], threads: Int) throws {
         var bytes: [UInt8] = []
@@ -156,7 +158,7 @@ import Testing
         #expect(try play(path, pool(352, 208), threads: 1) == 0, "for pictures of another size, though there is room")
     }
 
-    /// Its last picture is the last that holds it.
+    /// The pool's last picture is its last owner.
     @Test func `a pool that is closed meanwhile`() throws {
         let pool = pool(336, 190)
         pool.offer()

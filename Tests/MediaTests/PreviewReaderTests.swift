@@ -5,15 +5,15 @@ import Testing
 
 @testable import KioskMedia
 
-/// Small pictures for the slider: which frame they are of, their shape, and what has none.
+/// Small pictures for the slider: their frame, their shape, and sources that have none.
 @Suite struct PreviewReaderTests {
-    /// The preview at a time; nil where there is none there.
+    /// Returns the preview at a time; nil if there is none.
     private func preview(of path: String, at seconds: Double, _ width: Int = 320, _ height: Int = 320) throws -> PreviewReader.Preview? {
         guard var reader = try PreviewReader.open(path, fitting: width, height) else { return nil }
         return try reader.preview(at: .seconds(seconds))
     }
 
-    /// A reader of a file that has previews.
+    /// Opens a file that has previews.
     private func open(
         _ path: String, _ width: Int, _ height: Int, interruption: Interruption = Interruption()
     ) throws -> PreviewReader {
@@ -27,7 +27,7 @@ import Testing
         burnedInNumber(width: picture.width, height: picture.height) { Int(picture.pixels[$1 * picture.width + $0] >> 8 & 255) }
     }
 
-    /// Key frames are the frames 1, 31 and 61 of three seconds.
+    /// The key frames of the three seconds are frames 1, 31 and 61.
     @Test(arguments: ["mp4", "mkv", "avi"]) func `the key frame nearest to a time`(suffix: String) throws {
         let path = try Clips.numbered("keys.\(suffix)", frames: 90, extra: ["-g", "30", "-bf", suffix == "avi" ? "0" : "3"])
         var reader = try open(path, 320, 180)
@@ -38,17 +38,17 @@ import Testing
             let found = try reader.preview(at: .seconds(time))
             let preview = try #require(found, "at \(time)")
             #expect(self.number(preview.picture) == number, "at \(time)")
-            // AVI tells of its first frame when it is decoded, and of later ones when they are shown.
+            // AVI gives the first frame the time of its decoding, and later ones the time of their presentation.
             #expect(abs(preview.time.seconds - Double(number - 1) / 30) < (suffix == "avi" ? 0.034 : 0.002), "at \(time)")
             #expect(preview.span.contains(.seconds(max(time, 0))))
-            // Whatever lies in the span has the same picture: it need not be decoded again.
+            // Every time in the span has the same picture: kiosk need not decode it again.
             for other in [0.1, 0.9, 1.4, 1.6, 2.5] where preview.span.contains(.seconds(other)) {
                 #expect(abs(other - preview.time.seconds) < 0.6 || number == 61, "\(preview.span) of \(number)")
             }
         }
     }
 
-    /// MPEG-TS and -PS have no index; there it is the key frame that a seek leads to.
+    /// MPEG-TS and -PS have no index: the preview is the key frame that a seek leads to.
     @Test(arguments: ["long.ts", "mpeg2.ts", "mpeg2.mpg"]) func `a key frame near a time where there is no index`(name: String) throws {
         let path = try Clips.named(name)
         for time in [0, 0.3, 0.6] {
@@ -168,7 +168,7 @@ import Testing
     }
 }
 
-/// What a file calls itself.
+/// The title in a file's tags.
 @Suite struct TitleTests {
     @Test(arguments: ["mp4", "mkv", "mp3", "flac", "ogg"]) func `the tag of each container`(suffix: String) throws {
         let sound = ["-f", "lavfi", "-i", "sine=r=48000:d=0.2"] + (suffix == "ogg" ? ["-c:a", "libopus"] : [])

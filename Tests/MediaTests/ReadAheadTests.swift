@@ -4,18 +4,18 @@ import Testing
 
 @testable import KioskMedia
 
-/// How far a reader reads where one of the two, sound or picture, is not there.
+/// The distance that a reader reads ahead if either sound or picture is missing.
 @Suite struct ReadAheadTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// Fills up with sound to `time`, as the feeder does; the left samples.
+    /// Reads sound up to `time`, as the feeder does; returns the left samples.
     private func sound(_ reader: inout MediaReader, from count: Int, to time: MediaTime) -> [Float] {
         var samples = [Float](repeating: 0, count: 2 * max(0, Int((time.seconds * 48000).rounded()) - count))
         let filled = samples.withUnsafeMutableBufferPointer { reader.readSamples(into: $0, channelCount: 2) }
         return stride(from: 0, to: 2 * filled, by: 2).map { samples[$0] }
     }
 
-    /// Picture and sound to `seconds`, in turn: the sound of all pictures given out so far comes first.
+    /// Plays picture and sound in turn up to `seconds`: the sound of all returned pictures comes first.
     private func play(_ reader: inout MediaReader, _ seconds: Double) -> (sound: [Float], mostPackets: Int, pictures: Int) {
         var played: (sound: [Float], mostPackets: Int, pictures: Int) = ([], 0, 0)
         while let frame = reader.nextFrame(), frame.time < .seconds(seconds) {
@@ -26,7 +26,7 @@ import Testing
         return played
     }
 
-    /// Pictures of noise: some 60 kB each.
+    /// Noise: pictures of some 60 kB each.
     private func noise(rate: Int, seconds: Int) -> [String] {
         ["-f", "lavfi", "-i", "color=gray:s=240x136:r=\(rate):d=\(seconds),noise=alls=100:allf=t"]
     }
@@ -59,7 +59,7 @@ import Testing
         #expect(first.allSatisfy { $0 > 0.25 } && gap.allSatisfy { $0 == 0 } && second.dropLast(2000).allSatisfy { $0 > 0.25 })
     }
 
-    /// What is interleaved badly but can be read at once is heard from the beginning.
+    /// Badly interleaved sound of a file that can be read at once plays from the beginning.
     @Test func soundThatComesLateInASmallFileIsWhole() throws {
         let picture = ["-f", "lavfi", "-i", "testsrc2=s=320x180:r=25:d=12"]
         var reader = try MediaReader.open(withLateSound("late-sound-small.ts", picture), samples: stereo)
@@ -67,7 +67,7 @@ import Testing
         #expect(longestSilence(played.sound[4800..<384_000]) < 100)
     }
 
-    /// In a large one it is waited for longer once it is known how late it comes.
+    /// In a large file the reader waits longer for the sound once it knows the delay.
     @Test func soundThatComesLateInALargeFileIsHeard() throws {
         var reader = try MediaReader.open(withLateSound("late-sound.ts", noise(rate: 25, seconds: 12)), samples: stereo)
         let played = play(&reader, 11)
@@ -79,7 +79,7 @@ import Testing
         samples.split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0
     }
 
-    /// A transport stream of 12 s whose sound comes three seconds later than its picture.
+    /// Makes a transport stream of 12 s whose sound comes three seconds later than its picture.
     private func withLateSound(_ name: String, _ picture: [String]) throws -> String {
         let whole = try Clips.bytes(
             Clips.make("for-" + name, picture + ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=12"] + video + ["-c:a", "mp2"]))

@@ -11,7 +11,7 @@ import Testing
 
     // MARK: ReceptionGate
 
-    /// Whether the gate lets a packet pass at each of these times, with these levels.
+    /// Returns whether the gate lets a packet pass at each of these times, with these levels.
     private func passes(_ gate: inout ReceptionGate, _ trials: [(level: Double, at: Double)], isFull: Bool = false) -> [Bool] {
         trials.map { gate.isOpen(level: .seconds($0.level), isFull: isFull, at: at($0.at)) }
     }
@@ -59,7 +59,7 @@ import Testing
 
     // MARK: ReceptionProgress
 
-    /// One that has received media at `speed` from `begin` to `end`, in steps of 40 ms, a packet of either stream each.
+    /// Receives media at `speed` from `begin` to `end`, in steps of 40 ms, one packet of each stream.
     private func receive(_ progress: inout ReceptionProgress, speed: Double, from begin: Double, to end: Double) {
         var time = begin
         while time < end - 1e-6 {
@@ -118,7 +118,7 @@ import Testing
         return packet
     }
 
-    /// A second of pictures, 25 of them from `second` on, the first a key frame; and as much sound.
+    /// Appends a second of media from `second` on: 25 video packets, the first a key frame, and as many of sound.
     private func fill(_ packets: inout ReceivedPackets, second: Int, hasSound: Bool = true) {
         for frame in 0..<25 {
             let time = MediaTime.seconds(Double(second) + Double(frame) / 25)
@@ -172,7 +172,7 @@ import Testing
         #expect(49...51 ~= count)
     }
 
-    // MARK: What libavformat is told
+    // MARK: libavformat options
 
     private func options(_ source: String, _ change: (inout StreamSettings) -> Void = { _ in }) -> [String: String] {
         var settings = StreamSettings()
@@ -218,7 +218,7 @@ import Testing
     }
 }
 
-/// A camera that allows one session is asked for the next when the one before has been ended for some time.
+/// kiosk pauses between closing a camera and opening it again: a camera may allow only one session.
 @Suite struct ClosingSourceTests {
     private func wait(for source: String, since begin: HostTime = .now) -> (ClosingSource, MediaTime) {
         (ClosingSource(waitingFor: source, interruption: Interruption()), HostTime.now - begin)
@@ -226,12 +226,12 @@ import Testing
 
     @Test func whatHasJustBeenClosedIsOpenedAfterAPause() {
         let (first, _) = wait(for: "rtsp://camera/a")
-        // The pause begins when the first is closed.
+        // The pause begins when the first one closes.
         let begin = HostTime.now
         first.hasClosed()
         let (second, waited) = wait(for: "rtsp://camera/a", since: begin)
         #expect(waited >= .milliseconds(240), "\(waited)")
-        // One that is never closed is waited for a second, and another one not at all.
+        // A source that never closes delays the next opening by a second; another source causes no delay.
         let (third, longest) = wait(for: "rtsp://camera/a")
         #expect(longest >= .milliseconds(950), "\(longest)")
         for source in [second, third] { source.hasClosed() }

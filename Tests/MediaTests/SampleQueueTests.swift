@@ -2,8 +2,8 @@ import Testing
 
 @testable import KioskMedia
 
-/// Runs of samples, by the number of their first frame, into one unbroken run. A frame's two samples are its number, so that what is lost,
-/// twice or out of place shows; silence is 0.
+/// Joins runs of samples, placed by the number of their first frame, into one unbroken run. Both samples of a frame are its number, which
+/// exposes lost, repeated and misplaced frames; silence is 0.
 @Suite struct SampleQueueTests {
     private var queue = SampleQueue(AudioFormat(sampleRate: 100, channelCount: 2))
 
@@ -14,7 +14,7 @@ import Testing
         return queue.place(from: before, at: Int64(frames.lowerBound))
     }
 
-    /// Takes up to `count` frames; the left sample of each.
+    /// Takes up to `count` frames; returns the left sample of each.
     private mutating func take(_ count: Int) -> [Int] {
         var samples = [Float](repeating: -1, count: 2 * count)
         let taken = samples.withUnsafeMutableBufferPointer { queue.take(into: $0) }

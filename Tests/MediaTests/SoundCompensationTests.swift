@@ -2,9 +2,10 @@ import Testing
 
 @testable import KioskMedia
 
-/// The sound of a live stream whose samples are counted by another crystal than its timestamps.
+/// The sound of a live stream whose sample clock and timestamps come from different crystals.
 @Suite struct SoundCompensationTests {
-    /// Packets of 1024 samples whose timestamps tremble; how far the samples lie from where they belong, in seconds.
+    /// Follows packets of 1024 samples with jittering timestamps; returns the distances of the samples from their correct times, in
+    /// seconds.
     private func distances(drift: Double, jitter: Double, hours: Double) -> (first: [Double], later: [Double], rates: [Double]) {
         var compensation = SoundCompensation()
         let elapsed = 1024.0 / 48_000

@@ -5,9 +5,9 @@ import Testing
 
 @testable import KioskMedia
 
-/// Sound that is mixed down: as loud as its stereo version, and never beyond full scale.
+/// Downmixed sound: as loud as its stereo version, and never beyond full scale.
 @Suite struct SoundLimiterTests {
-    /// What comes of `samples` of two channels, given in pieces of so many frames.
+    /// Limits `samples` of two channels, passed in pieces of these numbers of frames; returns the output.
     private func limited(_ samples: [Float], pieces: [Int]) -> [Float] {
         var limiter = SoundLimiter(channelCount: 2)
         var (output, place, piece) = ([Float](), 0, 0)
@@ -76,7 +76,7 @@ import Testing
         #expect(abs(tonePhase(samples).samples) < 0.1 && tonePhase(samples).strength > 0.99)
     }
 
-    /// As many loudspeakers as channels, but others: what is behind in the middle is added to the pair behind.
+    /// As many loudspeakers as channels, but at other positions: the back centre is added to the back pair.
     @Test(arguments: [("6.0", Float(1)), ("5.1", 0.9), ("5.1(side)", 0.9)])
     func whatHasNoLoudspeakerOfItsOwnStaysWithinFullScale(layout: String, peak: Float) throws {
         let six = AudioFormat(sampleRate: 48000, channelCount: 6)
@@ -92,11 +92,11 @@ import Testing
     }
 }
 
-/// Padding that iTunes tells of in a tag.
+/// Padding that iTunes states in a tag.
 @Suite struct TaggedPaddingTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// 48 frames of AAC, whose tag says that `samples` of them are sound.
+    /// Reads 48 frames of AAC whose tag says that `samples` of them are sound; returns the number of samples.
     private func frames(_ samples: Int, tag: Int? = nil) throws -> Int {
         let padding = 48 * 1024 - 1024 - samples
         func hex(_ number: Int, _ digits: Int) -> String {
@@ -111,7 +111,7 @@ import Testing
         var reader = try MediaReader.open(path, samples: stereo)
         let length = try #require(reader.description.duration)
         let count = leftSamples(&reader).count
-        // FFmpeg's MP4 has the length in milliseconds.
+        // FFmpeg's MP4 states the length in milliseconds.
         #expect(abs(length.seconds * 48000 - Double(count)) < 50)
         return count
     }

@@ -4,11 +4,11 @@ import Testing
 
 @testable import KioskMedia
 
-/// Timestamps that jump, as where an encoder was started anew or files were put one behind the other.
+/// Timestamps that jump, for example because an encoder restarted or files were concatenated.
 @Suite struct StreamClockTests {
     private var picture = StreamClock(), sound = StreamClock()
 
-    /// The time that a packet of a second gets.
+    /// Returns the time that the clock gives a packet of one second.
     private mutating func shown(_ time: Double) -> Double {
         time + picture.offset(at: .seconds(time), lasting: .seconds(1), beside: sound, within: Self.stream).offset.seconds
     }
@@ -36,8 +36,8 @@ import Testing
         #expect(shown(59.5) == 59.5, "a little back is not far enough")
     }
 
-    /// What is added to each of these times of a file of a minute, whose packets last a second; `next` are the times after the last of
-    /// them.
+    /// Returns the offsets that the clock adds to these times of a file of one minute, with packets of one second. `next` are the times
+    /// that follow.
     private static func offsets(_ times: [Double], end: Double? = 60, other: [Double] = [], next: [Double] = []) -> [Double] {
         var clock = StreamClock(expecting: .zero), beside = StreamClock(expecting: .zero)
         let extent = StreamClock.Extent(mayJump: false, end: end.map { .seconds($0) })
@@ -111,13 +111,13 @@ import Testing
 
     // MARK: Times that overlap
 
-    /// The second part of a stream begins before the end of the first one. `ahead` is how many seconds of its sound lie before its pictures
-    /// in the file.
+    /// The second part of a stream begins before the first one ends. `ahead` is the number of seconds by which its sound precedes its
+    /// pictures in the file.
     @Test(arguments: [(0.25, 0.0), (0.5, 0.2), (0.5, -0.2), (1, 0.4), (3, 0.2), (3, -0.5)])
     func soundAndPicturesTakeTheSameJump(overlap: Double, ahead: Double) {
         var picture = StreamClock(frameDuration: .milliseconds(40)), sound = StreamClock(leads: false)
         let extent = StreamClock.Extent(mayJump: true, end: nil)
-        // When a packet comes, and of what: 10 s of each part; the second begins that much earlier than the first one ends.
+        // The arrival and the kind of each packet: 10 s of each part. The second part begins `overlap` seconds before the first one ends.
         var packets: [(arrival: Double, isPicture: Bool, time: Double, wanted: Double)] = []
         for part in 0..<2 {
             let begin = Double(part) * 10
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    /// Two transport streams one behind the other; the times of the second may overlap those of the first, which end at 3 s.
+    /// Two concatenated transport streams. The times of the second may overlap those of the first, which end at 3 s.
     @Test(arguments: [0, 3600, 2.75, 2.5, 2.1]) func filesThatWerePutOneBehindTheOther(offset: Double) throws {
         let first = try Clips.numbered("first.ts", frames: 90, extra: ["-bf", "2"])
         let second = try Clips.numbered(
@@ -177,7 +177,7 @@ import Testing
         #expect(abs(samples.count - 288_000) < 10_000)
         let silent = samples.dropFirst(2000).dropLast(6000).split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0
         #expect(silent < 5000, "\(silent) samples of silence")
-        // It is as long as it plays, can be sought to its end, and nothing of it is damaged.
+        // The reported length is the playing time, a seek reaches the end, and no damage is reported.
         let length = try #require(reader.description.video?.duration ?? reader.description.duration)
         #expect(abs(length.seconds - 6) < 0.1, "\(length)")
         #expect(reader.damage.isEmpty, "\(reader.damage)")

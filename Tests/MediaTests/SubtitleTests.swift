@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// Subtitles as values: what names of files say, which of several are shown, character sets, and what of an event is text.
+/// Subtitles as values: the information in file names, the choice among several, character sets, and the text of an event.
 @Suite struct SubtitleTests {
     private func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
@@ -29,12 +29,12 @@ import Testing
         #expect(track.isForced == isForced && track.isForHardOfHearing == isForHardOfHearing)
     }
 
-    /// What comes along from a stick is what is read beside a clip.
+    /// kiosk copies from a stick the same kinds of subtitle files that it reads beside a clip.
     @Test func endings() {
         for ending in FileExtensions.subtitles { #expect(SubtitleFile.track(of: "clip.\(ending)", stem: "clip") != nil, "\(ending)") }
     }
 
-    /// What only looks like one: another clip's, another kind, a word that means nothing.
+    /// Names that only resemble a subtitle's: another clip's, another kind, an unknown word.
     @Test(arguments: [
         "clip2.srt", "clip.txt", "clip.mp4", "clip", "clip.", "clip..srt", "clip.part one.srt", "other.srt", "clip.de.fr.srt",
     ])
@@ -57,7 +57,7 @@ import Testing
         ]
         #expect(tracks.subtitles(.off, sound: german) == nil)
         #expect(tracks.subtitles(.automatic, sound: german)?.number == 4)
-        // Nothing is forced in the language that is heard: the file that somebody has put there.
+        // No track is forced in the language of the sound, so the file beside the clip is chosen.
         #expect(tracks.subtitles(.automatic, sound: LanguageCode("fr"))?.number == 5)
         #expect(tracks.prefix(3).map { $0 }.subtitles(.automatic, sound: german) == nil)
         #expect(tracks.subtitles(.language(LanguageCode("de")!), sound: nil)?.number == 3)
@@ -82,14 +82,14 @@ import Testing
         #expect(try read(latin, "clip.de.srt", language: "de") == expected)
     }
 
-    /// What is not in Unicode is in the set of Windows for the language, or in the one that is named.
+    /// Text that is not Unicode is in the Windows code page of its language, or in the named character set.
     @Test func languagesTellSets() throws {
         let head = bytes("1\n00:00:01,000 --> 00:00:02,000\n")
         #expect(try read(head + [0xCF, 0xF0, 0xE8, 0xE2, 0xE5, 0xF2], "clip.ru.srt", language: "ru") == ["1.0–2.0 Привет"])
         #expect(try read(head + [0xCF, 0xF0, 0xE8, 0xE2, 0xE5, 0xF2], "clip.srt", encoding: "CP1251") == ["1.0–2.0 Привет"])
         #expect(try read(head + [0x93, 0xFA, 0x96, 0x7B], "clip.ja.srt", language: "ja") == ["1.0–2.0 日本"])
         #expect(try read(head + [0xE1, 0xE9, 0xE5], "clip.el.srt", language: "el") == ["1.0–2.0 αιε"])
-        // What means nothing there is left out, and a set that nobody knows leaves out what is not ASCII.
+        // Invalid bytes are skipped; with an unknown character set, all bytes beyond ASCII are skipped.
         #expect(try read(head + [0x41, 0x81, 0xFD, 0xFF, 0x42], "clip.ja.srt", language: "ja").first?.hasPrefix("1.0–2.0 A") == true)
         #expect(try read(head + [0x41, 0xE9, 0x42], "clip.srt", encoding: "no such set") == ["1.0–2.0 AB"])
     }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// Damaged files are read or refused.
+    /// The reader accepts or refuses damaged files.
     @Test func damage() throws {
         let files = [("clip.srt", Self.german), ("clip.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nhello <i>there</i>\n")]
         var random = UInt64(7)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskMedia
 
-/// How dmabufs are described, and read.
+/// The description of dmabufs, and reading them.
 @Suite struct SurfaceTests {
     private func descriptor(_ layers: [(format: StaticString, offsets: [Int])]) -> AVDRMFrameDescriptor {
         var descriptor = AVDRMFrameDescriptor()

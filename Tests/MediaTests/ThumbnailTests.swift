@@ -37,7 +37,7 @@ import Testing
         let jpeg = try #require(picture.jpeg())
         let back = try #require(SmallPicture(jpeg: jpeg))
         #expect((back.width, back.height) == (width, height))
-        // Half the colours are gone, and what is at an edge is guessed.
+        // JPEG halves the resolution of the colours, and estimates values at edges.
         var far = 0
         for (a, b) in zip(pixels, back.pixels) {
             for shift in [16, 8, 0] where abs(Int(a >> UInt32(shift) & 255) - Int(b >> UInt32(shift) & 255)) > 16 { far += 1 }
@@ -106,7 +106,7 @@ import Testing
         }
         #expect(store.find("/60.mp4", version(60), 64, 36) != nil && store.find("/2.mp4", version(2), 64, 36) == nil)
         #expect(files.count > 2 && files.count < 59)
-        // The next process counts what is there.
+        // The next process counts the existing files.
         let next = self.store(limit: 20_000)
         _ = next.find("/60.mp4", version(60), 64, 36)
         #expect(next.byteCount == store.byteCount)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test func `a folder that cannot be written to is no cache, and that is said once`() throws {
-        // A file is where the folder would be.
+        // A file takes the place of the folder.
         fclose(fopen(folder + "/a", "w"))
         let store = store()
         for number in 1...10 {

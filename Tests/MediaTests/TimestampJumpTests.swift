@@ -3,18 +3,18 @@ import KioskPlatform
 import TestSupport
 import Testing
 
-/// Files in which timestamps jump that have no right to, and files with gaps that are meant.
+/// Files whose timestamps jump by mistake, and files with intended gaps.
 @Suite struct TimestampJumpTests {
     private struct Contents {
         var numbers: [Int] = [], times: [Double] = [], ends: [Double] = []
         var samples: [Float] = []
         var problems: [String] = []
 
-        /// The longest run of silence in the sound, in seconds.
+        /// The longest silence in the sound, in seconds.
         var longestSilence: Double { Double(samples.split(whereSeparator: { abs($0) > 1e-3 }).map(\.count).max() ?? 0) / 48000 }
     }
 
-    /// All of a file, read as the player reads it: the sound along with the pictures.
+    /// Reads a whole file as the player does: the sound along with the pictures.
     private func read(_ path: String, sound: Bool = true) throws -> Contents {
         var reader = try MediaReader.open(path, samples: sound ? AudioFormat(sampleRate: 48000, channelCount: 2) : nil)
         var contents = Contents()
@@ -62,13 +62,13 @@ import Testing
             }, "\(contents.problems)")
     }
 
-    /// A clip of 24 seconds in clusters of one.
+    /// Makes a clip of 24 seconds in clusters of one second.
     private static func clusters() throws -> String {
         try Clips.numbered("clusters.mkv", frames: 720, size: "256x64", extra: ["-bf", "2", "-g", "30", "-cluster_time_limit", "1000"])
     }
 
-    /// A time for the cluster of that number, in milliseconds: far behind the end, a little behind it, and within the file, where only its
-    /// coming back tells.
+    /// A new time for one cluster, in milliseconds: far beyond the end, a little beyond it, or within the file. Within the file, only the
+    /// return to regular times reveals the jump.
     @Test(arguments: [(3, 65535), (30, 65535), (12, 27000), (8, 22000), (9, 21000)]) func theTimeOfACluster(
         _ number: Int, _ time: Int
     ) throws {
@@ -82,7 +82,7 @@ import Testing
         expect(damaged, isLike: try read(path))
     }
 
-    /// Pictures alone.
+    /// Reads the pictures only.
     @Test func theTimeOfAClusterWithoutSound() throws {
         var bytes = try Clips.bytes(Self.clusters())
         let clusters = bytes.indices.dropLast(16).filter { bytes[$0..<$0 + 4].elementsEqual([0x1F, 0x43, 0xB6, 0x75]) }
@@ -93,7 +93,7 @@ import Testing
         #expect(zip(damaged.times, damaged.times.dropFirst()).allSatisfy { $1 - $0 < 0.1 })
     }
 
-    /// The uppermost byte of one tag's time: three weeks.
+    /// The top byte of one tag's timestamp: a jump of three weeks.
     @Test(arguments: [(9, 40), (8, 60), (9, 2)]) func oneTagOfAFlashVideo(_ kind: UInt8, _ number: Int) throws {
         let path = try Clips.numbered("tags.flv", frames: 120, size: "256x64", extra: ["-bf", "2", "-ar", "48000"])
         var bytes = try Clips.bytes(path)
@@ -106,8 +106,7 @@ import Testing
         expect(try read(Clips.file("tags-\(kind)-\(number).flv", bytes)), isLike: try read(path))
     }
 
-    /// One entry of the tables that an MP4 counts its times from: how long a frame takes to decode, or waits to be presented. Its edit list
-    /// ends long before.
+    /// One entry of an MP4's timing tables: the time a frame takes to decode, or waits for presentation. The edit list ends long before.
     @Test(arguments: [("stts", 1, 1 << 23), ("stts", 1, 0x7F00_0000), ("ctts", 5, 1 << 23)]) func anEntryOfAnMP4(
         table: String, entry: Int, value: Int32
     ) throws {
@@ -123,9 +122,9 @@ import Testing
         #expect(damaged.problems.count == 1 && damaged.problems[0].hasPrefix("its timestamps jump"), "\(damaged.problems)")
     }
 
-    // MARK: What is meant
+    // MARK: Intended gaps
 
-    /// The seconds 0 to 1 and 3 to 4 of a clip, by edit lists with two edits, as video editors write them.
+    /// Seconds 0 to 1 and 3 to 4 of a clip, from edit lists with two edits, as video editors write them.
     @Test func twoEdits() throws {
         let path = try Clips.numbered("edits.mp4", frames: 120, size: "256x64", extra: ["-bf", "2", "-g", "30"])
         var bytes = try Clips.bytes(path)
@@ -159,7 +158,7 @@ import Testing
         #expect(slides.times.map { ($0 * 10).rounded() / 10 } == [0, 30, 60, 90, 120] && slides.problems == [])
     }
 
-    /// Pictures of a screen on which nothing moves for a minute; without a duration as a browser records them, too.
+    /// A screen recording in which nothing moves for a minute; also without a duration, as browsers record it.
     @Test(arguments: [[], ["-live", "1"]]) func aScreenOnWhichNothingMoves(extra: [String]) throws {
         let path = try Clips.make(
             "screen-\(extra.count).mkv",

@@ -4,9 +4,9 @@ import Testing
 
 @testable import KioskMedia
 
-/// How stored pictures are to be shown where the container, the codec and the picture do not agree.
+/// The geometry of stored pictures if the container, the codec and the picture disagree.
 @Suite struct TrackGeometryTests {
-    /// 360x288 whose codec says that its pixels are square, in a container that says 16:9.
+    /// Makes a clip of 360x288 whose codec says square pixels, in a container that says 16:9.
     private func wide(_ suffix: String, codec: [String] = ["-c:v", "libx264"]) throws -> String {
         let square = try Clips.make(
             "square.\(suffix)", ["-f", "lavfi", "-i", "testsrc2=s=360x288:r=25:d=0.4,setsar=1", "-pix_fmt", "yuv420p"] + codec)

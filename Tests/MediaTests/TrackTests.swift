@@ -5,11 +5,11 @@ import Testing
 
 @testable import KioskMedia
 
-/// Films with several sound tracks: which is played, and what happens when another is asked for in mid-play.
+/// Films with several sound tracks: the choice of the track, and its change during playback.
 @Suite(.blocking) struct TrackTests {
     private let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
 
-    /// How many times a second the sign of the first channel changes, halved: the frequency of a tone.
+    /// Returns the frequency of a tone: half the number of sign changes a second in the first channel.
     private func frequency(_ samples: ArraySlice<Float>) -> Double {
         let left = stride(from: samples.startIndex, to: samples.endIndex, by: 2).map { samples[$0] }
         let changes = zip(left, left.dropFirst()).count { ($0 < 0) != ($1 < 0) }
@@ -66,7 +66,7 @@ import Testing
         #expect(video == nil && !hasPicture && hasSound)
     }
 
-    /// Not a sample is missing or too many, there is no step in the sound, and the pictures are those they would have been.
+    /// No sample is missing or extra, the sound has no step, and the pictures are the same as without the change.
     @Test(arguments: ["mp4", "mkv", "ts"]) func anotherTrackInMidPlay(suffix: String) throws {
         var plain = try MediaReader.open(Clips.film(suffix), samples: stereo)
         let length = read(&plain, seconds: 10).count
@@ -86,12 +86,12 @@ import Testing
         #expect(abs(samples.count - length) <= 2 * 2 * 1152, "\(samples.count), \(length)")
         #expect(abs(frequency(samples[4800..<40000]) - 300) < 10)
         #expect(abs(frequency(samples[(samples.count - 96000)..<(samples.count - 9600)]) - 900) < 10)
-        // A sine of 900 Hz at this loudness moves by so much from sample to sample; a click is a larger step.
+        // A sine of 900 Hz at this loudness has this step from sample to sample; a click is larger.
         let left = stride(from: 4800, to: samples.count - 9600, by: 2).map { samples[$0] }
         let largest = left.map(abs).max() ?? 0
         let step = zip(left, left.dropFirst()).map { abs($0 - $1) }.max() ?? 0
         #expect(step < largest * Float(2 * 3.1416 * 900 / 48000) * 1.15, "\(step) of \(largest)")
-        // Nor is there a hole between the two.
+        // There is no hole between the two tracks either.
         let longestSilence = left.split { abs($0) > largest / 20 }.map(\.count).max() ?? 0
         #expect(longestSilence < 480)
     }
@@ -114,7 +114,7 @@ import Testing
         let selection5 = reader.select(audio: .number(2), at: .milliseconds(500))
         #expect(selection5 == .begins)
         let samples = read(&reader, seconds: 10)
-        // From the time that was named on, silence at first where it had been read over.
+        // Begins at the selected time, with silence at first if the reader had already read past it.
         #expect(abs(samples.count - 3 * 48000) < 2 * 4096, "\(samples.count)")
         #expect(abs(frequency(samples[(samples.count - 96000)..<(samples.count - 9600)]) - 900) < 10)
     }

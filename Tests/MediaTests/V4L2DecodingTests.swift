@@ -9,8 +9,8 @@ import V4L2Driver
 @testable import KioskMedia
 
 extension HardwareDecodingTests {
-    /// Decoding with Tests/V4L2Driver, a stateful decoder of V4L2 without a device: whatever of it fails, each picture comes once and in order. The
-    /// device is there for all of the process, so that other suites would decode by it: these run alone (`make unit` does so).
+    /// Decoding with Tests/V4L2Driver, a stateful V4L2 decoder without a device: whichever call fails, each frame comes once and in order.
+    /// The device exists for the whole process, and other suites would decode with it: run this suite alone (`make unit` does so).
     @Suite(
         .enabled(
             if: getenv("KIOSK_TEST_V4L2") != nil, "by themselves only: KIOSK_TEST_V4L2=1 swift test --filter HardwareDecodingTests.V4L2"))
@@ -22,7 +22,7 @@ extension HardwareDecodingTests {
             HardwareHistory.forgive()
             v4l2_driver_reset()
             v4l2_driver_plug(1)
-            // A call of the test before may come back only now.
+            // A call of the previous test may still be hanging.
             let deadline = HostTime.now + .seconds(120)
             while DriverCall.hangs("h264_v4l2m2m"), HostTime.now < deadline { usleep(10_000) }
         }
@@ -33,20 +33,20 @@ extension HardwareDecodingTests {
             try Clips.numbered(name, frames: 120, size: size, sound: false, extra: ["-g", "50", "-sc_threshold", "0"])
         }
 
-        /// Opens a clip. The driver never takes long by itself; a host that is busy may give it no time for a second. Where it is to hang, that
-        /// is waited for no longer than players do (`mayHang`).
+        /// Opens a clip. The driver itself is fast, but a busy host may stall it for a second, so the limit is 8 s. With `mayHang`, for
+        /// tests in which the driver hangs, the players' own limit applies.
         private func open(_ path: String, _ setting: DecoderSetting = .hardware, mayHang: Bool = false) throws -> MediaReader {
             var wish = DecoderWish(setting, device: "/dev/dri/renderD191")
             if !mayHang { wish.driverLimit = .seconds(8) }
             return try MediaReader.open(path, samples: nil, decoderThreads: 2, decoder: wish)
         }
 
-        /// The pictures of an item.
+        /// The frames of an item.
         private struct Seen {
             var numbers: [Int] = []
-            /// How many were the hardware's.
+            /// The number of frames that the hardware decoded.
             var pooled = 0
-            /// The longest that one took.
+            /// The longest time that one frame took.
             var longest = MediaTime.zero
         }
 
@@ -111,7 +111,7 @@ extension HardwareDecodingTests {
             #expect(isFree() && v4l2_driver_decoders() == 0)
         }
 
-        /// Whether no decoder is in use any more. Pictures are given back on another thread.
+        /// Returns whether all decoders become free. Another thread returns the frames.
         private func isFree() -> Bool {
             let deadline = HostTime.now + .seconds(120)
             while DecoderShelf.inUse > 0, HostTime.now < deadline { usleep(1000) }
@@ -125,7 +125,7 @@ extension HardwareDecodingTests {
                 let seen = read(&reader)
                 #expect(seen.numbers == Array((Int(seconds * 30) + 1)...120) && seen.pooled == seen.numbers.count, "\(seconds)")
             }
-            // From the middle, too.
+            // Also from the middle.
             _ = try reader.seek(to: .zero, precision: .exact)
             for _ in 1...20 { _ = reader.nextFrame() }
             _ = try reader.seek(to: .seconds(2), precision: .exact)
@@ -142,7 +142,7 @@ extension HardwareDecodingTests {
             var testDescription: String { "\(call) \(first)\(count == 1 ? " once" : "")" }
         }
 
-        /// There are 16 buffers of coded data and as many calls before the first picture.
+        /// There are 16 buffers of coded data, and as many calls before the first frame.
         static let faults =
             [("QBUF", [1, 2, 60, 200]), ("DQBUF", [1, 2, 60, 200, 236]), ("POLL", [1, 2, 100, 300])].flatMap { call, firsts in
                 firsts.flatMap { [Fault(call: call, first: $0), Fault(call: call, first: $0, count: 1)] }
@@ -152,7 +152,7 @@ extension HardwareDecodingTests {
 
         @Test("Whatever fails, each picture comes once and in order", arguments: faults) func fault(_ fault: Fault) throws {
             v4l2_driver_fail(fault.call, Int32(fault.first), Int32(fault.count), EIO)
-            // Without that command the last pictures are waited for.
+            // Without this command the reader waits for the last frames in vain.
             var reader = try open(try clip(), mayHang: fault.call == "DECODER_CMD")
             let seen = read(&reader)
             #expect(seen.numbers == Array(1...120))
@@ -185,7 +185,7 @@ extension HardwareDecodingTests {
             reader = try open(try clip())
             #expect(reader.decoder == "software")
             #expect(reader.problems.count == 1 && reader.problems[0].contains("has not answered since it was called last"))
-            // When it answers after all it is used again.
+            // kiosk uses the driver again once it answers.
             v4l2_driver_plug(1)
             let deadline = HostTime.now + .seconds(120)
             while DriverCall.hangs("h264_v4l2m2m"), HostTime.now < deadline { usleep(10_000) }
@@ -210,7 +210,7 @@ extension HardwareDecodingTests {
             let seen = read(&reader)
             #expect(seen.numbers == Array(13...120) && seen.longest < DriverCall.limit + .seconds(60), "\(seen)")
             #expect(reader.decoder == "software" && reader.problems.count == 1, "\(reader.problems)")
-            // It answers after all.
+            // The driver answers after all.
             v4l2_driver_plug(1)
             #expect(isFree())
             let deadline = HostTime.now + .seconds(120)
@@ -271,8 +271,8 @@ extension HardwareDecodingTests {
 
         // MARK: Seams
 
-        /// Plays a clip again and again as the engine does, the next one opened while the present one is decoded; returns for each showing how many
-        /// pictures were the hardware's. `isFreed` waits at each seam until the device is free, where it has one decoder.
+        /// Plays a clip repeatedly as the engine does: the next showing opens while the present one decodes. Returns the number of hardware
+        /// frames of each showing. `isFreed` waits at each seam until the device is free, for a device with one decoder.
         private func play(seams: Int, isFreed: Bool = false) throws -> [Int] {
             var pooled: [Int] = []
             var present = try open(try clip())
@@ -311,7 +311,7 @@ extension HardwareDecodingTests {
             let seen = read(&next) {
                 guard $0 == 40 else { return }
                 held = nil
-                // Pictures are given back on a thread of their own.
+                // Another thread returns the frames.
                 #expect(isFree())
             }
             #expect(seen.numbers == Array(1...120) && (60...71).contains(seen.pooled), "\(seen.pooled)")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskPlatform
 
-/// Descriptors, files that are written whole, and folders.
+/// Tests of descriptors, atomic writes and folders.
 @Suite final class FileTests {
     private let folder = NSTemporaryDirectory() + "kiosk-files-\(UUID().uuidString)"
 
@@ -45,7 +45,7 @@ import Testing
         #expect(AtomicFile.write(path("a"), "one", mode: 0o640, isSynced: true) == nil)
         #expect(SmallFile.text(path("a")) == "one")
         #expect(stat(at: path("a")).map { $0.st_mode & 0o777 } == 0o640)
-        // A draft that a power cut has left, and a link where the draft is to be: what it leads to is let alone.
+        // A link has the draft's name, as a leftover of a power cut would. The write leaves the link's target unchanged.
         #expect(AtomicFile.write(path("b"), "b", mode: nil) == nil)
         try #require(symlink(path("b"), path("a.tmp")) == 0)
         #expect(AtomicFile.write(path("a"), "two", mode: 0o600) == nil)

@@ -3,7 +3,7 @@ import KioskPlatform
 import Testing
 
 @Suite struct MonitorTests {
-    /// Each thread waits for the other's number ten thousand times: a wake-up that is lost would be the last.
+    /// Each thread waits for the other's number ten thousand times. A lost wake-up would block both for ever.
     @Test func noWakeUpIsLost() {
         let turns = 10_000
         let monitor = Monitor(0, groups: 2)
@@ -20,7 +20,7 @@ import Testing
         #expect(monitor.withLock { $0 } == 2 * turns)
     }
 
-    /// Of two groups the one that is named looks again, and the other does not.
+    /// Only the named one of two groups checks its condition again.
     @Test func onlyTheGroupThatIsNamedIsWoken() {
         let monitor = Monitor((looks: [0, 0], isOver: false), groups: 2)
         let threads = (0..<2).map { number in

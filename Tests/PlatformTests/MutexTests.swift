@@ -8,8 +8,8 @@ import Testing
         let count = Mutex(0)
     }
 
-    /// Under ThreadSanitizer: that it knows what a contended Mutex puts in order (CTestSupport); where it does not, any test that uses one
-    /// may fail.
+    /// Shows under ThreadSanitizer that it knows the order that a contended Mutex enforces (CTestSupport).
+    /// Otherwise any test that uses a Mutex may fail.
     @Test func aContendedMutexPutsInOrderWhatItGuards() {
         let counter = Counter()
         let threads = (1...4).map { number in
@@ -17,7 +17,7 @@ import Testing
                 for _ in 0..<20 {
                     counter.count.withLock {
                         $0 += 1
-                        // The others come to wait for it.
+                        // Let the other threads block on the mutex.
                         usleep(500)
                     }
                 }

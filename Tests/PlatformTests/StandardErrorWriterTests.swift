@@ -4,7 +4,7 @@ import Testing
 @testable import KioskPlatform
 
 @Suite struct StandardErrorWriterTests {
-    /// The two ends of a pipe; the reading one does not block.
+    /// Returns the two ends of a pipe. The reading end does not block.
     static func pipe() -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
         #expect(Glibc.pipe(&ends) == 0)
@@ -31,11 +31,11 @@ import Testing
 
         let writer = StandardErrorWriter(to: writing) { "\($0) left out" }
         let begun = HostTime.now
-        // One line may be on its way already.
+        // The writer's thread may already hold one line.
         let count = StandardErrorWriter.capacity + 100
         for number in 0..<count { writer.write("line \(number)") }
         writer.flush(until: .now + .milliseconds(50))
-        // One that waits for the pipe would never return: nobody has read from it yet.
+        // A writer that waits for the pipe would never return, because nobody reads yet.
         #expect(HostTime.now - begun < .seconds(120))
 
         var text = ""
@@ -84,7 +84,7 @@ import Testing
         writer.show(status: "")
         flush()
         let erase = "\r\u{1B}[K"
-        // A pipe has no width, and counts as 80 columns.
+        // A pipe has no width; the writer assumes 80 columns.
         let cut = String(repeating: "ab", count: 39) + "…"
         #expect(Self.read(reading) == "one\n\(erase)50 %\(erase)two\n50 %\(erase)\(cut)\(erase)")
         close(reading)

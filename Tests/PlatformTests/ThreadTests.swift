@@ -18,11 +18,11 @@ import Testing
         Thread.endIdling()
         isOver.signal { $0 = true }
         thread.join()
-        // SCHED_IDLE of linux/sched.h.
+        // The value of SCHED_IDLE in linux/sched.h.
         #expect(policies.withLock { $0 } == [5, SCHED_OTHER])
     }
 
-    /// A limit of processes, for a while.
+    /// Returns a thread whose creation fails with EAGAIN while `refuses` is true, as at a process limit.
     private static func thread(_ refuses: Switch, _ body: @escaping @Sendable () -> Void) -> Thread {
         Thread("late", by: { refuses.value ? EAGAIN : pthread_create($0, $1, $2, $3) }, body)
     }
@@ -51,7 +51,7 @@ import Testing
         #expect(!thread.hasBegun && !hasRun.withLock { $0 })
     }
 
-    /// By two who both wait for its end.
+    /// Two threads wait for the end of a third.
     @Test func aThreadIsJoinedByAsManyAsLike() {
         let isOver = Monitor(false)
         let thread = Thread("joined") { _ = isOver.wait { $0 ? true : nil } }
@@ -85,7 +85,7 @@ import Testing
     }
 }
 
-/// Something that is so or not, for several threads.
+/// A Boolean that several threads share.
 private final class Switch: Sendable {
     private let state: Monitor<Bool>
     init(_ value: Bool) { state = Monitor(value) }

@@ -7,7 +7,7 @@ import Testing
         #expect(MediaTime(seconds: seconds).description == text)
     }
 
-    /// Whatever a file says: arithmetic stops at the ends of what 64 bits hold, and never traps.
+    /// Arithmetic saturates at the limits of 64 bits and never traps, whatever a file contains.
     @Test func arithmeticSaturates() {
         let (first, last) = (MediaTime(nanoseconds: .min), MediaTime(nanoseconds: .max))
         let second = MediaTime.seconds(1)

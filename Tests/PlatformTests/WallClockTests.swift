@@ -5,16 +5,16 @@ import Testing
 
 private let now: Int64 = 1_800_000_000
 
-/// Whether the time of day can be believed, by files as the kernel and systemd have them.
+/// Tests whether kiosk trusts the wall clock, with files as the kernel and systemd write them.
 @Suite struct WallClockTests {
     @Test(
         arguments: [
-            // Nobody knows better: a clock before the program was made is wrong, another one is taken for right.
+            // No other evidence: a clock before the program's build is wrong, any other is right.
             (60, nil, nil, false), (now, nil, nil, true),
-            // A battery: it says the same, or it is empty; or it says nothing of use.
+            // A battery-backed clock agrees, is reset, or shows nothing useful.
             (now, "\(now - 100)", nil, true), (now, "400", nil, false), (60, "60", nil, false), (now, "\(Int64.min)", nil, false),
             (now, "?", nil, true),
-            // systemd-timesyncd has set it, or has not yet.
+            // systemd-timesyncd has set the clock, or not yet.
             (now, nil, true, true), (now, nil, false, false), (now, "400", true, true), (now, "\(now)", false, true),
             (60, nil, true, false),
         ] as [(Int64, String?, Bool?, Bool)])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// A card that is fed by hand: renders `period` frames at a time and reports with `latency` frames unheard.
+/// The queue with a card driven by hand: the test renders frames and reports how many are unheard.
 @Suite struct AudioQueueTests {
     private let rate = 1000  // one frame a millisecond keeps the arithmetic readable
     private let begin = HostTime(nanoseconds: 1_000_000_000)
@@ -92,7 +92,7 @@ import Testing
         #expect(queue.timelineTime(at: at(81)) == .milliseconds(40))
         queue.isRunning = true
         #expect(render(queue, 50) == [Float](repeating: 0, count: 30) + ramp(41..<61))
-        // A seek drops what was to be heard.
+        // A seek drops the sound that was still to be heard.
         queue.reset()
         queue.takeBack(frames: 50)
         queue.write(ramp(1001..<1101).span)
@@ -110,7 +110,7 @@ import Testing
         #expect(queue.timelineTime(at: at(0)) == .milliseconds(-30) && queue.timelineTime(at: at(40)) == .milliseconds(10))
         for time in stride(from: Int64(10), through: 390, by: 10) { queue.report(unheard: 400 - Int(time), at: at(time)) }
         #expect(queue.timelineTime(at: at(390)) == .milliseconds(360))
-        // What a look into the past needs is there still.
+        // The queue can still read the past.
         #expect(queue.timelineTime(at: at(150)) == .milliseconds(120))
     }
 
@@ -182,7 +182,7 @@ import Testing
         #expect(queue.timelineTime(at: at(51)) == .milliseconds(31))
     }
 
-    /// Where nobody has rendered for a time, the process stood.
+    /// If the card has rendered nothing for a while, the process stood.
     @Test func nothingIsHeardThatWasNotRendered() {
         let queue = makeQueue()
         queue.reset()
@@ -208,7 +208,7 @@ import Testing
         _ = render(queue, 600)
         #expect(queue.room(wanting: 1) == 0)
         queue.report(unheard: 100, at: at(0))
-        // 500 heard, of which a quarter of a second is kept for readings of the recent past.
+        // 500 were heard; the queue keeps a quarter of a second of them for readings of the recent past.
         #expect(queue.room(wanting: 1) == 250)
     }
 

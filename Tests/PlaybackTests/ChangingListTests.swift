@@ -20,7 +20,7 @@ import Testing
         #expect(stage.wait(for: 120, since: count))
         stage.player.setItems(items(fifty))
         #expect(stage.wait { stage.numbers.suffix(50).count { $0 == 101 } > 1 && stage.numbers.suffix(50).allSatisfy { 101...120 ~= $0 } })
-        // Every playthrough whole and in order, nothing dark, and no card restarted.
+        // Every playthrough is whole and in order, without background between, and no card is restarted.
         var numbers = stage.pictures[...]
         while let first = numbers.first, numbers.count > 20 {
             let playthrough = first == 301 ? [301, 302, 303] : first == 201 ? [201] : Array(101...120)
@@ -52,7 +52,7 @@ import Testing
         stage.player.setItems(items(try Reel.three()))
         stage.expectPlays([301, 302, 303], count: 20)
         #expect(stage.player.snapshot.item == 0)
-        // And is emptied and filled again.
+        // Then the list is emptied and filled again.
         stage.player.setItems([])
         #expect(stage.wait { stage.numbers.last == 0 })
         #expect(stage.player.snapshot.item == nil && stage.player.timeControlStatus != .paused)
@@ -86,7 +86,7 @@ import Testing
         count = stage.numbers.count
         stage.player.returnToPreviousItem()
         #expect(stage.wait(for: 1002, since: count))
-        // From one that has left: to what follows what stood before it.
+        // From a removed item, to the successor of the item before it.
         stage.player.setItems(items(try Reel.still(), try Reel.thirty()))
         #expect(stage.player.snapshot.item == 0)
         stage.player.seek(to: .seconds(5))
@@ -123,7 +123,7 @@ import Testing
         #expect(stage.wait(for: 303, since: count))
     }
 
-    /// Whatever is replaced when, all that is shown are whole playthroughs.
+    /// Lists are replaced at random times; the last one plays.
     @Test(arguments: [Transition.cut, .fade]) func listsChangeAtAnyTime(_ transition: Transition) throws {
         let sources = try [
             Reel.three(), Reel.single(), Reel.fifty(), "/nowhere/a.mp4", Reel.thirty(), Reel.tone(seconds: 0.2), Reel.still(),

@@ -6,15 +6,15 @@ import Testing
 
 @testable import KioskPlayback
 
-/// A player whose decoders die every few minutes, for days: the whole engine in made-up time, with the ``CrashRecord`` that a box has. The
-/// display is slow, and so are the clips, so that a week is some minutes of arithmetic.
+/// A player whose decoders die every few minutes, for days: the whole engine in simulated time, with the real ``CrashRecord``. The display
+/// and the clips are slow, to limit the arithmetic of a week.
 @Suite struct CrashWeekTests {
     private struct Watched {
         var shown = 0, playthroughs = 0, cleanSeams = 0
         var brokenPlaythroughs = 0, begunBehind = 0
         var longestHold = 0.0, holdsBeyond = 0
         var silent = 0
-        /// What was seen that has no death to it.
+        /// The first five sights that no death explains.
         var wrong: [String] = []
 
         private var last: (shown: Outcome.Shown, picture: SimulatedMedia.Picture, clip: Int, duration: Double)?
@@ -41,7 +41,7 @@ import Testing
             if isWhole, picture.frame == 0, abs(hold - last.duration) < 0.5 * period { cleanSeams += 1 }
         }
 
-        /// Whether the picture before was the last of its clip; set by whoever knows the clips.
+        /// Whether the picture before was the last of its clip; the caller sets it.
         var wasLast = false
 
         private mutating func complain(_ text: String) { if wrong.count < 5 { wrong.append(text) } }
@@ -49,7 +49,7 @@ import Testing
 
     private static func clip(_ seconds: Int) -> Scenario.Clip { .init(edges: (0...seconds * 2).map { Double($0) / 2 }, rate: 2) }
 
-    // A whole week in make test-all: half an hour of arithmetic in a debug build; some hours in make test.
+    // make test-all runs a whole week, half an hour of arithmetic in a debug build; make test runs some hours.
     @Test func aWeek() {
         let days = Proof.isThorough ? 7.0 : 0.1
         var scenario = Scenario(seed: 5, seconds: days * 86_400, clips: [7, 11, 20, 5].map(Self.clip))
@@ -64,7 +64,7 @@ import Testing
             let edges = clips[reading.clip].edges
             watched.see(shown, picture, reading.clip, of: edges, silent: silent, period: scenario.refreshPeriod)
             (frame, count) = (picture.frame, clips[reading.clip].count)
-            // The runner takes a test for hanging that says nothing for long.
+            // The runner takes a test that is silent for long for a hang.
             if shown.time >= (hours + 6) * 3600 {
                 hours += 6
                 print("after \(Int(hours)) hours: \(watched.playthroughs) playthroughs")
@@ -74,7 +74,7 @@ import Testing
         #expect(outcome.violations == [])
         #expect(watched.wrong == [])
         let (deaths, openings) = (outcome.deaths.inMiddle, outcome.deaths.atOpening)
-        // One of some minutes each, and the bad clip's.
+        // A death every few minutes, and those of the bad clip.
         #expect(deaths > Int(300 * days) && openings > Int(60 * days))
         // Each death costs the rest of its own clip, and nothing else.
         #expect(watched.brokenPlaythroughs <= deaths && watched.brokenPlaythroughs > 0)
@@ -84,7 +84,7 @@ import Testing
         #expect(watched.cleanSeams >= watched.playthroughs - 2 * deaths - openings, "\(watched)")
         #expect(outcome.snapshot?.status == .playing)
         #expect(outcome.snapshot?.statistics.framesDropped == 0 && outcome.snapshot?.statistics.framesLate == 0)
-        // What is decoded ahead stays what was agreed.
+        // The engine decodes no further ahead than the limit.
         #expect(outcome.mostFrames <= 30)
     }
 }

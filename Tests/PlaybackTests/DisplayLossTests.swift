@@ -38,7 +38,7 @@ import Testing
         #expect(stage.wait(for: held + 3))
     }
 
-    /// It would be prepared again and again for the overlay, and never be: a processor for nothing.
+    /// Otherwise the compositor would prepare the picture for the overlay again and again without success, at the cost of a processor.
     @Test func nothingIsPreparedInTheDarkForWhatLiesOverAPausedPicture() throws {
         let display = RecordingDisplay()
         let stage = Stage([PlaylistItem(source: try Reel.long())], display: display)
@@ -71,7 +71,7 @@ import Testing
         #expect(stage.display.buffersOut <= 2)
     }
 
-    /// The display changes at every possible moment of a conversion; each time the picture must come back.
+    /// The display changes at any moment of a conversion; each time the picture must come back.
     @Test func comesBackWhateverWasUnderWay() throws {
         let display = RecordingDisplay(composeTime: .milliseconds(7))
         let stage = Stage([PlaylistItem(source: try Reel.still()), PlaylistItem(source: try Reel.long())], display: display) {
@@ -135,7 +135,7 @@ import Testing
         stage.expectPlays(Array(1...30), count: 70)
     }
 
-    /// The compositor waits for the second buffer while it is read, and no flip tells when that is over.
+    /// During the snapshot the compositor waits for the second buffer, and no flip reports the end of the snapshot.
     @Test func aSnapshotOfOneOfTwoBuffersHoldsNothingUp() throws {
         let display = RecordingDisplay(buffers: 2)
         let stage = Stage([PlaylistItem(source: try Reel.thirty())], display: display)

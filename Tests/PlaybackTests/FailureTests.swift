@@ -24,13 +24,13 @@ import Testing
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: "/nowhere/clip.mp4")])
         #expect(stage.wait { stage.events.contains { if case .nothingPlayable = $0 { true } else { false } } })
         #expect(stage.wait(for: 0))
-        // Some tries later it still says each thing once, and has shown nothing anew.
+        // After some retries the player has still reported each failure once, and has shown nothing new.
         _ = stage.wait(3.2) { false }
         #expect(stage.numbers == [0])
         #expect(stage.complaints.count == 2)
         #expect(stage.player.snapshot.item == nil)
         let three = try Reel.three()
-        /// Copies the file there; how long it takes until it has been played.
+        /// Copies the file there, and returns the time until it has played.
         func copy() throws -> MediaTime {
             let (count, begin) = (stage.numbers.count, HostTime.now)
             try FileManager.default.copyItem(atPath: three, toPath: path)
@@ -69,7 +69,7 @@ import Testing
         try FileManager.default.removeItem(atPath: path)
         #expect(stage.wait { stage.numbers.last == 0 && !stage.complaints.isEmpty })
         #expect(stage.complaints.count == 1)
-        // As many playthroughs have ended as have begun.
+        // Every playthrough that began has ended.
         #expect(
             stage.wait {
                 let begun = stage.events.count { if case .itemStarted = $0 { true } else { false } }
@@ -116,7 +116,7 @@ import Testing
         #expect(started().first == false)
     }
 
-    /// What comes after an item that cannot be opened is opened while the one before it still has long to go.
+    /// The player opens the item after an unplayable one while the item before it still has long to go.
     @Test func anItemKnownToFailIsSkippedAheadOfItsTurn() throws {
         let server = try SilentServer()
         let stage = Stage([

@@ -4,11 +4,11 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Which picture a vblank of a film shows.
+/// The picture that a vblank of a film shows.
 @Suite struct FilmGridTests {
     private let grid = FilmGrid(FrameRate(25)!)
 
-    /// The picture that is shown at a vblank at 200 ms, where those of `starts`, in milliseconds, are due.
+    /// Returns the picture shown at a vblank at 200 ms, if pictures are due at `starts`, in milliseconds.
     private func shown(_ starts: [Int64], cadence: Int64? = 40) -> Int {
         grid.picture(upTo: starts.count - 1, at: .milliseconds(200), cadence: cadence.map { .milliseconds($0) }) {
             .milliseconds(starts[$0])
@@ -22,7 +22,7 @@ import Testing
         #expect(shown([155, 205]) == 0)
         #expect(shown([154, 205]) == 1)
         #expect(shown([100, 150, 180, 210]) == 2)
-        // All are later than that: the newest.
+        // All are later than that: the newest one shows.
         #expect(shown([50, 100]) == 1)
     }
 
@@ -39,9 +39,9 @@ import Testing
     @Test func lostPictures() {
         #expect(grid.lostCount(of: []) == 0 && grid.lostCount(of: times([])) == 0)
         #expect(grid.lostCount(of: times(Array(repeating: 40, count: 500))) == 0)
-        // An hour's gap is no work.
+        // A gap of an hour costs no work.
         #expect(grid.lostCount(of: times([3_600_000, 40, 40])) == 0)
-        // They waver, but not as much as would leave one out.
+        // They waver, but too little to lose one.
         #expect(grid.lostCount(of: times((0..<500).map { $0 % 2 == 0 ? 30 : 50 })) == 0)
         #expect(grid.lostCount(of: times(Array(repeating: 20, count: 100))) > 40)
         // 25 a second, and three pictures in a vblank once.

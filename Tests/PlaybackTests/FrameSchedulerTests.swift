@@ -4,34 +4,34 @@ import Testing
 
 @testable import KioskPlayback
 
-/// The scheduler against a simulated display and clock: which frame stood for how many vblanks.
+/// The scheduler against a simulated display and clock: for how many vblanks each frame stood.
 struct Simulation {
     var frameRate = 30.0
     var refreshRate = 60.0
-    /// The nominal rate the container tells; nil for none.
+    /// The nominal rate in the container; `.none` for `frameRate`, `.some(nil)` for no nominal rate.
     var toldRate: Double?? = .none
-    /// By how much the card runs fast, in parts per million.
+    /// By how many parts per million the card runs fast.
     var clockDrift = 0.0
-    /// Whether the sound does as it is told; else the card plays at its own rate.
+    /// Whether the sound follows the scheduler's ratio; otherwise the card plays at its own rate.
     var soundFollows = true
-    /// By how much the sender of a live stream runs fast, in parts per million; nil of a file.
+    /// By how many parts per million the sender of a live stream runs fast; nil for a file.
     var senderDrift: Double?
-    /// How many frames lie ready at a decision. With one, the compositor takes the next that is not overdue when that has been shown.
+    /// The number of frames ready at a decision. If one, the compositor skips overdue frames after each frame shown.
     var readyFrames = 2
-    /// What the sound is ahead of the picture by at the beginning, in seconds: an error of the clock's first readings, say.
+    /// The lead of the sound over the picture at the beginning, in seconds; for example, an error of the clock's first readings.
     var initialError = 0.0
     /// Peak jitter of the clock's readings, in seconds.
     var clockJitter = 0.0
     /// Peak jitter of the vblank timestamps, in seconds.
     var vblankJitter = 0.0
     var seconds = 20.0
-    /// Round frame times to this, as a container with a coarse time base does.
+    /// The unit to which frame times are rounded, in seconds, as in a container with a coarse time base; 0 for none.
     var timestampUnit = 0.0
 
     struct Outcome {
-        /// For each frame shown: its number and for how many vblanks it stood. Frames that never appeared are missing.
+        /// Each frame shown, and for how many vblanks it stood. Dropped frames are missing.
         var holds: [(frame: Int, vblanks: Int)] = []
-        /// At each vblank: seconds by which the picture was ahead of the sound, by the true clock, and the ratio the sound was played at.
+        /// For each frame shown: the lead of the picture over the sound by the true clock, in seconds, and the sound's ratio.
         var leads: [(seconds: Double, ratio: Double)] = []
     }
 
@@ -54,7 +54,7 @@ struct Simulation {
         scheduler.flipped(at: now)
         let vblanks = Int(seconds * refreshRate)
         let cardRate = 1 + clockDrift * 1e-6
-        // What is told to the sound is heard when the card's buffer has run through, a tenth of a second later.
+        // A new ratio is heard when the card's buffer has played, a tenth of a second later.
         let latency = Int(0.1 * refreshRate) + 1
         var ratios = [Double](repeating: 1, count: latency)
         var heard = initialError  // timeline seconds at `now`
@@ -85,7 +85,7 @@ struct Simulation {
         return outcome
     }
 
-    /// How many of the frames between the first and the last stood otherwise than `expected` cycles through.
+    /// Returns how many frames stood otherwise than the repeated `expected`, without the first two and the last.
     func wrongHolds(_ expected: [Int]) -> Int {
         Self.wrongHolds(holds(), expected)
     }
@@ -128,8 +128,8 @@ struct Simulation {
         #expect((2...6).contains(simulation.wrongHolds([2])))
     }
 
-    /// The sound of a live stream keeps to its sender: so the picture goes after it, a vblank at a time, each as often as they have gone apart
-    /// by one, and is never further from it than half a vblank and what keeps it from going to and fro.
+    /// The sound of a live stream keeps to its sender. The picture follows one vblank at a time, as often as the two have drifted apart by
+    /// one. It is never further from the sound than half a vblank plus the hysteresis.
     @Test(arguments: [(24.0, 48.0), (25, 50), (30, 60), (50, 50), (60, 60), (15, 60), (24, 60), (25, 60), (50, 60)], [-300.0, 300])
     func aSenderIsFollowedAVblankAtATime(rates: (frame: Double, refresh: Double), drift: Double) {
         for ready in 1...2 {
@@ -141,7 +141,7 @@ struct Simulation {
             let holds = outcome.holds.dropFirst(2).dropLast()
             let ideal = rates.refresh / rates.frame
             let slips = Int((seconds * abs(drift) * 1e-6 * rates.refresh).rounded())
-            // What is a whole number of vblanks long stands one more or less; what is not never does, only in another order.
+            // If a frame lasts a whole number of vblanks, a slip adds or removes one. Otherwise a slip changes only the order of the holds.
             let others = holds.filter { !(Int(ideal.rounded(.down))...Int(ideal.rounded(.up)) ~= $0.vblanks) }
             let left = zip(holds, holds.dropFirst()).map { $1.frame - $0.frame - 1 }
             let isWhole = ideal == ideal.rounded()
@@ -156,7 +156,7 @@ struct Simulation {
         }
     }
 
-    /// What is left of the clock's jitter, as long as it lasts, moves nothing.
+    /// The rest of the clock's jitter moves no frame, however long it lasts.
     @Test func aSenderThatKeepsOurTimeIsNotFollowedToAndFro() {
         for error in stride(from: -0.015, through: 0.015, by: 0.001) {
             let outcome = Simulation(senderDrift: 0, initialError: error, clockJitter: 0.0019, seconds: 120).run()
@@ -189,7 +189,7 @@ struct Simulation {
         func frame(_ n: Int64) -> FrameScheduler.Frame { .init(start: .milliseconds(40 * n), cadence: .milliseconds(40)) }
         let clock: (HostTime) -> MediaTime? = { $0 - begin }
         _ = scheduler.decide(now: begin + .milliseconds(5), ready: [frame(0)], clock: clock)
-        // Three seconds later the frames of then are still waiting.
+        // Three seconds later, the old frames are still waiting.
         let decision = scheduler.decide(now: begin + .milliseconds(3005), ready: [frame(1), frame(2)], clock: clock)
         guard case .show(1, let late, _) = decision else {
             Issue.record("expected the newest frame, got \(decision)")
@@ -198,7 +198,7 @@ struct Simulation {
         #expect(late > 100)
     }
 
-    /// Or the compositor would leave out frames that are to come.
+    /// Otherwise the compositor would drop frames that are still to come.
     @Test(arguments: [true, false]) func nothingIsOverdueWhileNothingIsDue(clockStands: Bool) {
         var scheduler = FrameScheduler(refreshPeriod: .milliseconds(20))
         let begin = HostTime(nanoseconds: 1_000_000_000)
@@ -214,7 +214,7 @@ struct Simulation {
         #expect(scheduler.overdue == nil)
     }
 
-    /// A card that has only been started corrects what it said of itself, as a rule by less than a period of its own.
+    /// A card that has just started corrects its first reports, as a rule by less than one of its periods.
     @Test(arguments: [(30.0, 60.0, [2]), (24, 60, [2, 3]), (25, 50, [2]), (60, 60, [1])], [-15, -5, 0, 5, 10, 15])
     func theFirstFramesStandForTheirTimeWhenTheClockCorrectsItself(rates: (rate: Double, refresh: Double, holds: [Int]), jump: Int64) {
         for offset in 0..<10 {
@@ -224,7 +224,7 @@ struct Simulation {
             func frame(_ n: Int) -> FrameScheduler.Frame {
                 .init(start: .seconds(Double(n) / rates.rate), cadence: .seconds(1 / rates.rate))
             }
-            // Frame 0 has been shown since the clock stood; what is heard now is its beginning.
+            // Frame 0 was shown while the clock stood; its sound begins now.
             var (next, shownAt) = (1, [Int]())
             for vblank in 1...30 {
                 let now = begin + .seconds((Double(vblank) - 0.75) / rates.refresh)

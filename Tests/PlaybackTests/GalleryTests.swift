@@ -6,9 +6,9 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// Every clip of the gallery through the whole engine, round and round: at the seam no picture and no sample is lost or comes twice.
+/// Every clip of the gallery, looped through the whole engine. At the seam no picture and no sample is lost or comes twice.
 @Suite(.blocking) struct GalleryTests {
-    /// Some clips that are played side by side, because each takes its time.
+    /// Some clips that play side by side, to save time.
     struct Group: CustomTestStringConvertible {
         var clips: [GalleryClip]
         var testDescription: String { clips.map(\.name).joined(separator: ", ") }
@@ -27,7 +27,7 @@ import Testing
         }
         for (clip, audio, stage) in stages {
             #expect(stage.wait { stage.statistics.seams >= 2 }, "\(clip.name)")
-            // 0 is the background, where the machine took its time to begin.
+            // 0 is the background, if the machine took its time to begin.
             let missing = Stage.missing(from: stage.numbers.filter { $0 != 0 }, cycle: Array(clip.numbers!))
             #expect(missing != nil && missing! <= stage.statistics.framesDropped, "\(clip.name): \(stage.numbers)")
             #expect(stage.complaints.isEmpty, "\(clip.name): \(stage.complaints)")
@@ -47,16 +47,16 @@ import Testing
         }
     }
 
-    /// The tone runs on over the seams without a hole; in the second playthrough it begins anew, in phase, a playthrough's length after the
-    /// first.
+    /// The tone goes on over the seams without a gap. In the second playthrough it begins anew, in phase, one playthrough's length after
+    /// the first.
     private func expectSound(of clip: GalleryClip, from audio: RecordingOutput, of stage: Stage) {
         guard let sound = clip.sound, (sound.seconds ?? clip.seconds) >= clip.seconds else { return }
         let length = Int((clip.seconds * 48000).rounded())
         // Seams are the picture's: on a starved machine the sound comes later.
         _ = stage.wait { audio.loudSamples >= 2 * length }
         let samples = audio.samples
-        // Where a starved machine had nothing to render, silence lasts to the end of a period of the card (they are counted from the last
-        // one), and what follows is only later. Any other silence was enqueued.
+        // If a starved machine had nothing to render, silence lasts to the end of a card period; the rest only comes later. Periods are
+        // counted from the last one. Any other silence was enqueued.
         var heard: [Float] = []
         var silence = 0
         for index in samples.indices {
@@ -77,7 +77,7 @@ import Testing
         }
         guard let late = sound.inexactness.late else { return }
         let phase = tonePhase(heard[length..<min(heard.count, 2 * length)])
-        // Of whole milliseconds the playthrough itself is made as well.
+        // The playthrough's own length is in whole milliseconds as well.
         #expect(phase.strength > 0.9 && abs(phase.samples) < (late > 1 ? 3 * late : 3), "\(clip.name): \(phase)")
     }
 
@@ -89,7 +89,7 @@ import Testing
         #expect(stage.complaints.isEmpty, "\(stage.complaints)")
     }
 
-    /// What cannot be played is left out, each with one line that names it.
+    /// The player skips unplayable items, each with one line that names it.
     @Test func theUnplayableAreLeftOut() throws {
         let sources = try Gallery.unplayable.map(Clips.named)
         let stage = Stage((sources + [try Reel.three()]).map { PlaylistItem(source: $0) })
@@ -98,8 +98,7 @@ import Testing
         for (index, message) in stage.complaints { #expect(message.hasPrefix("\(sources[index]): ")) }
     }
 
-    /// What is damaged is shown as far as it goes, and the next item follows. Where the header tells that there should be more, one line
-    /// says so.
+    /// Damaged clips play as far as they go, and the next item follows. If the header promises more, one line says so.
     @Test(arguments: Gallery.damaged) func theDamagedArePlayedAsFarAsTheyGo(name: String) throws {
         let path = try Clips.named(name)
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())]) { $0.imageDuration = .milliseconds(100) }
@@ -109,8 +108,8 @@ import Testing
         #expect(stage.complaints.allSatisfy { $0.message.hasPrefix("\(path): its picture ends ") })
     }
 
-    /// A file that somebody is still writing is shown as it grows; where it is slower than the clock it ends, and in the next playthrough
-    /// there is more.
+    /// A file that a program is still writing plays as it grows. If it grows slower than the clock, it ends, and the next playthrough has
+    /// more.
     @Test(arguments: ["long.ts", "ntsc60.mkv"]) func aGrowingFile(name: String) throws {
         let whole = try Clips.bytes(Clips.named(name))
         let last = try #require((Gallery.moving.first { $0.name == name })?.frameCount)
@@ -121,21 +120,21 @@ import Testing
         #expect(stage.wait(for: 3))
         try file.write(contentsOf: whole.dropFirst(whole.count / 3))
         #expect(stage.wait(for: last) && stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
-        // Which playthrough sees all of it depends on when the machine gets round to it: none goes back, each goes on with the next item.
+        // The machine's timing decides which playthrough sees all of it: none goes back, and each goes on with the next item.
         for shown in stage.pictures.split(whereSeparator: { $0 > 300 }) {
             #expect(shown == ArraySlice(shown.sorted()), "\(shown)")
         }
         #expect(stage.complaints.count <= 1, "\(stage.complaints)")
     }
 
-    /// A file that grows too slowly ends, with what is there, as often as its turn comes.
+    /// A file that grows too slowly ends after its present data, each time its turn comes.
     @Test func aFileThatStopsGrowing() throws {
         let whole = try Clips.bytes(Clips.named("long.ts"))
         let path = try Clips.file("stopped-\(UInt32.random(in: 0 ... .max)).ts", Array(whole.prefix(whole.count / 4)))
         let stage = Stage([PlaylistItem(source: path), PlaylistItem(source: try Reel.three())])
         #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
         let playthrough = try #require(stage.pictures.split { $0 > 300 }.first)
-        // The last picture was only half there, and the decoder has made up the rest from the one before.
+        // The last picture was only half there; the decoder made up the rest from the one before.
         let missing = Stage.missing(from: Array(playthrough.dropLast()), cycle: Array(1...120))
         #expect(playthrough.count < 60 && missing ?? 999 <= stage.statistics.framesDropped, "\(playthrough)")
         #expect(stage.complaints.isEmpty, "\(stage.complaints)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// How pictures are fitted, changed while they are shown.
+/// The gravity of pictures, changed while they are shown.
 @Suite(.blocking) struct GravityTests {
     @Test func `the gravity of what plays changes at once, and no frame is missing`() throws {
         let stage = Stage([PlaylistItem(source: try Reel.long())])

@@ -9,9 +9,9 @@ import Testing
 
 @testable import KioskPlayback
 
-/// What hangs in a call: a sound card, a display's driver. And what a watcher sees of it.
+/// A call that hangs, in a sound card or in a display's driver, and the liveness that a watcher sees.
 @Suite(.blocking) struct HangingTests {
-    /// An output whose audio thread hangs from some time on, and for which another one stands in.
+    /// An output whose audio thread hangs from some time on, and that another one replaces.
     final class HangingOutput: PCMOutput {
         let format = AudioFormat(sampleRate: 48_000, channelCount: 1)
         let name = "hanging"
@@ -51,7 +51,7 @@ import Testing
         let output = HangingOutput()
         let stage = Stage([PlaylistItem(source: try Reel.thirty())], audio: output)
         #expect(stage.wait(for: 20))
-        // On a starved machine somebody may stand in already: when that is is RenderingWatch's to say.
+        // On a starved machine another thread may stand in already; the tests of RenderingWatch check when.
         output.hang()
         #expect(stage.wait { output.standsIn })
         let count = stage.numbers.count
@@ -69,7 +69,7 @@ import Testing
         #expect(stage.pause() != nil)
     }
 
-    /// The player's own threads, and what they wait for.
+    /// Each of the player's threads goes on or waits.
     @Test func `a healthy player answers, playing and paused`() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         #expect(stage.wait(for: 5))
@@ -109,7 +109,7 @@ import Testing
         #expect(stage.player.stopShowing(by: .now + .seconds(60)))
     }
 
-    /// What each of them had prepared is the display's again.
+    /// The display gets back every buffer that a player had prepared.
     @Test func `players have a display one after the other`() throws {
         let display = RecordingDisplay()
         let item = PlaylistItem(source: try Reel.thirty())

@@ -6,7 +6,7 @@ import Testing
 @Suite struct InputLatencyTests {
     private func at(_ milliseconds: Int64) -> HostTime { HostTime(nanoseconds: milliseconds * 1_000_000) }
 
-    /// Half of the latencies counted, and all of them.
+    /// Returns the time within which half of the latencies lie, and the time for all of them.
     private func told(_ histogram: TimeHistogram) -> [MediaTime?] { [histogram.span(within: 0.5), histogram.span(within: 1)] }
 
     @Test func aSeekIsSeenWithTheFirstFrameOfItsGeneration() {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Other programs that have the sound give way.
+/// Other programs take the sound and give it back.
 @Suite(.blocking) struct InterruptionTests {
     private func state(_ kind: AudioSession.Interruption) -> InterruptionState {
         var session = AudioSession()
@@ -43,15 +43,15 @@ import Testing
         #expect(state.end("a") == .none)
     }
 
-    /// Every sample is where it would have been: the ramp changes how loud it is, and nothing else.
+    /// Every sample stays in its place: the ramp changes only the loudness.
     @Test func duckingLosesNoSample() throws {
         let audio = RecordingOutput()
-        // A display that the sound does not follow: each sample is heard as it is.
+        // The sound does not follow this display, so each sample is heard as it is.
         let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
         let stage = Stage([PlaylistItem(source: try Reel.numberedSamples())], display: display, audio: audio) {
             $0.audioSession.duckedVolume = 0.5
         }
-        // By what was heard, and not by the clock: on a busy machine that is less.
+        // Counts heard samples and not the clock's time: a busy machine plays less.
         func plays(seconds: Double) -> Bool {
             let begin = audio.samples.count { $0 != 0 }
             return stage.wait { audio.samples.count { $0 != 0 } >= begin + Int(seconds * 48_000) }
@@ -69,7 +69,7 @@ import Testing
         #expect(
             gains.allSatisfy { 0.124...1.001 ~= $0 }, "another sample than its own: \(gains.firstIndex { !(0.124...1.001 ~= $0) } ?? -1)")
         #expect(gains.contains { abs($0 - 0.125) < 0.001 } && abs(gains.last! - 1) < 0.001)
-        // Down in a quarter of a second, up in eight tenths: no step.
+        // Down in a quarter of a second, up in eight tenths, without a step.
         #expect(zip(gains, gains.dropFirst()).allSatisfy { abs($0 - $1) < 0.01 })
         let down = gains.count { $0 < 0.999 } - gains.count { $0 < 0.126 }
         #expect(abs(Double(down) / 48_000 - 1.05) < 0.1, "\(down)")
@@ -84,7 +84,8 @@ import Testing
         #expect(!stage.player.isInterrupted && stage.plays(Array(1...30)))
     }
 
-    /// The watch is called by the event thread as soon as there is one: begun and ended by several threads, each beginning is told once, and each end.
+    /// The event thread calls the watch as soon as there is one. Several threads begin and end interruptions; observers get each beginning
+    /// and each end once.
     @Test func eventsTakeTurns() async throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
         let player = stage.player

@@ -10,16 +10,16 @@ import Testing
 @testable import KioskMedia
 @testable import KioskPlayback
 
-/// Clips whose decoder dies, played by readers in which Tests/HostileDecoder is libavcodec's.
+/// Clips whose decoder dies, played by readers that use Tests/HostileDecoder for libavcodec's decoder.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct IsolationTests {
     private func stage(_ sources: String...) -> Stage { Stage(sources.map { PlaylistItem(source: $0) }, readers: Hostile.readers) }
 
-    /// The pictures in runs of numbers that follow each other, as the first and the last of each.
+    /// The pictures in runs of consecutive numbers, as the first and the last of each.
     private func runs(_ stage: Stage) -> [ClosedRange<Int>] {
         var runs: [ClosedRange<Int>] = []
         for number in stage.pictures {
-            // What a busy machine leaves out is no end.
+            // Frames dropped by a busy machine do not end a run.
             if let last = runs.last, number > last.upperBound, number - last.upperBound <= 10 {
                 runs[runs.count - 1] = last.lowerBound...number
             } else {
@@ -29,7 +29,7 @@ struct IsolationTests {
         return runs
     }
 
-    /// A decoder has some pictures before it gives the first out.
+    /// A decoder holds some pictures before it delivers the first one.
     private let upToTheCrash = 33...45
 
     @Test(arguments: ["crash", "abort", "exit", "trap"]) func `a clip with a bad place is seen up to that, then from there on`(
@@ -45,7 +45,7 @@ struct IsolationTests {
             default: #expect(run == 301...303, "\(seen)")
             }
         }
-        // The background is never seen, and each thing is said once.
+        // The background never shows, and each message comes once.
         #expect(!stage.pictures.contains(0))
         #expect(complaints.count == 2 && complaints[0].contains(": ends early: its decoder "), "\(complaints)")
         #expect(complaints.last?.contains(": begins at 2 s: its decoder ") == true, "\(complaints)")
@@ -58,7 +58,7 @@ struct IsolationTests {
             "\(stage.complaints)")
         let (seen, count) = (runs(stage), stage.numbers.count)
         #expect(upToTheCrash ~= seen[0].upperBound && seen[2].lowerBound == 61 && 93...105 ~= seen[2].upperBound, "\(seen)")
-        // Meanwhile the other one is played, again and again, and then it has another try.
+        // Meanwhile the other clip plays again and again; then the player retries this one.
         #expect(stage.wait { stage.numbers.dropFirst(count).contains(1) })
         #expect(!stage.pictures.contains(0))
     }
@@ -120,7 +120,7 @@ struct IsolationTests {
         #expect(stage.wait { runs(stage).contains { $0.lowerBound == 1 && $0.upperBound == 120 } }, "\(runs(stage))")
     }
 
-    /// Copies of what comes from a server, of which some are thrown away.
+    /// Copies of a server's files, with a record of the rejected ones.
     private final class Copies: AssetFiles {
         private let file: String
         private let thrownAway = Mutex<[String]>([])
@@ -143,7 +143,7 @@ struct IsolationTests {
             if case .readerFailed(let reason)? = error?.reason {
                 #expect(kills && reason.hasPrefix("its decoder crashed (SIGSEGV)"))
             } else {
-                // Nobody listens there.
+                // No server listens there.
                 #expect(!kills && error?.description.contains("refused") == true, "\(error as Any)")
             }
         }

@@ -7,7 +7,7 @@ import Testing
 @testable import KioskMedia
 @testable import KioskPlayback
 
-/// What is known of items, without and with a player.
+/// The facts of items, without and with a player.
 @Suite(.blocking) struct ItemFactsTests {
     private func asset(duration: MediaTime? = .seconds(8), isLocal: Bool = true, isSeekable: Bool = true) -> AssetDescription {
         var asset = AssetDescription(
@@ -81,7 +81,7 @@ import Testing
         LoadedMedia(until: .seconds(seconds), speed: speed, goal: goal.map { .seconds($0) })
     }
 
-    /// Of eight seconds, at item time 2.
+    /// A clip of eight seconds, at item time 2.
     @Test(
         "What comes faster than it is played keeps up, and what has enough in hand",
         arguments: [
@@ -94,7 +94,7 @@ import Testing
         #expect(facts.loadedTimeRanges == [.seconds(2)..<(.seconds(until))] && facts.isPlaybackLikelyToKeepUp == keepsUp)
     }
 
-    /// A file of this machine that cannot be sought in: nobody receives it ahead.
+    /// A local file that cannot be sought; the player does not receive it ahead.
     @Test func whatIsNotReceivedAheadKeepsUpWhileEnoughIsDecoded() {
         var facts = facts(asset(isSeekable: false))
         for (ahead, keepsUp) in [(many, true), (few, false)] {
@@ -124,7 +124,7 @@ import Testing
 
     // MARK: With a player
 
-    /// Frames 1…60 with two tones; the samples of the one are negative, those of the other positive.
+    /// Returns a clip of frames 1…60 with two tones: the samples of one are positive, those of the other negative.
     private static func film() throws -> String {
         let picture = try Clips.numbered("facts-picture.mp4", frames: 60, sound: false)
         func level(_ value: String) -> [String] { ["-f", "lavfi", "-i", "aevalsrc=\(value):s=48000:d=2"] }
@@ -145,7 +145,7 @@ import Testing
         #expect(!stage.player.select(.language(LanguageCode("en")!), of: .audio, in: item), "it is already")
         #expect(stage.wait { stage.player.facts(of: item)?.selectedTracks[.audio] == 2 })
         #expect(stage.wait { audio.samples.contains { $0 < -0.2 } })
-        // In the later turns, too, which begin with it.
+        // Later playthroughs begin with it, too.
         #expect(stage.wait { stage.statistics.seams >= 3 })
         #expect(stage.plays(Array(1...60)))
         let heard = audio.samplesWithoutStarvation.filter { $0 != 0 }

@@ -1,7 +1,7 @@
 @testable import KioskPlayback
 
-/// Items are named by the order in which they came onto the list.
+/// A literal names an item by its place in the order of additions to the list.
 extension QueueItem.ID: ExpressibleByIntegerLiteral {
-    /// The item of that number.
+    /// Creates the identifier of the item with that number.
     public init(integerLiteral number: Int) { self.init(number) }
 }

@@ -5,7 +5,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// Single items come, go and change places while the list plays.
+/// Single items are added, removed and moved while the list plays.
 @Suite(.blocking) struct ListCommandTests {
     private func items(_ sources: String...) -> [PlaylistItem] { sources.map { PlaylistItem(source: $0) } }
 
@@ -22,7 +22,7 @@ import Testing
         #expect(stage.wait(for: 201))
         player.move(player.items[2].id, to: 0)
         #expect(player.items.map(\.id.number) == [1, 2, 0])
-        // Until what was open ahead has been shown.
+        // Until the item opened ahead has been shown.
         var count = stage.numbers.count
         #expect(stage.wait { stage.numbers.count > count + 60 })
         count = stage.numbers.count
@@ -35,12 +35,12 @@ import Testing
         player.remove([player.items[0].id])
         count = stage.numbers.count
         #expect(stage.wait { stage.numbers.count > count + 60 && stage.numbers.suffix(12).allSatisfy { $0 > 200 } })
-        // Nothing dark, and no card restarted.
+        // No background between items, and no card restarted.
         #expect(!stage.pictures.contains(0) && audio.interruptions <= 1, "\(audio.interruptions)")
         #expect(stage.statistics.items.keys.map(\.number).sorted() == [0, 1, 2])
     }
 
-    /// The long clip is cut off; the frame stands until the next one is there.
+    /// The player cuts off the long clip; its frame stands until the next one is ready.
     @Test func whatLeavesNowIsLeftAtOnce() throws {
         let (long, fifty, three) = try (Reel.long(), Reel.fifty(), Reel.three())
         let stage = Stage(items(long, fifty))
@@ -49,7 +49,7 @@ import Testing
         stage.player.remove([stage.player.items[0].id], at: .now)
         #expect(stage.wait(for: 101))
         #expect(!stage.pictures.contains(0) && stage.pictures.filter { $0 > 1000 }.allSatisfy { $0 < 1200 })
-        // Observers are told after the flip, on a thread of their own.
+        // Observers hear of it after the flip, on a thread of their own.
         #expect(stage.wait { stage.events.dropFirst(events).contains(.itemStarted(item: 1, isSeam: false, late: 0)) })
         stage.player.setItems(items(three), at: .now)
         #expect(stage.wait { stage.numbers.suffix(9).allSatisfy { 301...303 ~= $0 } && stage.numbers.count > 9 })
@@ -86,7 +86,7 @@ import Testing
         #expect(stage.wait { stage.numbers.last ?? 0 > 1000 })
     }
 
-    /// There is nothing to go on with: the last frame of the item is the end.
+    /// No item follows: the last frame of the item is the end.
     @Test func withoutLoopTheLastItemEndsWhereItLeavesNow() throws {
         let (fifty, three) = try (Reel.fifty(), Reel.three())
         let stage = Stage(items(fifty, three)) { $0.loop = .off }
@@ -96,7 +96,7 @@ import Testing
         #expect(stage.plays(Array(101...120) + [301, 302, 303]) && stage.numbers.last == 303)
     }
 
-    /// From several threads: every item is there in the end, once.
+    /// Several threads change the list: in the end every item is there, once.
     @Test func changesOfSeveralThreadsAddUp() throws {
         let stage = Stage(items(try Reel.three()))
         let player = stage.player

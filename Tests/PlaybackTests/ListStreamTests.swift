@@ -6,14 +6,14 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// HLS, on demand and live, and files by HTTP that break off: from a server in this process whose line gets slow.
+/// HLS on demand and live, and HTTP files that break off, from a server in this process with a slow line.
 @Suite(.blocking) struct ListStreamTests {
-    /// A folder of the clips, as a server gives it out.
+    /// Returns the content of a folder of the clips, for a server.
     private static func files(_ folder: String) -> @Sendable (String) -> [UInt8]? {
         { path in FileManager.default.contents(atPath: folder + path).map { [UInt8]($0) } }
     }
 
-    /// Frames 1001… in parts of a second, at so many bits a second, as `NAME.m3u8`; the parts are `NAME0.ts` and so on.
+    /// Makes frames 1001… in parts of one second, at `rate` bits a second, as `NAME.m3u8`. The parts are `NAME0.ts` and so on.
     private static func parts(_ folder: String, _ name: String, frames: Int, size: String, rate: Int) throws {
         try FileManager.default.createDirectory(atPath: Clips.folder + "/" + folder, withIntermediateDirectories: true)
         let rates = ["-b:v", "\(rate)", "-minrate", "\(rate)", "-maxrate", "\(rate)", "-bufsize", "\(rate)", "-nal-hrd", "cbr"]
@@ -30,7 +30,7 @@ import Testing
         return PlaylistItem(source: source, stream: settings)
     }
 
-    /// Whether numbers count up, and none comes twice, but for frames that are left out.
+    /// Returns whether the numbers count up and none comes twice; frames may be missing.
     private func countUp(_ numbers: [Int]) -> Bool { zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 } }
 
     // MARK: On demand
@@ -49,7 +49,7 @@ import Testing
         try Data(master.utf8).write(to: URL(fileURLWithPath: Clips.folder + "/shrink/master.m3u8"))
         let server = try FileServer(.init(files: Self.files(Clips.folder + "/shrink")))
         server.change { $0.rate = 400_000 }
-        // A reconnect that is shorter than opening takes on the slow line.
+        // The reconnect time is shorter than an opening on the slow line.
         let stage = Stage([item(server.url("master.m3u8")) { $0.reconnect = .seconds(1) }])
         #expect(stage.wait(for: 1030), "\(stage.complaints)")
         #expect(server.requests.contains { $0.path == "/large0.ts" } && !server.requests.contains { $0.path == "/small0.ts" })
@@ -60,7 +60,7 @@ import Testing
         #expect(countUp(stage.numbers.filter { $0 > 0 }), "nothing begins anew: \(stage.numbers) \(stage.complaints)")
     }
 
-    /// What is fetched goes on where it broke off, also where its server was away for longer than its last picture stands.
+    /// The download resumes at the break, even if the server was away for longer than the last picture stands.
     @Test func aFileGoesOnWhereItBrokeOffWhenItsServerWasAwayForLong() throws {
         let clip = try Clips.numbered(
             "away.mp4", frames: 600, from: 1001, extra: ["-g", "30", "-bf", "0", "-preset", "ultrafast", "-movflags", "+faststart"])
@@ -83,7 +83,7 @@ import Testing
         #expect(countUp(stage.numbers.filter { $0 > 0 }), "nothing begins anew: \(stage.numbers)")
     }
 
-    /// A server that gives a file out from its beginning alone: better that than nothing.
+    /// If a server can send a file only from its beginning, the player starts over: better than nothing.
     @Test func aServerWithoutRangesIsPlayedFromTheBeginningAgain() throws {
         let clip = try Clips.numbered(
             "away.mp4", frames: 600, from: 1001, extra: ["-g", "30", "-bf", "0", "-preset", "ultrafast", "-movflags", "+faststart"])
@@ -108,7 +108,7 @@ import Testing
         #expect(stage.wait { stage.numbers.dropFirst(count).count > 30 }, "\(stage.complaints)")
     }
 
-    /// A part of a list is fetched from its beginning, for which the server need not take ranges.
+    /// The player fetches each part of a list from its beginning, so the server needs no ranges.
     @Test("A list on demand can be sought in by its parts", arguments: ["list.m3u8", "master.m3u8", "list.mpd"], [true, false])
     func aListOnDemandCanBeSoughtIn(name: String, hasRanges: Bool) throws {
         try Self.parts("places", "list", frames: 600, size: "320x180", rate: 250_000)
@@ -133,7 +133,7 @@ import Testing
         #expect(stage.complaints.isEmpty && countUp(Array(stage.pictures.suffix(5))), "\(stage.complaints) \(stage.pictures)")
     }
 
-    /// HLS in pieces of MP4 has no other places: an item that is to begin at one plays from its beginning, and says so.
+    /// HLS with parts of MP4 cannot be sought. An item with a start time plays from its beginning, and says so.
     @Test func aStartThatCannotBeSoughtIsItsBeginning() throws {
         let folder = Clips.folder + "/pieces"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -151,14 +151,14 @@ import Testing
 
     // MARK: Live
 
-    /// A broadcast in parts of a second, of which the list has the last six: it begins when it is made.
+    /// A broadcast in parts of one second, the last six of them in the list. It begins with the object.
     private final class Broadcast: Sendable {
         let server: FileServer
         private let state: Monitor<State>
 
         private struct State {
             let begin = HostTime.now
-            /// When no more parts were made, and for how long that was before.
+            /// The time at which the encoder paused, and the sum of the earlier pauses.
             var pausedAt: HostTime?
             var paused = MediaTime.zero
             var newest: Int {
@@ -182,10 +182,10 @@ import Testing
                 }))
         }
 
-        /// The last part that the list has now.
+        /// The number of the newest part in the list.
         var newest: Int { state.withLock { $0.newest } }
 
-        /// Whether parts are made.
+        /// Pauses the encoder, or lets it go on.
         func setPaused(_ isPaused: Bool) {
             state.withLock { state in
                 if isPaused {
@@ -201,14 +201,14 @@ import Testing
         let broadcast = try Broadcast("broadcast", parts: 40)
         let stage = Stage([item(broadcast.server.url("live.m3u8"))])
         #expect(stage.wait { stage.pictures.count > 3 }, "\(stage.complaints)")
-        // It begins with the third part before the end of the list, not with the first one there is.
+        // Play begins with the third part before the end of the list, not with the first part.
         let first = stage.pictures[0]
         let part = try #require(broadcast.server.requests.first { $0.path.hasSuffix(".ts") }?.path.dropFirst(5).dropLast(3))
         #expect(Int(part).map { $0 >= 4 && (1001 + 30 * $0..<1031 + 30 * $0).contains(first) } ?? false, "\(part), \(first)")
         let item = try #require(stage.player.snapshot.item)
         let facts = try #require(stage.player.facts(of: item))
         #expect(facts.duration == .indefinite && facts.seekableTimeRanges.isEmpty && stage.player.snapshot.duration == nil)
-        // Until nothing of the first list is in the list any more.
+        // Until the list has no part of the first list any more.
         #expect(stage.wait { stage.numbers.last ?? 0 > first + 30 * 10 }, "\(stage.numbers.last ?? 0) \(stage.complaints)")
         #expect(countUp(stage.pictures), "\(stage.pictures)")
         #expect(stage.complaints.isEmpty, "\(stage.complaints)")
@@ -222,7 +222,7 @@ import Testing
         let stage = Stage([item(broadcast.server.url("live.m3u8"))])
         #expect(stage.wait { stage.pictures.count > 30 }, "\(stage.complaints)")
         broadcast.setPaused(true)
-        // On a busy machine it waits now and then before it has played what there is.
+        // On a busy machine the player sometimes waits before it has played all parts.
         let end = 1000 + 30 * (broadcast.newest + 1)
         #expect(stage.wait { stage.numbers.last ?? 0 > end - 3 }, "\(stage.numbers.last ?? 0) of \(end)")
         #expect(stage.wait { stage.player.timeControlStatus == .waitingToPlay }, "\(stage.numbers.last ?? 0)")
@@ -234,7 +234,7 @@ import Testing
         #expect(countUp(stage.pictures), "\(stage.pictures)")
     }
 
-    /// The server's encoder is dead and its web server lives: the list is there, and never changes.
+    /// The server's encoder is dead but its web server lives: the list is there, and never changes.
     @Test func aLiveListThatNeverGrowsAgainIsLeft() throws {
         let broadcast = try Broadcast("dead", parts: 40)
         let stage = Stage([

@@ -5,26 +5,26 @@ import Testing
 
 @testable import KioskPlayback
 
-/// A live stream in simulated time: a sender whose clock is not ours, a network, and a player that plays as fast as ``LiveClock`` says.
+/// A live stream in simulated time: a sender with its own clock, a network, and a player that follows the ratio of ``LiveClock``.
 private struct LiveStream {
-    /// By how much the sender's clock runs fast.
+    /// By which fraction the sender's clock runs fast.
     var drift = 0.0
-    /// Mean of what packets take beyond the shortest way, in seconds; it is exponential.
+    /// The mean delay of packets beyond the shortest way, in seconds; the delay is exponential.
     var jitter = 0.02
-    /// The stream comes in parts of so many seconds; 0 is packet by packet.
+    /// The length of the stream's parts, in seconds; 0 for packet by packet.
     var part = 0.0
-    /// What the stream is to have in hand.
+    /// The level that the stream is to keep in hand, in seconds.
     var goal = 1.0
     var keepsFirst = false
     var hours = 48.0
-    /// From when to when nothing comes, in seconds; what was sent meanwhile comes after it, or is lost.
+    /// The times without data, in seconds. The data sent meanwhile arrives afterwards, or is lost.
     var outages: [(from: Double, to: Double)] = []
     var isOutageLost = false
 
     struct Outcome {
-        /// Level at each step from `settled` on: the least and the most.
+        /// The lowest and the highest level from `settled` on.
         var least = Double.infinity, most = -Double.infinity
-        /// How often it had run dry, how often something was left out, and how much at most.
+        /// The number of stalls and of skips, and the longest skip in seconds.
         var stalls = 0, skips = 0, longestSkip = 0.0
         var ratios: ClosedRange<Double> = 1...1
         /// The highest level of each hour.
@@ -86,7 +86,7 @@ private struct LiveStream {
 }
 
 @Suite struct LiveClockTests {
-    /// Two days: without correction 100 ppm make 17 seconds.
+    /// In two days, 100 ppm make 17 seconds without a correction.
     @Test(arguments: Proof.some([-200e-6, 200e-6, 20e-6, -100e-6, -20e-6, 0, 100e-6], 3)) func `the latency neither grows nor runs out`(
         _ drift: Double
     ) {
@@ -111,7 +111,7 @@ private struct LiveStream {
         }
     }
 
-    /// The connection stood still, and the sender has kept what it had to say.
+    /// The connection stood still, and the sender kept its data.
     @Test func `what a gap leaves behind is left out`() {
         let outcome = LiveStream(drift: 50e-6, hours: 6, outages: [(from: 9000, to: 9010), (from: 12000, to: 12003)]).run(settled: 13000)
         #expect(outcome.stalls == 2 && outcome.skips == 2, "\(outcome)")
@@ -128,7 +128,7 @@ private struct LiveStream {
     @Test func `a crystal that is wrong by more than can be heard is followed as far as the limit`() {
         let outcome = LiveStream(drift: 3000e-6, hours: 2).run()
         #expect(outcome.ratios.upperBound <= 1 + LiveClock.limit)
-        // The rest is left out, a second or so at a time.
+        // The player skips the rest, a second or so at a time.
         #expect(outcome.skips > 5 && outcome.most < 1.8, "\(outcome)")
     }
 }

@@ -6,7 +6,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// Streams without an end, from a server that counts who connects.
+/// Endless streams, from a server that counts its connections.
 @Suite(.blocking) struct LiveStreamTests {
     /// Five seconds, frames 1001…1150, as a transport stream.
     private func stream() throws -> [UInt8] {
@@ -14,7 +14,7 @@ import Testing
         return try Clips.bytes(Clips.make("live-150.ts", ["-i", source, "-c:v", "copy", "-c:a", "mp2", "-f", "mpegts"]))
     }
 
-    /// What stands still is not given up within a test.
+    /// Returns an item that the player does not give up within a test, even if it stalls.
     private func held(_ server: FileServer) -> PlaylistItem {
         var settings = StreamSettings()
         settings.timeout = .seconds(60)
@@ -30,7 +30,7 @@ import Testing
         #expect(stage.player.snapshot.duration == nil, "it is live")
     }
 
-    /// Nor is another stream kept unread until the first ends, to play what was sent hours ago.
+    /// The player does not hold another stream open until the first ends; it would play data sent hours ago.
     @Test func anotherStreamIsOpenedWhenTheFirstEnds() throws {
         let first = try FileServer(.init(live: stream(), isHeld: false))
         let second = try FileServer(.init(live: stream()))
@@ -60,7 +60,7 @@ import Testing
         #expect(stage.wait { server.requests.count == 3 })
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
         #expect(stage.plays(Array(1001...1150)))
-        // Twice five seconds; a request that is late makes the next gap shorter.
+        // Twice five seconds; a late request makes the next gap shorter.
         let times = server.requests.map(\.time)
         #expect(times[2] - times[0] > .seconds(8), "\(times)")
     }
@@ -79,7 +79,7 @@ import Testing
         try server.restart()
         #expect(stage.wait(for: 1003, since: count))
         #expect(server.requests.count == 2)
-        // That it broke off, and that nobody is there: each once.
+        // The break and the missing server: each is reported once.
         #expect(stage.complaints.count <= 2 && Set(stage.complaints.map(\.message)).count == stage.complaints.count, "\(stage.complaints)")
         #expect(!stage.pictures.contains(0), "\(stage.pictures)")
     }

@@ -4,11 +4,11 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// What is there of a file by HTTP, and whether it keeps up: on a line that carries more or less than the clip takes.
+/// The loaded part of an HTTP file on a line faster or slower than the clip, and whether it keeps up.
 @Suite(.blocking) struct LoadedRangesTests {
     private static let length = 60.0
 
-    /// A minute, frames 1001…2800, of which each second takes as many bytes; and how many that are.
+    /// Returns a clip of one minute, frames 1001…2800, with a constant bit rate; and its rate in bytes a second.
     private func clip() throws -> (content: [UInt8], rate: Int) {
         let bits = ["-b:v", "400k", "-minrate", "400k", "-maxrate", "400k", "-bufsize", "400k", "-nal-hrd", "cbr"]
         let bytes = try Clips.bytes(
@@ -28,7 +28,7 @@ import Testing
         let stage = Stage([PlaylistItem(source: server.url())])
         #expect(stage.wait(for: 1002), "\(stage.complaints)")
         #expect(stage.pause() != nil)
-        // It goes on being received while it is paused, as far as it is received ahead.
+        // During a pause the download goes on, up to the limit of receiving ahead.
         try #require(stage.wait { loaded(stage) > .seconds(12) }, "\(loaded(stage)) \(stage.complaints)")
         let seconds = loaded(stage).seconds
         let sent = Double(server.requests.map(\.sent).max() ?? 0) / Double(rate)
@@ -36,7 +36,7 @@ import Testing
         #expect(stage.player.snapshot.bufferedUntil.map { $0 >= .seconds(seconds) } ?? false, "nor do the controls show less")
         try #require(stage.wait { loaded(stage) > .seconds(30) })
         #expect(loaded(stage) < .seconds(40), "more is not received ahead")
-        // In another place it begins again.
+        // After a seek, loading starts again at the new place.
         stage.player.seek(to: .seconds(45))
         try #require(stage.wait { stage.player.currentFacts?.loadedTimeRanges.first?.lowerBound == .seconds(45) })
         try #require(stage.wait { loaded(stage) == .seconds(Self.length) }, "\(loaded(stage))")
@@ -52,7 +52,7 @@ import Testing
         #expect(loaded(stage) < .seconds(Self.length), "all of it says nothing of the line")
         server.change { $0.rate = rate / 4 }
         try #require(stage.wait { !keepsUp(stage) })
-        // A busy machine may stall by itself: what counts is that there is something left to play.
+        // A busy machine may stall by itself: the test wants only something left to play.
         let left = loaded(stage) - stage.player.snapshot.time
         #expect(left > .seconds(1), "\(left) \(stage.player.timeControlStatus)")
         try #require(stage.wait { stage.player.timeControlStatus == .waitingToPlay }, "\(stage.complaints)")

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    /// An item that waits is repeated without a seam, until it is asked to go on.
+    /// An item that waits repeats without a gap, until a command ends the wait.
     @Test func anItemWaits() throws {
         let stage = Stage([PlaylistItem(source: try Reel.three(), waitsForTap: true), PlaylistItem(source: try Reel.long())])
         #expect(stage.wait { stage.numbers.count > 12 && stage.statistics.seams > 2 })
@@ -40,7 +40,7 @@ import Testing
         #expect(!stage.numbers.dropFirst(count).contains(301), "this one does not wait")
     }
 
-    /// From wherever it is, paused too, to the first item, playing.
+    /// From anywhere, also from a pause, to the first item, playing.
     @Test func thePlaylistBeginsAgain() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])
         #expect(stage.wait(for: 1003))
@@ -72,7 +72,7 @@ import Testing
         #expect(stage.player.snapshot.item == 0 && stage.complaints.isEmpty)
     }
 
-    /// A row of them, and bad ones: each is told of, and it comes back to the playlist.
+    /// Several in a row, and bad ones: the player reports each bad one, and returns to the playlist.
     @Test func sourcesThatCannotBePlayed() throws {
         let stage = Stage([PlaylistItem(source: try Reel.long())])
         #expect(stage.wait(for: 1020))

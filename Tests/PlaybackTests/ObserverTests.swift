@@ -31,7 +31,7 @@ import Testing
         #expect(stage.wait { stage.player.timeControlStatus == .paused })
         stage.player.play()
         #expect(stage.wait { stage.player.timeControlStatus == .playing })
-        // On a machine too busy it waits now and then, and plays on.
+        // On a too busy machine the player sometimes waits, and plays on.
         func statuses() -> [TimeControlStatus] {
             var statuses: [TimeControlStatus] = []
             for case .statusChanged(let status) in stage.events where status != .waitingToPlay && status != statuses.last {
@@ -68,10 +68,10 @@ import Testing
         let removed = player.addObserver { _ in if isRemoved.withLock({ $0 }) { Issue.record("removed, and yet called") } }
         let timer = player.addPeriodicTimeObserver(forInterval: .milliseconds(10)) { _ in ticks.withLock { $0 += 1 } }
         player.removeObserver(removed)
-        // A call that was under way may come to its end.
+        // A call under way may still finish.
         #expect(stage.wait { all.withLock { $0 } > 1 })
         isRemoved.withLock { $0 = true }
-        // One that removes itself, which waits until it knows its token.
+        // An observer that removes itself as soon as it knows its token.
         itself.withLock { token in
             token = player.addObserver { _ in
                 some.withLock { $0 += 1 }
@@ -86,7 +86,7 @@ import Testing
         let count = all.withLock { $0 }
         #expect(stage.wait { all.withLock { $0 } > count + 10 }, "the others go on")
         #expect(some.withLock { $0 } == counted && ticks.withLock { $0 } == ticked)
-        // To remove it once more does nothing.
+        // A second removal does nothing.
         player.removeObserver(removed)
     }
 
@@ -99,7 +99,7 @@ import Testing
             #expect(stage.wait { stage.statistics.framesShown == numbers.count })
             #expect(stage.statistics.flipsLost == 0)
             #expect(stage.statistics.framesLate <= numbers.count)
-            // Once more where the machine was too busy: of a tenth of a second that was dropped whole the pictures tell no seams.
+            // Retry if the machine was too busy: after a dropped tenth of a second, the pictures do not show every seam.
             if stage.statistics.framesDropped != 0, attempt < 3 { continue }
             let seams = zip(pictures, pictures.dropFirst()).count { ($0 < 200) != ($1 < 200) }
             #expect(stage.statistics.seams == seams)
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func aStallIsReportedAsWaiting() throws {
-        // What follows gives nothing, like a network that has gone.
+        // The next item sends nothing, like a lost network.
         let silent = try SilentServer()
         let stage = Stage([PlaylistItem(source: try Reel.three()), PlaylistItem(source: silent.url)])
         #expect(stage.wait(for: 303))

@@ -8,7 +8,8 @@ import Testing
     private static let period = 1e9 / 50
     private static func time(_ vblanks: Double) -> HostTime { HostTime(nanoseconds: Int64((vblanks * period).rounded())) }
 
-    /// A plan at time 0.1 of a frame that takes 0.3 to be prepared; frames are due at the vblanks `ready`, stale where there is a minus.
+    /// Returns the step of a plan, by default at time 0.1 with a frame that takes 0.3 to prepare. Frames are due at the vblanks `ready`; a
+    /// minus marks a stale one.
     private func step(
         now: Double = 0.1, takes: Double = 0.3, ready: [Double], queued: Double? = nil, screenIsStale: Bool = true, hasBuffer: Bool = true,
         awaitsFlip: Bool = false, isPlaying: Bool = true, isOlder: Bool = false, isPaced: Bool = true,
@@ -28,20 +29,20 @@ import Testing
         ).step
     }
 
-    /// A frame a vblank: no vblank is free, so the next frame brings it.
+    /// A frame at every vblank: no vblank is free, so the next frame brings the overlay.
     @Test func theNextFrameIsPreparedAgain() {
         #expect(step(ready: [-1], queued: 2) == .renew(0))
         #expect(step(ready: [1], queued: 2) == .none, "it is right already")
         #expect(step(ready: [-1], queued: 2, hasBuffer: false) == .none, "the only one there is stays ready")
     }
 
-    /// What would not be done a quarter of a period before its vblank is shown as it is.
+    /// A frame that would not be ready a quarter of a period before its vblank is shown as it is.
     @Test(arguments: [(0.3, 0.44, OverlayPlan.Step.renew(0)), (0.3, 0.46, .none), (0.6, 0.14, .renew(0)), (0.6, 0.16, .none)])
     func aFrameThatMightBeLateIsLeftAsItIs(takes: Double, now: Double, wanted: OverlayPlan.Step) {
         #expect(step(now: now, takes: takes, ready: [-1], queued: 2) == wanted)
     }
 
-    /// Two frames ready, no buffer: the later one is given up for its buffer where it can be there again in time.
+    /// Two frames ready, no buffer free: the plan gives up the later frame for its buffer if it can be ready again in time.
     @Test func theLaterFrameIsGivenUp() {
         #expect(step(now: 0.5, ready: [-2, -4], hasBuffer: false) == .giveUpLast, "to prepare the first again")
         #expect(step(ready: [2, 4], hasBuffer: false) == .giveUpLast, "to paint the one on the screen again")
@@ -50,7 +51,7 @@ import Testing
         #expect(step(ready: [2, 2.5], screenIsStale: false, hasBuffer: false) == .none)
     }
 
-    /// Until the next frame nothing is due for two vblanks, or one.
+    /// One or two vblanks are free before the next frame.
     @Test func theFrameOnTheScreenIsPaintedAgainWhereNothingIsDue() {
         #expect(step(ready: [3], queued: 5) == .repaint)
         #expect(step(ready: [-3], queued: 5) == .repaint, "the next one has its turn after that")
@@ -65,7 +66,7 @@ import Testing
         #expect(step(takes: 1.5, ready: [3], queued: 3.5) == .none, "what follows would have no buffer in time")
     }
 
-    /// First the screen, then what is due next, then what is due later.
+    /// First the screen, then the next frame, then the later one.
     @Test func inThisOrder() {
         #expect(step(ready: [-3, -6]) == .repaint)
         #expect(step(ready: [-3, -6], screenIsStale: false) == .renew(0))
@@ -73,7 +74,7 @@ import Testing
         #expect(step(ready: [3, 6], screenIsStale: false) == .none)
     }
 
-    /// What is queued has to be composed anyway and brings it along.
+    /// A queued frame has to be composed anyway, and brings the overlay along.
     @Test func aFrameThatIsQueuedComesFirst() {
         #expect(step(ready: [], queued: 3) == .none)
         #expect(step(ready: [], queued: -3) == .repaint, "nothing is queued, and what stands stands until then")
@@ -82,7 +83,7 @@ import Testing
         #expect(step(ready: [], screenIsStale: true) == .repaint)
     }
 
-    /// In a pause the screen is first, and of two frames that lie ready one gives up its buffer.
+    /// In a pause the screen comes first. Of two ready frames, one gives up its buffer.
     @Test func inAPause() {
         #expect(step(ready: [-1, -2], isPlaying: false) == .repaint)
         #expect(step(ready: [-1, -2], hasBuffer: false, isPlaying: false) == .giveUpLast)
@@ -98,14 +99,15 @@ import Testing
         #expect(step(ready: [-1, -2], hasBuffer: false, isPlaying: false, isOlder: true) == .none)
     }
 
-    /// When playing has just begun nobody knows when the next frame is due: soon.
+    /// When play has just begun, the next frame's due time is not known: soon.
     @Test func whenPlayingHasJustBegun() {
         #expect(step(ready: [-1], isPaced: false) == .renew(0))
         #expect(step(ready: [1], isPaced: false) == .none)
         #expect(step(ready: [-1, -2], hasBuffer: false, isPaced: false) == .none)
     }
 
-    /// Then the clock says when, as far as it knows: what is surely before that is free, and the next frame has to have the overlay whatever time there is.
+    /// Then the clock gives the due time, as far as it knows it. The vblanks surely before it are free. The next frame must have the
+    /// overlay, however much time there is.
     @Test func whenTheClockHasJustBegunToGo() {
         #expect(step(ready: [-3], queued: 5, isSettled: false) == .repaint)
         #expect(step(ready: [2, 4], hasBuffer: false, isSettled: false) == .giveUpLast)

@@ -10,7 +10,7 @@ import Testing
 
     private func set(_ state: inout OverlayState, _ overlay: Overlay) -> Bool { state.set(overlay, by: .init(.controls)) }
 
-    /// Has it be given, as the compositor does.
+    /// Gives the overlay to the display, as the compositor does.
     private func give(_ state: inout OverlayState, _ placement: OverlayPlacement) {
         guard let (overlay, number) = state.toGive(frameWaits: false) else { return }
         state.gave(number, isEmpty: overlay.pictures.isEmpty, placement: placement)
@@ -55,7 +55,7 @@ import Testing
         #expect(state.commit(state.mark) == 2)
     }
 
-    /// Scenes are stale only where what they contain has changed, and planes wait for those.
+    /// Scenes are stale only if their part of the overlay has changed, and planes wait for those scenes.
     @Test func theFrontOnPlanesAndTheRestInScenes() {
         var state = OverlayState()
         _ = set(&state, overlay(1))
@@ -77,7 +77,7 @@ import Testing
         #expect(state.hasToLeavePlane && state.isStale(OverlayMark(content: 3)) && state.commit(state.mark) == 4 && !state.hasToLeavePlane)
     }
 
-    /// What does not fit its plane any more is taken off it with a scene.
+    /// An overlay that no longer fits its plane leaves it with a scene.
     @Test func fromAPlaneIntoTheScene() {
         var state = OverlayState()
         _ = set(&state, overlay(1))
@@ -126,14 +126,14 @@ import Testing
         for source in [first, second] { state.expect(in: at(16)..<at(48), by: source, period: .milliseconds(16)) }
         #expect(state.patienceEnds(at: at(17)) == nil)
         _ = state.set(overlay(1), by: first)
-        // For less than half of a period after each vblank at which the other one may come.
+        // The wait ends less than half a period after each vblank at which the other one may come.
         #expect(state.patienceEnds(at: at(17)) == at(16) + MediaTime(nanoseconds: 7_200_000) && state.patienceEnds(at: at(24)) == nil)
         #expect(state.patienceEnds(at: at(33)) == at(32) + MediaTime(nanoseconds: 7_200_000) && state.patienceEnds(at: at(48)) == nil)
         _ = state.set(overlay(2), by: second)
         #expect(state.patienceEnds(at: at(17)) == nil && state.toGive(frameWaits: false)?.number == 2)
     }
 
-    /// One at every vblank leaves each frame its turn.
+    /// With an overlay at every vblank, each frame still has its turn.
     @Test func aFrameThatWaitsComesBetweenTwoOverlays() {
         var state = OverlayState()
         _ = set(&state, overlay(1))

@@ -100,7 +100,7 @@ struct PictureGeometryTests {
         #expect(geometry.orientation == Orientation(rotation: .none, isMirrored: true))
     }
 
-    /// Whatever comes in: nothing is empty, nothing lies outside, gravity keeps its promise.
+    /// For any input, nothing is empty, nothing lies outside, and gravity keeps its promise.
     @Test func neverEmptyNeverOutside() {
         var random = Proof.Random(seed: 7)
         let sizes = [1, 2, 3, 5, 17, 240, 719, 1080, 1921, 4096, 10_000, 16_384]

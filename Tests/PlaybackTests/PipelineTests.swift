@@ -20,7 +20,7 @@ import Testing
         return pipeline
     }
 
-    /// The frames there are to free, and frees them.
+    /// Frees the released frames, and returns their numbers.
     private func free(_ pipeline: inout Pipeline) -> [Int] {
         var numbers: [Int] = []
         while let frame = pipeline.takeReleased() { numbers.append(Int(frame.place.start.nanoseconds / 40_000_000)) }
@@ -38,7 +38,8 @@ import Testing
         _ = pipeline.showReady()
     }
 
-    /// The reader of the item that is moved in goes on; whoever reads another one, as ahead or fading out, would be waited for.
+    /// A move keeps the reader of its item. It interrupts the other readers, such as one ahead or one that fades out, instead of waiting
+    /// for them.
     @Test func aMoveEndsTheWaitingForOtherItems() {
         var pipeline = pipeline(frames: 0)
         let readers = [Interruption(), Interruption(), Interruption()]
@@ -59,7 +60,7 @@ import Testing
         #expect(free(&pipeline) == [0, 1])
     }
 
-    /// Enqueues frames of so many bytes, each so long, while there is room; returns how many.
+    /// Enqueues frames of `bytes` bytes and `milliseconds` each while there is room; returns how many.
     private func fill(_ pipeline: inout Pipeline, bytes: Int, milliseconds: Int64) -> Int {
         var number: Int64 = 0
         while pipeline.frames.hasRoom, number < 1000 {
@@ -74,14 +75,14 @@ import Testing
         return Int(number)
     }
 
-    /// Of short frames as many as are 14 MB, of long ones a fifth of a second, but four of any.
+    /// The queue holds 14 MB of short frames, or a fifth of a second of long ones, but at least four.
     @Test(arguments: [(3 << 20, 1, 5), (1 << 10, 1, 200), (1 << 10, 60, 4), (20 << 20, 60, 4)] as [(Int, Int64, Int)])
     func whatIsQueuedIsBounded(bytes: Int, milliseconds: Int64, count: Int) {
         var pipeline = pipeline(frames: 0)
         #expect(fill(&pipeline, bytes: bytes, milliseconds: milliseconds) == count)
     }
 
-    /// A queue that has been full has room again when it is short, and is filled up then: the feeder is woken for several frames at once.
+    /// A full queue has room again when it is short, and then fills up: the feeder wakes for several frames at once.
     @Test(arguments: [(33, 3), (17, 7), (40, 3)] as [(Int64, Int)]) func aFullQueueIsLetRunShort(milliseconds: Int64, short: Int) {
         var pipeline = pipeline(frames: 0)
         var number: Int64 = 0
@@ -103,7 +104,7 @@ import Testing
         #expect(again == full)
     }
 
-    /// Sound that is heard six pictures before its own: as much waits beyond these as otherwise in all.
+    /// The sound is heard six pictures early. Beyond these, the queue holds as much as otherwise in all.
     @Test(arguments: [(12 << 20, 10, 9), (1 << 16, 18, 13)] as [(Int, Int, Int)])
     func aSoundLeadIsHeldAsWell(bytes: Int, full: Int, short: Int) {
         var pipeline = Pipeline(soundLead: .milliseconds(6 * 17))
@@ -113,7 +114,7 @@ import Testing
         #expect(left == short)
     }
 
-    /// A hardware decoder has few pictures: no more of those wait, however short they are.
+    /// A hardware decoder has few pictures, so few of them wait, however short they are.
     @Test(arguments: [1, 60]) func picturesOfAPoolAreFew(milliseconds: Int64) {
         var pipeline = pipeline(frames: 0)
         var number: Int64 = 0

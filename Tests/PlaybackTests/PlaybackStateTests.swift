@@ -5,7 +5,7 @@ import Testing
 @testable import KioskPlayback
 
 @Suite struct PlaybackStateTests {
-    /// A state in a phase.
+    /// Returns a state in a phase.
     private func state(_ phase: PlaybackState.Phase) -> PlaybackState {
         var state = PlaybackState()
         if phase == .waiting { return state }
@@ -52,7 +52,7 @@ import Testing
         #expect(state.pause() == to.action && state.phase == to.phase)
     }
 
-    /// A seek: it plays on where it was to play, and stands where it stood.
+    /// A seek: a player that was to play plays on, and one that stood stays paused.
     @Test(
         arguments: zip(
             phases,
@@ -66,7 +66,7 @@ import Testing
         #expect(state.phase == to && !state.isComplete && !state.hasStarted)
     }
 
-    /// The clock starts where it is waited for, and only what plays can end.
+    /// The clock starts only a waiting player, and only a playing one can end.
     @Test(arguments: phases) func clockAndEnd(phase: PlaybackState.Phase) {
         var started = state(phase)
         started.clockStarted()

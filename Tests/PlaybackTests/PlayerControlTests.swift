@@ -72,7 +72,7 @@ import Testing
         let stage = Stage([
             PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.fifty()),
         ])
-        /// Carries out a command, and the next number shown that belongs to another place.
+        /// Carries out a command, and returns the next number shown.
         func after(_ command: PlayerCommand) -> Int? {
             #expect(stage.waitUntilStill())
             let count = stage.numbers.count
@@ -94,7 +94,8 @@ import Testing
         #expect(stage.wait(for: 120))
     }
 
-    /// From the time of the event to the flip; a pause and the loudness are not seen, and what nobody asked for by hand is not counted.
+    /// The latency runs from the time of the event to the flip. A pause and the volume do not show on the screen. Commands without an event
+    /// time do not count.
     @Test func howSoonTheScreenAnswersIsCounted() throws {
         let stage = Stage([PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.fifty())])
         let player = stage.player
@@ -115,7 +116,7 @@ import Testing
         #expect(stage.wait { total == 3 })
         #expect(stage.statistics.inputLatency.span(within: 1)! > .milliseconds(1900))
         #expect(stage.statistics.inputLatency.span(within: 0.5)! <= HostTime.now - begin)
-        // A row of seeks that wait for each other: each is seen in the end.
+        // Seeks that wait for each other: each is seen in the end.
         for _ in 0..<10 { player.perform(.seekBy(.milliseconds(100)), at: .now) }
         #expect(stage.wait { total == 13 })
     }
@@ -175,8 +176,8 @@ import Testing
         let stage = Stage(
             [PlaylistItem(source: try Reel.numberedSamples())], display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate),
             audio: audio)
-        /// The loudest sample of what is rendered from now on for a while: of more than a playthrough's sound, however long a busy machine
-        /// is silent in between; or, where none is expected, of as much of anything.
+        /// Returns the loudest sample rendered from now on. Waits for more than one playthrough's sound, however long a busy machine is
+        /// silent in between. If silence is expected, it waits for as many samples of any kind.
         func peak(ofSilence isSilence: Bool = false) -> Float {
             let before = audio.samples.count
             #expect(stage.wait { audio.samples.count > before + 9600 })
@@ -222,8 +223,8 @@ import Testing
         #expect(stage.wait { stage.numbers.count > count + 10 }, "toggled an even number of times, it plays")
     }
 
-    /// Everything at once, from several threads, with the display coming and going; afterwards it must still do as it is told, and have
-    /// every buffer it was given.
+    /// Everything at once from several threads, while the display disconnects and reconnects. Afterwards the player still obeys, and has
+    /// all its buffers.
     @Test(arguments: [3, 2]) func survivesAStormOfCommands(buffers: Int) throws {
         let display = RecordingDisplay(buffers: buffers)
         let stage = Stage(
@@ -269,7 +270,7 @@ import Testing
         player.seek(to: .seconds(5))
         #expect(stage.wait { stage.numbers.last == Reel.number(at: 5) } && stage.waitUntilStill())
         #expect(display.buffersOut <= buffers - 1)
-        // Were one lost, the picture after the next could not be composed.
+        // If one were lost, the player could not compose the picture after the next.
         for second in 1..<6 {
             player.seek(to: .seconds(Double(second)))
             #expect(stage.wait { stage.numbers.last == Reel.number(at: Double(second)) }, "\(second)")
@@ -277,7 +278,7 @@ import Testing
     }
 }
 
-/// A network source that accepts the connection and never says a word.
+/// A network source that accepts connections and never sends a byte.
 final class SilentServer {
     let url: String
     private let descriptor: Int32
@@ -298,14 +299,14 @@ final class SilentServer {
         url = "tcp://127.0.0.1:\(UInt16(bigEndian: address.sin_port))"
     }
 
-    /// An item that nobody gives up while a test waits for something else.
+    /// An item that the player does not give up during a test.
     var item: PlaylistItem {
         var item = PlaylistItem(source: url)
         item.stream.timeout = .seconds(600)
         return item
     }
 
-    /// Whether somebody has connected.
+    /// Whether a client has connected.
     var isAsked: Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         return poll(&request, 1, 0) == 1

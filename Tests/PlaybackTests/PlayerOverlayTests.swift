@@ -4,7 +4,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// What lies over the picture, with the player's own threads.
+/// Overlays, with the player's own threads.
 @Suite(.blocking) struct PlayerOverlayTests {
     private let surface = Surface(width: 2, height: 2, pixels: [0, 0, 0, 0])
     private func overlay(_ x: Int) -> Overlay { Overlay(pictures: [.init(surface: surface, x: x, y: 0)]) }
@@ -31,7 +31,7 @@ import Testing
         stage.player.play()
         stage.player.setOverlay(overlay(50))
         #expect(stage.wait(for: 1100) && display.overlay == 50)
-        // A picture comes again where what lies over it has changed.
+        // A picture comes again if its overlay has changed.
         let pictures = zip([0] + stage.pictures, stage.pictures).filter { $0 != $1 }.map(\.1)
         let missing = Stage.missing(from: pictures, cycle: Array(1001...1300))
         #expect(missing.map { $0 <= stage.statistics.framesDropped } == true, "\(pictures)")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Nobody has seen a picture: what lies over it is there all the same.
+    /// Even without a picture, the overlay shows.
     @Test(arguments: [true, false]) func liesOverTheBareBackground(hasPlane: Bool) throws {
         let display = RecordingDisplay(hasOverlayPlane: hasPlane)
         let stage = Stage([PlaylistItem(source: "/nowhere.mp4")], display: display)
@@ -63,7 +63,7 @@ import Testing
         #expect(stage.wait { display.overlay == 4 })
     }
 
-    /// Whatever numbers come, they are ones that an output can reckon with.
+    /// The player clamps all numbers to a range with which an output can calculate.
     @Test func numbersFromOutsideAreClamped() throws {
         let display = RecordingDisplay(hasOverlayPlane: true)
         let stage = Stage([PlaylistItem(source: try Reel.still())], display: display)

@@ -5,8 +5,8 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// The whole engine on a display that keeps what it was shown. What frame was shown, in which order, is judged; for how long each stood is
-/// judged in the simulation's time (``TimelineSimulationTests``) and on the bed.
+/// The whole engine on a display that records its pictures. These tests judge the frames and their order. The simulation
+/// (``TimelineSimulationTests``) and the bed judge how long each frame stands.
 @Suite(.blocking) struct PlayerTests {
     @Test func loopsEveryFrameInOrder() throws {
         let stage = Stage([PlaylistItem(source: try Reel.thirty())])
@@ -91,7 +91,7 @@ import Testing
         ]) { $0.imageDuration = .milliseconds(200) }
         stage.expectPlays([401, 301, 302, 303, 401, 201], count: 16)
         func stills() -> [Int] { stage.display.holds.filter { $0.number == 401 }.map(\.vblanks) }
-        // 24 and 12 vblanks; the first also waits for the sound to begin. Of a machine that is held up, any playthrough will do.
+        // 24 and 12 vblanks; the first also waits for the sound to begin. On a busy machine, any playthrough will do.
         let areRight = stage.wait(120) {
             let stills = stills().dropFirst()
             return zip(stills, stills.dropFirst()).contains { short, long in long > short + 4 && long > 15 && short > 7 }
@@ -111,8 +111,8 @@ import Testing
         ])
         #expect(stage.wait { stage.numbers.count { $0 == 301 } >= 2 })
         #expect(stage.plays([301, 302, 303, 401, 0]), "\(stage.numbers)")
-        // As long as their sound is: 60 vblanks and 36. Of a machine that is held up, any playthrough will do; the first also waits for the
-        // sound to begin.
+        // As long as their sound: 60 vblanks and 36. The first playthrough also waits for the sound to begin. On a busy machine, any
+        // playthrough will do.
         for (number, vblanks) in [(401, 40...80), (0, 24...50)] {
             let isRight = stage.wait(120) {
                 stage.display.holds.dropFirst().contains { $0.number == number && vblanks.contains($0.vblanks) }
@@ -125,7 +125,7 @@ import Testing
         let audio = RecordingOutput()
         let stage = Stage([PlaylistItem(source: try Reel.tone(), isMuted: true), PlaylistItem(source: try Reel.three())], audio: audio)
         #expect(stage.wait { stage.numbers.count { $0 == 303 } >= 2 })
-        // Of a machine that is held up, any playthrough will do.
+        // On a busy machine, any playthrough will do.
         let isRight = stage.wait { stage.display.holds.dropFirst().contains { $0.number == 0 && $0.vblanks > 24 } }
         #expect(isRight, "\(stage.display.holds)")
     }
@@ -142,7 +142,7 @@ import Testing
         stage.player.play()
         #expect(stage.wait(for: 120, since: count))
         #expect(stage.numbers.dropFirst(count).first == 301)
-        // Of what it waited for, on a machine too busy, it says so.
+        // On a too busy machine the player also reports its waits.
         let events = stage.events.filter { event in
             switch event {
             case .itemStarted, .itemStatusChanged: false

@@ -9,7 +9,7 @@ import Testing
         PlaylistCursor(repeats.map { PlaylistItem(source: "/a", repeatCount: $0) }, loop: loop)
     }
 
-    /// The items of the first `count` playthroughs.
+    /// Returns the items of the first `count` playthroughs.
     private func order(_ cursor: PlaylistCursor, _ count: Int) -> [Int] {
         var order: [Int] = []
         var position: PlaylistCursor.Position? = .init(item: 0)
@@ -36,7 +36,7 @@ import Testing
         #expect(once.previousItem(before: .init(item: 0))?.item == 0)
     }
 
-    /// A clip of 4 s in a slot of 10 s: twice whole, then half of it.
+    /// A clip of 4 s in a slot of 10 s: two whole playthroughs, then half of one.
     @Test func aClipBeginsAgainWhereItsSlotIsLonger() {
         let cursor = cursor([1, 1], .playlist)
         func playthrough(_ position: PlaylistCursor.Position, _ length: MediaTime, isStill: Bool = false) -> Playthrough {
@@ -67,7 +67,7 @@ import Testing
         #expect([0, 3, -1].allSatisfy { cursor.item(number: $0) == nil })
     }
 
-    /// What is played between two items returns to the time at which it was asked for; what is asked for meanwhile returns there, too.
+    /// An interlude returns to the item's time at the request; so does another interlude requested meanwhile.
     @Test func anInterludeReturns() {
         var cursor = PlaylistCursor([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")], loop: .off)
         let (id, _) = cursor.list.addInterlude(PlaylistItem(source: "/x"), at: 0)
@@ -95,13 +95,13 @@ import Testing
         #expect(cursor.nextItem(after: .init(item: 0)) == .init(item: 1), "a viewer goes on without it")
         cursor.list.interludeIsOver(id)
         #expect(cursor.following(.init(item: 0)) == .init(item: 0, repetition: 1) && cursor.list.revision == revision + 1)
-        // Several have an item between them each.
+        // Between two interludes comes an item.
         let two = ["/y", "/z"].map { cursor.list.enqueueInterlude(PlaylistItem(source: $0), at: 0).id }
         #expect(cursor.following(.init(item: 1))?.item == two[0])
         cursor.list.interludeIsOver(two[0])
         #expect(cursor.following(cursor.following(.init(item: 1))!) == .init(item: 0))
         #expect(cursor.following(.init(item: 0, repetition: 1))?.item == two[1])
-        // At the end of what does not loop nothing comes.
+        // At the end of a list that does not loop, no interlude follows.
         cursor.rules.loop = .off
         #expect(cursor.following(.init(item: 1)) == nil)
         cursor.list.interludeIsOver(99)

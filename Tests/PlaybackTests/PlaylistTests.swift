@@ -5,18 +5,18 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Lists are written as words, each letter an item.
+/// A word is a list; each letter is an item.
 @Suite struct PlaylistTests {
     private func numbers(_ list: Playlist) -> [Int] { list.items.map(\.id.number) }
 
     private func items(_ word: String) -> [PlaylistItem] { word.map { PlaylistItem(source: "/\($0)") } }
 
     @Test(arguments: [
-        // What stays keeps its number, wherever it stands now.
+        // An item that stays keeps its number, wherever it stands now.
         ("abc", "abc", [0, 1, 2]), ("abc", "cba", [2, 1, 0]), ("abc", "axbc", [0, 3, 1, 2]), ("abc", "ac", [0, 2]),
         // A file replaced by one of another name.
         ("abc", "axc", [0, 3, 2]), ("a", "x", [1]), ("", "ab", [0, 1]), ("abc", "", []),
-        // Of equal ones the n-th is the n-th.
+        // Among equal items, the n-th stays the n-th.
         ("aab", "aab", [0, 1, 2]), ("aab", "baa", [2, 0, 1]), ("aab", "ab", [0, 2]), ("ab", "aaab", [0, 2, 3, 1]),
         ("aba", "bxaa", [1, 3, 0, 2]),
     ])
@@ -31,13 +31,13 @@ import Testing
         }
     }
 
-    /// What comes after each item of the first list, in a list that loops and in one that does not.
+    /// The successor of each item of the first list, in a looping list and in one that plays once.
     @Test(arguments: [
         (["abc", "acb"], "cab", "c-b"),
-        // What has left is followed by what follows the item before it that stayed.
+        // A removed item is followed by the successor of the last item before it that stayed.
         (["abc", "ac"], "cca", "cc-"), (["abc", "axc"], "xxa", "xx-"), (["abc", "xc"], "xxx", "xx-"), (["abc", "c"], "ccc", "cc-"),
         (["abc", "xyz"], "xxx", "xxx"), (["abc", ""], "---", "---"), (["abcd", "adx"], "dddx", "dddx"),
-        // Step by step the same.
+        // The same, step by step.
         (["abc", "ab", "xa"], "xxx", "---"), (["abcd", "abd", "ad", "aed"], "eeea", "eee-"), (["abc", "", "abc"], "bca", "bc-"),
     ])
     func whatFollows(lists: [String], looping: String, once: String) {
@@ -60,7 +60,8 @@ import Testing
         #expect(numbers(list) == [3, 0, 1, 2])
     }
 
-    /// A stick is pulled out and put in again: the file that is played by its name already, and is found then, is no other item, which would follow itself.
+    /// A stick is pulled out and put in again. The missing file already plays by its name. Once found, it stays the same item; otherwise it
+    /// would follow itself.
     @Test func aMissingFileThatHasComeStaysTheItem() {
         func items(_ version: FileVersion?) -> [PlaylistItem] {
             ["/a", "/b"].map { source in
@@ -79,10 +80,10 @@ import Testing
         #expect(numbers(cursor.list) == [0, 2] && cursor.list.items[1].entry.version == first)
         #expect(cursor.following(.init(item: 2))?.item == 0)
         #expect(cursor.list[.init(2)]?.audioTrack == .number(2))
-        // It may be left out for a moment, while it could still be written.
+        // The list may leave it out for a moment, while a program could still be writing it.
         for list in [items(nil), [items(nil)[0]], items(first)] { _ = cursor.list.replace(with: list) }
         #expect(numbers(cursor.list) == [0, 3] && cursor.following(.init(item: 3))?.item == 0)
-        // A file that is there and changes is another item, as before.
+        // A file that is there and changes becomes another item, as before.
         _ = cursor.list.replace(with: items(second))
         #expect(numbers(cursor.list) == [0, 4])
     }
@@ -118,7 +119,7 @@ import Testing
         #expect(numbers(list).last == 0)
     }
 
-    /// Any lists one after another: numbers are unique, name their items for good, and what follows is on the list.
+    /// After any sequence of lists, numbers are unique and keep their items, and the successor is on the list.
     @Test func anyChanges() {
         var random = Proof.Random()
         var cursor = PlaylistCursor(items("abc"), loop: .playlist)
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    /// The list after a change, as numbers, and whether it was one.
+    /// Expects a list after a change, as numbers, and whether it counted as a change.
     private func expect(_ expected: [Int], after change: (inout Playlist) -> [QueueItem.ID]?, isChange: Bool = true) {
         var list = Playlist(items("abc"))
         let forgotten = change(&list)
@@ -180,14 +181,14 @@ import Testing
     @Test func itemsAreArranged() {
         expect([2, 0, 1], after: { list in list.arrange([list.items[2], list.items[0], list.items[1]]) })
         expect([0, 1, 2], after: { $0.arrange($0.items) }, isChange: false)
-        // One that comes twice, and one of another player.
+        // One item twice, and one item of another player.
         expect([1, 3, 4], after: { $0.arrange([$0.items[1], $0.items[1], QueueItem(id: 70, items("x")[0])]) })
-        // The same item, louder or something else altogether.
+        // The same item with another volume.
         var list = Playlist(items("abc"))
         var changed = list.items
         changed[1].entry.volume = 0.5
         #expect(list.arrange(changed) == [] && numbers(list) == [0, 1, 2] && list[1]?.volume == 0.5)
-        // What has left comes back as it was.
+        // Removed items come back as they were.
         let all = list.items
         _ = list.remove([0, 2])
         #expect(list.arrange(all) == [] && list.items == all)

@@ -3,13 +3,13 @@ import Testing
 
 @testable import KioskPlayback
 
-/// When the clock may start, by what lies queued.
+/// The start of the clock, by the level of the queues.
 @Suite struct PrerollTests {
     private static let demand = MediaTime.milliseconds(50)
     private let begin = HostTime(nanoseconds: 1_000_000_000)
 
-    /// When it starts, in milliseconds, where the level grows by 16 ms at each of `times`, looked at every 4 ms; nil where it does not
-    /// within 5 s.
+    /// Returns the start in milliseconds; nil if there is none within 5 s. The level grows by 16 ms at each of `times`; a poll comes every
+    /// 4 ms.
     private func start(growingAt times: [Int], full: Int = .max) -> Int? {
         var preroll = Preroll(from: begin)
         return stride(from: 0, to: 5000, by: 4).first { time in
@@ -26,14 +26,14 @@ import Testing
         // 50 ms for the card and a step of 4 ms are four pictures.
         #expect(start(growingAt: steady(4)) == 16)
         #expect(try #require(start(growingAt: steady(12))) <= 60)
-        // No later than with the tenth of a second that was waited for before it was measured.
+        // No later than with a fixed wait of a tenth of a second.
         #expect(try #require(start(growingAt: steady(16))) <= 112)
     }
 
     @Test func `a slow one is waited for until what is lost is made up for`() throws {
         let (fast, slow) = (try #require(start(growingAt: steady(16), full: 200)), try #require(start(growingAt: steady(20), full: 200)))
         #expect(slow > fast && slow < 260)
-        // At a third of its speed nothing less than full queues will do.
+        // At a third of its speed, only full queues will do.
         #expect(start(growingAt: steady(48), full: 200) == 13 * 48)
     }
 

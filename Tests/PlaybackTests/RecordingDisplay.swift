@@ -5,16 +5,16 @@ import KioskPlayback
 import KioskVocabulary
 import TestSupport
 
-/// A display that keeps what it was given: three buffers, a steady 60 Hz, and for every vblank the frame number that is burned into the
-/// picture it showed. Nothing is converted, so that a test judges the engine and not the machine's speed. It also keeps the book on its
-/// buffers: what the engine does with one that is not its to give is a ``violations`` entry.
+/// A display that records its pictures. By default it has three buffers and a steady 60 Hz. For every vblank it keeps the frame number that
+/// is burned into the picture. It converts nothing, so a test judges the engine and not the machine's speed. It also keeps account of its
+/// buffers: if the engine commits or discards a buffer that it does not hold, that is a ``violations`` entry.
 final class RecordingDisplay: SceneOutput {
     /// One vblank.
     struct Vblank: Hashable, Sendable {
         var index: Int64
-        /// The number burned in; 0 is the background or not a numbered clip.
+        /// The number burned in; 0 for the background, or for a clip without numbers.
         var number: Int
-        /// The number of the picture beneath it, and what of the mixture is the upper one's.
+        /// The number of the picture beneath it, and the upper picture's share of the mixture.
         var underlay: (number: Int, share: Double)?
 
         static func == (a: Vblank, b: Vblank) -> Bool { (a.index, a.number) == (b.index, b.number) }
@@ -32,35 +32,35 @@ final class RecordingDisplay: SceneOutput {
         var lastID: UInt64 = 0
         var shown: Int?
         var pending: (buffer: Int?, id: UInt64, vblank: Int64, overlay: Int)?
-        /// What lies over the picture: as it was given, in each buffer, and on the screen.
+        /// The overlay: as it was set, in each buffer, and on the screen.
         var overlay = 0, overlays: [Int], seenOverlay = 0
-        /// Vblank from which on each number was on the screen.
+        /// Each number with the vblank from which on it was on the screen.
         var flips: [Vblank] = []
         var isConnected = true
         var generation: UInt64 = 0
         var changed = false
         var isWoken = false
-        /// A buffer that is read for a snapshot, and whether a flip has left it since.
+        /// The buffer that a snapshot reads, and whether a flip has left it since.
         var read: (buffer: Int, hasLeft: Bool)?
         var hasFreedBuffer = false
-        /// Whether nothing comes back that is being prepared.
+        /// Whether `prepare` hangs.
         var isHanging = false
         /// How the picture in each buffer is fitted.
         var gravities: [Int: VideoGravity] = [:]
         var prepareCount = 0
     }
 
-    /// A refresh that no clip's rate fits: where one does, the sound is resampled to follow the display, and no sample is like the clip's.
+    /// A refresh rate that no clip fits. If a rate fits, the sound is resampled to follow the display, and no sample equals the clip's.
     static let oddRefreshRate = 68.1
 
     private let state: Monitor<State>
     private let bufferCount: Int
     private let period: MediaTime
     private let begin = HostTime.now
-    /// How long a conversion takes.
+    /// The time that a conversion takes.
     private let composeTime: MediaTime
     let reportsVblank: Bool
-    /// Whether overlays have a plane; else they are in the pictures.
+    /// Whether overlays have a plane; otherwise the pictures contain them.
     private let hasOverlayPlane: Bool
 
     init(
@@ -84,30 +84,30 @@ final class RecordingDisplay: SceneOutput {
     let rotation = Rotation.none
     func setRotation(_ rotation: Rotation) {}
 
-    /// What the engine did that an output's users must not do.
+    /// The engine's violations of the output's rules.
     var violations: [String] { state.withLock { $0.violations } }
 
-    /// Buffers that are neither free nor on the screen nor waiting for their flip: composed, and with the engine.
+    /// The number of composed buffers that the engine holds: neither free, nor on the screen, nor waiting for their flip.
     var buffersOut: Int {
         state.withLock { bufferCount - $0.free.count - ($0.shown == nil ? 0 : 1) - ($0.pending?.buffer == nil ? 0 : 1) }
     }
 
-    /// Where the picture lies that lies over the one on the screen; 0 where there is none.
+    /// The x position of the overlay's picture on the screen; 0 for no overlay.
     var overlay: Int { state.withLock { $0.seenOverlay } }
 
     /// How the picture on the screen is fitted.
     var gravity: VideoGravity? { state.withLock { state in state.shown.flatMap { state.gravities[$0] } } }
 
-    /// The numbers shown, each with the vblank it began at.
+    /// The numbers shown, each with its first vblank.
     var flips: [Vblank] { state.withLock { $0.flips } }
 
-    /// Each number in the order shown and for how many vblanks it stood; the last one is left out.
+    /// Each number in the order shown, and for how many vblanks it stood, without the last one.
     var holds: [(number: Int, vblanks: Int)] {
         let flips = flips
         return zip(flips, flips.dropFirst()).map { ($0.number, Int($1.index - $0.index)) }
     }
 
-    /// Pulls the plug, or puts it back.
+    /// Disconnects the display, or reconnects it.
     func setConnected(_ isConnected: Bool) {
         state.signal { state in
             state.isConnected = isConnected
@@ -120,10 +120,10 @@ final class RecordingDisplay: SceneOutput {
         }
     }
 
-    /// What is on the screen is read for a snapshot, and not free before ``endReading()``.
+    /// Starts a snapshot of the screen: its buffer does not become free before ``endReading()``.
     func beginReading() { state.withLock { state in state.read = state.shown.map { ($0, false) } } }
 
-    /// Whether the buffer that is read would be free otherwise.
+    /// Whether only the snapshot still holds the buffer.
     var isReadingAlone: Bool { state.withLock { $0.read?.hasLeft == true } }
 
     func endReading() {
@@ -133,10 +133,10 @@ final class RecordingDisplay: SceneOutput {
         }
     }
 
-    /// How often something was to be prepared.
+    /// The number of calls of `prepare`.
     var prepareCount: Int { state.withLock { $0.prepareCount } }
 
-    /// Whether a driver hangs while something is prepared.
+    /// Makes `prepare` hang as in a driver, or lets it go on.
     func setHanging(_ isHanging: Bool) { state.signal { $0.isHanging = isHanging } }
 
     func prepare(_ scene: borrowing Scene) -> Preparation {
@@ -242,7 +242,7 @@ final class RecordingDisplay: SceneOutput {
 
     func wake() { state.signal { $0.isWoken = true } }
 
-    /// What was with the engine is free.
+    /// Frees the buffers that the engine held.
     func playerEnded() {
         state.withLock { state in
             state.free = Set(0..<bufferCount).subtracting([state.shown, state.pending?.buffer, state.read?.buffer].compactMap { $0 })

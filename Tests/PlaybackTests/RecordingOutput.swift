@@ -3,8 +3,8 @@ import KioskPlatform
 import KioskPlayback
 import Synchronization
 
-/// A sound card with a buffer, mono unless it is told otherwise, in real time: renders ahead like ALSA, takes back what was not heard at an interruption, and keeps
-/// every sample that was or will be heard.
+/// A sound card with a buffer in real time, mono by default. It renders ahead like ALSA, and takes back the unheard frames at an
+/// interruption. It keeps every sample that was or will be heard.
 final class RecordingOutput: PCMOutput {
     private struct State {
         var samples: [Float] = []
@@ -27,15 +27,15 @@ final class RecordingOutput: PCMOutput {
     /// Everything rendered and not taken back.
     var samples: [Float] { state.withLock { $0.samples } }
 
-    /// How many of them are not silence.
+    /// The number of samples that are not silence.
     var loudSamples: Int { state.withLock { $0.samples.count { $0 != 0 } } }
 
-    /// How often it was interrupted.
+    /// The number of interruptions.
     var interruptions: Int { state.withLock { $0.interruptions } }
 
-    /// The same without the silence of a starved machine that had nothing to render: that lasts to the end of a period (they are counted
-    /// from the last one, since what is taken back is no whole ones), and what follows is only later. Any other silence is on the
-    /// timeline.
+    /// The samples without the silence of a starved machine, which had nothing to render. Such silence lasts to the end of a period, and
+    /// the rest only comes later. Periods are counted from the last one, since the card does not take back whole periods. Any other silence
+    /// is on the timeline.
     var samplesWithoutStarvation: [Float] {
         let samples = samples
         var kept: [Float] = []

@@ -50,7 +50,7 @@ import Testing
         #expect(geometry.scanout == PictureGeometry.rotate(geometry.canvas, on: canvas, by: rotation))
     }
 
-    // MARK: What is prepared again
+    // MARK: Stale scenes
 
     private func give(_ state: inout OverlayState, _ placement: OverlayPlacement) {
         guard let (overlay, number) = state.toGive(frameWaits: false) else { return }

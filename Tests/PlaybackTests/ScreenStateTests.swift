@@ -16,7 +16,7 @@ import Testing
 
     private func buffer(_ number: Int) -> PreparedScene { PreparedScene(buffer: number, generation: 1) }
 
-    /// The number of a frame that is given up.
+    /// Returns the number of a frame that the screen gives up.
     private func number(_ frame: consuming EnqueuedFrame?) -> Int? {
         switch consume frame {
         case .some(let frame): Int(frame.place.start.seconds)
@@ -82,7 +82,7 @@ import Testing
         #expect(screen.canRepaint == true)
     }
 
-    /// What is painted for an overlay waits for a vblank for which nothing is due, and is dropped when the next frame is shown before.
+    /// A frame painted for an overlay waits for a vblank without a due frame. If the next frame is shown first, it is dropped.
     @Test func anOverlayIsNotUrgent() {
         let (bare, marked) = (OverlayMark(), OverlayMark(number: 3, content: 3))
         var screen = ScreenState()
@@ -102,7 +102,7 @@ import Testing
         #expect(screen.canRepaint == false && screen.canTakeOverlay == true, "where there was no buffer the plan decides anew")
     }
 
-    /// A display that changes while a frame is out for an overlay has it painted again, and at once.
+    /// If the display changes while a frame is out for an overlay, the frame is painted again at once.
     @Test func aDisplayThatChangesComesBeforeAnOverlay() {
         var screen = ScreenState()
         _ = screen.show(frame(1), mark: .init())

@@ -56,7 +56,7 @@ import Testing
         #expect(stage.player.timeControlStatus == .paused && stage.player.snapshot.time == .seconds(5.5))
     }
 
-    /// A skip, and another seek, leave the slider.
+    /// A skip or another seek ends the scrubbing.
     @Test func whatElseIsAskedForEndsIt() throws {
         let stage = Stage([PlaylistItem(source: try Reel.long()), PlaylistItem(source: try Reel.fifty())])
         #expect(stage.wait(for: 1010))
@@ -69,7 +69,7 @@ import Testing
         #expect(!stage.player.snapshot.isScrubbing && stage.wait(for: 110))
     }
 
-    /// The time of the screen never goes back from where the finger was.
+    /// The time on the screen never goes back behind the finger's place.
     @Test func theTimeDoesNotJumpBack() throws {
         let stage = try stage()
         #expect(stage.wait(for: 1010))

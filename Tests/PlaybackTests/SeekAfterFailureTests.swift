@@ -7,7 +7,7 @@ import Testing
 @testable import KioskPlayback
 
 @Suite(.blocking) struct SeekAfterFailureTests {
-    /// The seek that comes just after an item has turned out to be unplayable is for the one that is played in its place.
+    /// A seek just after an unplayable item applies to the item that plays in its place.
     @Test func `a seek right after an unplayable item lands in the next`() throws {
         let stage = Stage([PlaylistItem(source: "/nowhere/at/all.mp4"), PlaylistItem(source: try Reel.long())])
         let effect = Monitor<PlayerEffect?>(nil)

@@ -4,13 +4,13 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Every edge of the machine; requests are written as item and second.
+/// Every edge of the state machine; a request is an item and a second.
 @Suite struct SeekStateTests {
     private func seek(_ item: Int, _ second: Double?, _ precision: MediaReader.SeekPrecision = .exact) -> SeekRequest {
         SeekRequest(position: .init(item: .init(item)), time: second.map { .seconds($0) }, precision: precision)
     }
 
-    /// A seek that came first, is carried out, and waits for its frame.
+    /// Returns a state in which the first request is carried out and waits for its frame, and the others follow.
     private func underWay(_ requests: SeekRequest...) -> SeekState {
         var state = SeekState.none
         #expect(state.request(requests[0]) == .begin(requests[0]))
@@ -39,7 +39,7 @@ import Testing
         #expect(state == .none && state.followUp(in: 0, at: .zero) == .none)
     }
 
-    /// Frames of older generations are dropped before: what is shown before the feeder has taken the request is none of its own.
+    /// Frames of older generations are dropped earlier. A frame shown before the feeder takes the request does not belong to it.
     @Test func nothingIsShownOfWhatWasNotTaken() {
         var state = SeekState.none
         _ = state.request(seek(0, 3))
@@ -68,7 +68,7 @@ import Testing
         #expect(state == .carriedOut(seek(0, 3), then: .next(seek(0, 4))))
     }
 
-    /// A key frame first, behind what is on the screen where it goes forward; then the target itself.
+    /// First a key frame, behind the picture on the screen if the seek goes forward; then the target itself.
     @Test(arguments: [(4.0, 3.0, MediaReader.SeekPrecision.keyFrame(after: .seconds(3))), (4, 4, .keyFrame()), (2, 3, .keyFrame())])
     func aRowGoesByKeyFramesAndEndsExactly(target: Double, now: Double, precision: MediaReader.SeekPrecision) {
         var state = underWay(seek(0, 3), seek(0, target))
@@ -108,7 +108,7 @@ import Testing
         #expect(state == .followed(.further(seek(0, 5))))
     }
 
-    /// A row has not begun: the newest goes at once, and exactly.
+    /// No row has begun: the newest seek goes at once, and exactly.
     @Test func aSeekAfterTheFrameOfASingleOneWaitsForNothing() {
         var state = underWay(seek(0, 3), seek(0, 4))
         state.frameShown()
@@ -123,7 +123,7 @@ import Testing
         #expect(state == .requested(seek(0, 4, .keyFrame()), then: nil))
     }
 
-    /// An item that opens at its beginning, and another item, are not waited for; a skip waits for nothing.
+    /// A seek waits neither for an item that opens at its beginning nor for another item; a skip waits for nothing.
     @Test func whatIsNotWaitedFor() {
         var state = SeekState.none
         _ = state.skip(to: seek(0, nil))
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// The item that was sought in failed, and the next one or the background is shown.
+    /// The item of the seek failed, and the next one or the background shows.
     @Test(arguments: [1, nil] as [QueueItem.ID?]) func whatFollowsIsDroppedWhereAnotherItemIsShown(item: QueueItem.ID?) {
         var state = underWay(seek(0, 3), seek(0, 4))
         #expect(state.followUp(in: item, at: .zero) == .drop)
@@ -164,7 +164,7 @@ import Testing
         #expect(state == .none)
     }
 
-    /// Any events in any order: what is begun is what was asked for last, and every row ends exactly there.
+    /// Any events in any order: each seek that begins is the last one requested, and every row ends exactly there.
     @Test(arguments: 0..<50) func anyEvents(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var state = SeekState.none

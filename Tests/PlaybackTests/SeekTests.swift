@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite(.blocking) struct SeekTests {
-    /// A player in the middle of the ten-second clip.
+    /// Returns a player that plays the ten-second clip.
     private func stage(_ item: (inout PlaylistItem) -> Void = { _ in }) throws -> Stage {
         var playing = PlaylistItem(source: try Reel.long())
         item(&playing)
@@ -25,7 +25,7 @@ import Testing
         #expect(stage.wait { stage.numbers.count > count } && stage.waitUntilStill())
         #expect(Array(stage.numbers.dropFirst(count)) == [Reel.number(at: seconds)], "paused, one frame and no other")
         #expect(abs(stage.player.currentTime.seconds - seconds) < 0.04)
-        // And from there on, one after the other.
+        // From there on, one after the other.
         stage.player.play()
         let first = Reel.number(at: seconds)
         #expect(stage.wait { stage.numbers.count > count + 3 })
@@ -60,12 +60,12 @@ import Testing
         #expect(stage.wait { stage.numbers.count > 3 })
         _ = stage.pause()
         var counts: [Int] = []
-        // Once more where the machine was too busy to show any in so short a time.
+        // Retry if the machine was too busy to show any in so short a time.
         while counts.count < 3, counts.last ?? 0 <= 2 {
             stage.player.seek(to: .zero)
             #expect(stage.wait { stage.numbers.last == 1001 } && stage.waitUntilStill())
             let count = stage.numbers.count
-            // Faster than any picture can follow: each is asked for before the one before has been shown.
+            // Faster than any picture can follow: each seek comes before the last one's picture.
             for _ in 0..<80 {
                 stage.player.perform(.seekBy(.milliseconds(100)))
                 usleep(10_000)
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test func aSeekIntoTheNextItemWhileItOpens() throws {
-        // Once more where this thread came too late: the next item's first picture was on its way before the seek.
+        // Retry if this thread came too late: the next item's first picture was on its way before the seek.
         var firsts: [Int] = []
         while firsts.count < 5, firsts.last != Reel.number(at: 3) {
             let stage = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.long())])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// A playlist that has an order of its own in each round.
+/// A playlist with an order of its own in each round.
 @Suite struct ShuffleTests {
     private func cursor(_ count: Int, seed: UInt64, _ loop: LoopMode = .playlist) -> PlaylistCursor {
         PlaylistCursor(
@@ -34,7 +34,7 @@ import Testing
         var beginnings: Set<[QueueItem.ID]> = []
         for seed in 0..<100 as Range<UInt64> { beginnings.insert(played(cursor(6, seed: seed), 6)) }
         #expect(beginnings.count > 70)
-        // Every item comes first about as often as any other.
+        // Each item comes first about as often as any other.
         var firsts = [Int](repeating: 0, count: 6)
         for seed in 0..<1200 as Range<UInt64> { firsts[played(cursor(6, seed: seed), 1)[0].number] += 1 }
         #expect(firsts.allSatisfy { (150...250).contains($0) }, "\(firsts)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Renders one value, and counts what it is told.
+/// A renderer of one value that counts its calls.
 private final class Voice: AudioRenderer {
     let value: Float
     let rendered = Atomic(0), takenBack = Atomic(0), reports = Atomic(0)
@@ -33,7 +33,7 @@ private final class Voice: AudioRenderer {
 
     @Test func nobodyIsSilence() { #expect(render(10) == [0] && mixer.isReady(frames: 10)) }
 
-    /// The first is waited for whatever happens, another one for so long that it must have stopped.
+    /// The mixer waits for the first voice without a limit; for another one, until it must have stopped.
     @Test func oneThatHasStoppedKeepsNobodyWaiting() {
         let (first, second) = (Voice(0.25), Voice(0.5))
         _ = mixer.add(first)
@@ -45,7 +45,7 @@ private final class Voice: AudioRenderer {
         #expect((0..<1000).allSatisfy { _ in !mixer.isReady(frames: 10) })
         for voice in [first, second] { voice.isSilent.store(true, ordering: .relaxed) }
         #expect(mixer.isReady(frames: 10))
-        // It goes on, and counts again.
+        // The voice goes on, and the mixer waits for it again.
         second.isSilent.store(false, ordering: .relaxed)
         #expect(!mixer.isReady(frames: 10))
     }

@@ -5,18 +5,17 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// A clip whose every sample has another value, on a card that keeps what it was given: not one sample may be lost, repeated or be silence
-/// where there was none.
+/// A clip with a different value in every sample, on a card that keeps its samples. No sample may be lost, repeated or replaced by silence.
 @Suite(.blocking) struct SoundTests {
     private let audio = RecordingOutput()
     private let display = RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate)
 
-    /// Where `heard`, silence left out, departs from the clip played again and again from sample `begin` on; nil where it does not.
+    /// Returns the place where `heard`, without silence, departs from the clip looped from sample `begin` on; nil if it does not.
     private func flaw(_ heard: [Float], from begin: Int = 0) -> Int? {
         heard.filter { $0 != 0 }.enumerated().first { $1 != Reel.sample(begin + $0) }?.offset
     }
 
-    /// Whether there is silence between the first sample and the last.
+    /// Returns whether there is silence between the first sound and the last.
     private func hasHole(_ heard: [Float]) -> Bool { heard.drop { $0 == 0 }.reversed().drop { $0 == 0 }.contains(0) }
 
     @Test func theLoopSeamHasNoHole() throws {
@@ -32,7 +31,7 @@ import Testing
         #expect(2 * seams.count { heard[$0 + 1] != 0 } > seams.count)
     }
 
-    /// Through the reader, its ring and the queue, with a pause in between: a tone in each channel.
+    /// A tone in each channel, through the reader, its ring and the queue, with a pause in between.
     @Test(arguments: [6, 8]) func surroundSoundKeepsItsChannels(count: Int) throws {
         let audio = RecordingOutput(channelCount: count)
         let clip = try SurroundTones.clip("surround-seen.mkv", layout: "5.1", count: 6, ["-c:a", "pcm_s16le"], picture: true)
@@ -113,14 +112,14 @@ import Testing
         }
     }
 
-    /// The item time is told by pictures, of which this has one or none.
+    /// Pictures carry the item time, and this clip has one or none.
     @Test(arguments: [false, true]) func soundAloneTellsItsTimeAtEveryRate(hasCover: Bool) throws {
         let clip = hasCover ? try Reel.covered(seconds: 3) : try Reel.tone(seconds: 3)
         let stage = Stage([PlaylistItem(source: clip)], display: display, audio: audio) { $0.loop = .off }
         #expect(stage.wait { stage.player.currentTime > .milliseconds(100) })
         stage.player.rate = 2
         #expect(stage.wait { stage.events.contains(.playlistEnded) })
-        // The filter's last window is not all played, at twice the speed.
+        // At twice the speed, the filter's last window is not played in full.
         #expect(stage.player.currentTime > .milliseconds(2750), "\(stage.player.currentTime.seconds)")
     }
 
@@ -132,8 +131,8 @@ import Testing
         _ = stage.wait(0.3) { false }
         stage.player.rate = 1
         #expect(stage.wait { stage.statistics.seams >= 2 })
-        // Back at the clip's own pace its samples are its own again: before the second playthrough's first must stand the first one's last.
-        // What the changes have put ahead would end early, and what they have put behind would be cut off.
+        // Back at its own pace, the clip has its own samples again: the first playthrough's last must stand before the second's first.
+        // Sound put ahead by the rate changes would end early; sound put behind would be cut off.
         let heard = Array(audio.samplesWithoutStarvation.drop { $0 == 0 })
         let begin = try #require(
             heard.indices.dropFirst(20_000).first { index in

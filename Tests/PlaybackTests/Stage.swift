@@ -8,17 +8,17 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// A player on a display that keeps what it was shown, which runs until the test is over.
+/// A player on a display that records its pictures. It runs until the test is over.
 final class Stage {
     let display: RecordingDisplay
     let player: PlaybackEngine
     private let log = Monitor<[PlaybackEvent]>([])
     private var isStopped = false
 
-    /// What reads: processes, but where $KIOSK_ISOLATION is "off", or there can be none.
+    /// The readers: processes, unless $KIOSK_ISOLATION is "off" or the build has sanitizers.
     static let readers: Readers = getenv("KIOSK_ISOLATION").map { String(cString: $0) } == "off" ? .inProcess : .shared
 
-    /// Starts it; `isPaused` when it is to be paused before it has begun.
+    /// Starts the player; if `isPaused`, it pauses before it begins.
     init(
         _ items: [PlaylistItem], display: RecordingDisplay = RecordingDisplay(), audio: any PCMOutput = SilentOutput(),
         readers: Readers = Stage.readers, isPaused: Bool = false, _ configure: (inout PlaybackEngine.Options) -> Void = { _ in }
@@ -45,15 +45,15 @@ final class Stage {
 
     var events: [PlaybackEvent] { log.withLock { $0 } }
     var numbers: [Int] { display.flips.map(\.number) }
-    /// The same from the first picture on: where opening it took long, the background came before it.
+    /// The numbers from the first picture on. If the picture took long to open, the background (0) came before it.
     var pictures: [Int] { Array(numbers.drop { $0 == 0 }) }
     var statistics: PlayerStatistics { player.snapshot.statistics }
-    /// The complaints about items, as (index, message).
+    /// The failures of items, as (index, message).
     var complaints: [(index: Int, message: String)] {
         events.compactMap { if case .itemFailed(let item, let message) = $0 { (item.number, message) } else { nil } }
     }
 
-    /// Waits until `condition` holds; false after `seconds`, which only a machine much too busy needs.
+    /// Waits until `condition` holds. Returns false after `seconds`; only a far too busy machine needs that long.
     func wait(_ seconds: Double = 120, until condition: () -> Bool) -> Bool {
         let deadline = HostTime.now + .seconds(seconds)
         while HostTime.now < deadline {
@@ -63,8 +63,8 @@ final class Stage {
         return condition()
     }
 
-    /// Waits until `number` is on the screen, counting flips from the `since`-th on; where the player has left out frames, one of the
-    /// third of a second after it will do.
+    /// Waits until `number` is on the screen, from the `since`-th flip on. If the player has dropped frames, any of the next ten numbers
+    /// will do (a third of a second).
     func wait(for number: Int, since: Int = 0, _ seconds: Double = 120) -> Bool {
         wait(seconds) {
             let last = statistics.framesDropped == 0 || number == 0 ? number : number + 10
@@ -72,8 +72,8 @@ final class Stage {
         }
     }
 
-    /// Waits until nothing has been flipped for `time`, and for as many looks as that has: where the machine has stopped all threads for a
-    /// while, the first look after it says nothing. False after some seconds.
+    /// Waits until no flip has come for `time`, and for as many polls of 5 ms. If the machine has stopped all threads for a while, the
+    /// first poll after that says nothing. Returns false after 120 s.
     func waitUntilStill(for time: MediaTime = .milliseconds(130)) -> Bool {
         var (count, looks, since) = (-1, 0, HostTime.now)
         return wait {
@@ -84,15 +84,15 @@ final class Stage {
         }
     }
 
-    /// Pauses, and waits until the picture stands; the number it stands on.
+    /// Pauses, and waits until the picture stands. Returns its number, or nil if it does not stand.
     func pause() -> Int? {
         player.pause()
         guard wait(until: { player.timeControlStatus == .paused }), waitUntilStill() else { return nil }
         return numbers.last
     }
 
-    /// Plays until `count` frames have been shown and expects them to be `cycle` again and again, from its beginning. On a machine too
-    /// busy to show a frame in time the player leaves it out and says so: no more may be missing than it says.
+    /// Plays until `count` frames have been shown, and expects `cycle` again and again, from its beginning. A busy machine may make the
+    /// player drop frames: no more may be missing than the player reports.
     func expectPlays(
         _ cycle: [Int], count: Int, _ sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -100,14 +100,14 @@ final class Stage {
         #expect(plays(cycle), "\(self.numbers)", sourceLocation: sourceLocation)
     }
 
-    /// Whether the pictures so far are `cycle` again and again, from its beginning, with no more left out than the player says.
+    /// Returns whether the pictures so far repeat `cycle` from its beginning, with no more missing than the player reports.
     func plays(_ cycle: [Int]) -> Bool {
-        // What has been dropped is counted before what comes after it is shown.
+        // The player counts a dropped frame before it shows the next one.
         guard let missing = Self.missing(from: pictures, cycle: cycle) else { return false }
         return missing <= statistics.framesDropped
     }
 
-    /// How many frames of `cycle`, again and again, are left out in `numbers`; nil when they are in another order.
+    /// Returns how many frames of the repeated `cycle` are missing in `numbers`; nil if they are in another order.
     static func missing(from numbers: [Int], cycle: [Int]) -> Int? {
         var (place, missing) = (0, 0)
         for number in numbers {
@@ -122,7 +122,7 @@ final class Stage {
     }
 }
 
-// Swift Testing takes apart whatever a failed expectation was about, and the runtime traps on a class that holds a noncopyable value.
+// Swift Testing reflects every value of a failed expectation, and the runtime traps on a class that holds a noncopyable value.
 extension Stage: CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: []) }
 }
@@ -133,7 +133,7 @@ extension RecordingOutput: CustomReflectable {
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The clips the player is shown; every frame of all of them has another number.
+/// The test clips. Every frame of every clip has a number of its own.
 enum Reel {
     /// Frames 1…30 at 30 a second, with a tone.
     static func thirty() throws -> String { try Clips.named("thirty.mp4") }
@@ -164,13 +164,13 @@ enum Reel {
             ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=\(seconds)", "-i", still(), "-map", "0", "-map", "1", "-c:v", "copy"]
                 + ["-disposition:v", "attached_pic"])
     }
-    /// Numbered samples: sample n of the clip is ``sample(_:seconds:)``; with 30 frames a second from 1 on.
+    /// Numbered samples: sample n of the clip is ``sample(_:seconds:)``. The picture has frames from 1 on, 30 a second.
     static func numberedSamples(seconds: Int = 1) throws -> String {
         try Clips.make(
             "samples-\(seconds).mov",
             ["-i", Clips.numbered("silent-\(seconds).mp4", frames: 30 * seconds, sound: false), "-f", "lavfi", "-i"]
                 + ["aevalsrc=(mod(n\\,30000)+1)/32768:s=48000:d=\(seconds)", "-c:v", "copy", "-c:a", "pcm_s16le"])
     }
-    /// Sample n of ``numberedSamples(seconds:)``, again and again.
+    /// Returns sample n of the looped ``numberedSamples(seconds:)``.
     static func sample(_ n: Int, seconds: Int = 1) -> Float { Float(n % (seconds * 48_000) % 30_000 + 1) / 32_768 }
 }

@@ -40,7 +40,7 @@ import Testing
         #expect(count > 20)
         _ = stage.wait(0.3) { false }
         #expect(stage.statistics.synchrony.total == count)
-        // How large it is, the bed judges.
+        // The bed judges how large it is.
         #expect(stage.statistics.synchrony.span(within: 0.5) != nil)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Which subtitles lie over which picture.
+/// The subtitles that lie over each picture.
 @Suite struct SubtitleTimelineTests {
     private func overlay(_ x: Int) -> Overlay { Overlay(pictures: [.init(surface: Surface(width: 1, height: 1, pixels: [0]), x: x, y: 0)]) }
 
@@ -22,14 +22,14 @@ import Testing
         #expect(seen(&timeline, 1, 66) == "as it is")
         #expect(seen(&timeline, 1, 100) == "5")
         #expect(seen(&timeline, 1, 133) == "as it is")
-        // The picture of 200 ms was left out.
+        // The picture of 200 ms was dropped.
         #expect(seen(&timeline, 1, 233) == "nothing")
         #expect(seen(&timeline, 2, 0) == "nothing")
         #expect(seen(&timeline, 2, 233) == "7")
         #expect(seen(&timeline, 2, 266) == "as it is")
     }
 
-    /// A playthrough without any takes away those of the one before, and so does the bare background.
+    /// A playthrough without subtitles removes those of the one before, and so does the bare background.
     @Test func theyEndWithTheirItem() {
         for next: UInt64? in [4, nil] {
             var timeline = SubtitleTimeline()
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// Drawn too late, and drawn again for a picture that is on the screen.
+    /// Subtitles drawn too late, and drawn again for a picture that is on the screen.
     @Test func whatIsNewerForTheSamePictureIsSeen() {
         var timeline = SubtitleTimeline()
         _ = timeline.add(overlay(1), from: .zero, of: 1)
@@ -52,7 +52,7 @@ import Testing
         #expect(seen(&timeline, 1, 900) == "3")
     }
 
-    /// Those of what comes next do not push out those of what is on.
+    /// The subtitles of the next playthroughs do not push out the present ones.
     @Test func severalPlaythroughsAhead() {
         var timeline = SubtitleTimeline()
         for serial in 1...3 as ClosedRange<UInt64> {
@@ -66,7 +66,7 @@ import Testing
         #expect(seen(&timeline, 3, 600) == "as it is")
     }
 
-    /// Other subtitles are chosen while some wait for their pictures: those are not seen any more.
+    /// The viewer chooses other subtitles while some wait for their pictures: the waiting ones never show.
     @Test func whatIsToldLaterTakesThePlaceOfWhatWasToCome() {
         var timeline = SubtitleTimeline()
         for time: Int64 in [0, 100, 200] { _ = timeline.add(overlay(Int(time)), from: .milliseconds(time), of: 1) }
@@ -81,7 +81,7 @@ import Testing
         #expect(seen(&timeline, 1, 100) == "as it is" && seen(&timeline, 1, 240) == "as it is")
     }
 
-    /// However many there are, no more than some are kept.
+    /// The timeline keeps a limited number of subtitles.
     @Test func itIsBounded() {
         var timeline = SubtitleTimeline()
         var retired = 0

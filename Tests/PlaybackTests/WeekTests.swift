@@ -5,28 +5,28 @@ import Testing
 
 @testable import KioskPlayback
 
-/// A player that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card that are
-/// each off, drift with the day's warmth, jitter, lose vblanks and run dry.
+/// A player that loops ten seconds of film for days: the scheduler, the clock and the sound's ratio against a display and a card. Both are
+/// off and jitter. The display loses vblanks; the card drifts with the day's warmth and runs dry.
 private struct LongRun {
     var days = 1.0
-    /// Parts per million that the display and the card are fast, on average.
+    /// By how many parts per million the display and the card are fast, on average.
     var display = 200.0, card = -200.0
-    /// How far the card's rate follows the warmth of the day, in parts per million.
+    /// How far the card's rate follows the day's warmth, in parts per million.
     var warmth = 20.0
-    /// Hours between underruns, of a tenth of a second each; and between flips that miss their vblank.
+    /// Hours between underruns of a tenth of a second each, and between flips that miss their vblank.
     var underruns = 6.0, lostVblanks = 1.0
 
     struct Outcome {
         var frames = 0
-        /// Frames that were left out, or stood for another number of vblanks than one, and how many of those right after a disturbance.
+        /// Frames that were dropped or stood for another vblank: without an excuse, and within a minute after a disturbance.
         var wrong = 0, excused = 0
-        /// The same at the seams.
+        /// Those of `wrong` that were at seams.
         var wrongSeams = 0
         var seams = 0
         var offsets = TimeHistogram(upTo: .milliseconds(250))
         var worst = 0.0
         var disturbances = 0
-        /// When the first few were, in seconds.
+        /// The times of the first five of `wrong`, in seconds.
         var firstWrong: [Int] = []
     }
 
@@ -40,8 +40,7 @@ private struct LongRun {
         var scheduler = FrameScheduler(refreshPeriod: .seconds(frameTime))
         var clock = DeviceClock(sampleRate: 48_000)
         let period = frameTime / (1 + display * 1e-6)
-        // The card's clock: device seconds at `now`. Which timeline instant that is, the runs say: what is told to the sound is heard a
-        // tenth of a second later.
+        // The card's clock: device seconds at `now`. `runs` maps it to the timeline; a new ratio is heard a tenth of a second later.
         var device = 0.0
         var runs = [(device: 0.0, heard: 0.0, ratio: 1.0)]
         var now = 1.0
@@ -53,7 +52,7 @@ private struct LongRun {
         let vblanks = Int(days * 86_400 / period)
         scheduler.flipped(at: host(vblank))
         for turn in 0..<vblanks {
-            // The runner takes a test for hanging that says nothing for long
+            // The runner takes a test that is silent for long for a hang.
             if turn % max(1, vblanks / 50) == 0 {
                 print("\(Int(now / 3600)) hours of \(Int(24 * days))")
                 fflush(nil)
@@ -64,7 +63,7 @@ private struct LongRun {
             device += (instant - now) * rate
             now = instant
             if instant > nextUnderrun {
-                // What is written comes a tenth of a second later; the card's count of frames goes on.
+                // Written sound is heard a tenth of a second later; the card's count of frames goes on.
                 nextUnderrun += underruns * 3600
                 let standing = timeline(device, runs)
                 runs.append((device, standing, 0))
@@ -143,7 +142,7 @@ private struct LongRun {
 }
 
 @Suite struct WeekTests {
-    // A whole week in make test-all: two minutes of arithmetic in a debug build; a day in make test.
+    // make test-all runs a whole week, two minutes of arithmetic in a debug build; make test runs a day.
     @Test(arguments: Proof.some([(Proof.isThorough ? 7.0 : 1, 200.0, -200.0), (1, -200, 200), (1, 0, 300)]))
     func aLoop(days: Double, display: Double, card: Double) {
         let outcome = LongRun(days: days, display: display, card: card).run()

@@ -5,15 +5,15 @@ import Testing
 
 @testable import KioskReaderProtocol
 
-/// Both ends in steps, whatever comes first: each step is one look at the shared memory, or one change of it.
+/// Simulates both ends in steps, in random order. Each step reads or changes the shared memory once.
 ///
-/// The player wants some pictures, takes them, and gives them back late and in any order; between them it takes sound. A third thread rings the
-/// player's bell for messages. Who sleeps does nothing until it is woken; where all sleep, a ring was lost.
+/// The player wants some pictures, takes them, and returns them late and in any order. In between it takes sound.
+/// A third thread rings the player's bell for messages. A sleeper does nothing until it is woken; if all sleep, a ring was lost.
 private struct Interleaving {
-    /// Where a sleeper is.
+    /// The state of a sleeper.
     private enum Place { case awake, saw(UInt32), looked(UInt32), said(UInt32), asleep, woken }
 
-    /// What is left of a ring.
+    /// The rest of a ring.
     private struct Ring {
         var bell: Bell, subjects: Bell.Subjects
         var hasAdded = false
@@ -21,7 +21,7 @@ private struct Interleaving {
 
     private struct Side {
         var place = Place.awake
-        /// Rings that it is about to make, one after the other.
+        /// Pending rings, in order.
         var rings: [Ring] = []
     }
 
@@ -30,12 +30,12 @@ private struct Interleaving {
     private var sound: (player: PlayerSound, reader: ReaderSound)
     private var player = Side(), reader = Side(), third = Side()
     private var random: Proof.Random
-    /// Whether whoever rings takes back what the owner has said.
+    /// Whether the ringer clears the owner's subjects.
     private let ringerTakesBack: Bool
 
     private var published = 0, written = 0
     private(set) var taken: [Int] = [], heard = 0
-    /// Whether all that was heard so far is what was written.
+    /// Whether all sound heard so far equals the sound written.
     private(set) var isWhole = true
     private var shown: [Int] = []
     private var isOver = false
@@ -48,13 +48,13 @@ private struct Interleaving {
         self.ringerTakesBack = ringerTakesBack
     }
 
-    /// Runs until everything has been shown and heard; false where all sleep before.
+    /// Runs until everything has been shown and heard. Returns false if all sleep before that.
     mutating func run() throws -> Bool {
         while true {
             let isDone = isOver && shown.isEmpty && heard >= Self.pictureCount * Self.chunk
             if isDone { return true }
             var sides = [0, 1, 2].filter(canStep)
-            // The third one alone gets nobody on.
+            // The third thread alone makes no progress.
             if sides == [2], third.rings.isEmpty { sides = [] }
             guard let side = sides.randomElement(using: &random) else { return false }
             switch side {
@@ -73,7 +73,7 @@ private struct Interleaving {
         }
     }
 
-    /// One step of a ring; false where there is none to be made.
+    /// Makes one step of a ring. Returns false if no ring is pending.
     private mutating func ring(_ side: WritableKeyPath<Self, Side>) -> Bool {
         guard var ring = self[keyPath: side].rings.first else { return false }
         if !ring.hasAdded {
@@ -90,7 +90,7 @@ private struct Interleaving {
         return true
     }
 
-    /// One step of a sleep. `look` does what there is to do, and says whether that was something.
+    /// Makes one step of a sleep. `look` does the pending work and returns whether there was any.
     private mutating func sleep(
         _ side: WritableKeyPath<Self, Side>, at bell: Bell, for subjects: Bell.Subjects, _ look: (inout Self) throws -> Bool
     ) rethrows {
@@ -112,7 +112,7 @@ private struct Interleaving {
 
     private mutating func stepPlayer() throws {
         if ring(\.player) { return }
-        // Pictures are given back at any time; by another thread, as a rule.
+        // The player returns pictures at any time, usually from another thread.
         if let slot = shown.randomElement(using: &random), shown.count > 3 || isOver || Int.random(in: 0..<8, using: &random) == 0 {
             shown.removeAll { $0 == slot }
             pictures.player.held.giveBackSilently(slot)
@@ -193,7 +193,7 @@ private struct Interleaving {
         }
     }
 
-    /// The bell that would be simpler, and loses rings: this test can see that.
+    /// A simpler bell loses rings, and this test detects that.
     @Test func aRingIsLostWhereWhoRingsTakesBack() throws {
         #expect(
             try (0 as UInt64..<400).contains { seed in
@@ -202,7 +202,7 @@ private struct Interleaving {
             })
     }
 
-    /// Two threads, each with a mapping of its own, through the kernel.
+    /// Runs two threads through the kernel, each with its own mapping.
     @Test func twoThreadsHandEverythingOver() throws {
         let pair = try Pair()
         let count = Proof.isThorough ? 20_000 : 5000, frames = 200
@@ -268,7 +268,7 @@ private struct Interleaving {
         #expect(end.taken == count && end.wrong == 0 && end.heard == count * frames && end.error == nil)
     }
 
-    /// A deadline ends a sleep, and so does a ring that does not ask what one sleeps for.
+    /// A deadline ends a sleep, and so does a ring that does not check the sleeper's subjects.
     @Test func aSleepEnds() throws {
         let pair = try Pair()
         var sleeper = Sleeper(at: pair.player.playerBell, slice: .milliseconds(100))
@@ -278,7 +278,7 @@ private struct Interleaving {
             return nil
         }
         #expect(found == nil && looks >= 2)
-        // The reader has overwritten what the player has said.
+        // The reader overwrites the player's subjects.
         let isCancelled = Monitor(false)
         let thread = Thread("canceller") {
             while !pair.reader.playerBell.isAwaited(.pictures) {}

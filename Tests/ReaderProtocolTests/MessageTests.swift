@@ -8,7 +8,7 @@ import Testing
 
 @testable import KioskReaderProtocol
 
-/// What one side says the other hears, and whatever else comes is an error.
+/// Checks that one side receives what the other sends, and that any other data is an error.
 @Suite struct MessageTests {
     @Test(arguments: Samples.orders) func ordersArrive(order: ReaderOrder) throws {
         let datagrams = try order.datagrams(serial: 7)
@@ -26,7 +26,7 @@ import Testing
         #expect(try sent(.failed(reason)) == .failed(reason))
     }
 
-    /// Each kind of message has another number, and none is left out of the samples.
+    /// Each kind of message has its own number, and the samples contain all kinds.
     @Test func allKindsAreThere() {
         func kinds(_ messages: [some WireMessage]) -> Set<UInt16> {
             Set(
@@ -39,7 +39,7 @@ import Testing
         #expect(kinds(Samples.messages) == Set(1...14))
     }
 
-    // MARK: What is too long
+    // MARK: Long messages
 
     @Test func aLongDescriptionComesInParts() throws {
         var asset = Samples.asset
@@ -54,7 +54,7 @@ import Testing
         let datagrams = try message.datagrams(serial: 3)
         #expect(datagrams.count > 10 && datagrams.allSatisfy { $0.count <= Datagram.longest })
         #expect(try sent(message) == message)
-        // A part that is missing, comes twice, or belongs to another message.
+        // Parts that are missing, repeated, or from another message.
         for order in [[0, 2], [0, 0], [1], [0, 1, 1]] {
             var assembly = Assembly<ReaderMessage>()
             #expect(throws: WireError.disorder) { for part in order { _ = try assembly.add(datagrams[part][...]) } }
@@ -73,10 +73,10 @@ import Testing
             return
         }
         #expect(description.asset.chapters == Array(asset.chapters.prefix(1000)))
-        // A text for people is cut between two letters.
+        // A text for people is cut between two characters.
         #expect(try sent(.problem(String(repeating: "ü", count: 2000))) == .problem(String(repeating: "ü", count: 500)))
         #expect(try sent(.problem("a" + String(repeating: "ü", count: 2000))) == .problem("a" + String(repeating: "ü", count: 499)))
-        // A path is not, and all headers together have to fit.
+        // A path is never cut, and all headers together must fit.
         var order = Samples.open
         order.source = "/" + String(repeating: "a", count: 9000)
         #expect(throws: WireError.self) { try ReaderOrder.open(order).datagrams() }
@@ -109,20 +109,20 @@ import Testing
         #expect(description.asset.duration == MediaTime.longestPlausible)
         #expect(description.asset.video?.frameRate == 0 && description.asset.video?.pixelAspectRatio == 0)
         #expect(description.asset.video?.width == 1 << 20 && description.asset.audio?.channelCount == 0)
-        // The ends of a span may be exchanged.
+        // `take` sorts the ends of a span.
         var wire = WireWriter()
         wire.put(MediaTime.seconds(5), MediaTime.seconds(2))
         var reader = WireReader(wire.bytes[...])
         #expect(try reader.take() == MediaTime.seconds(2)...MediaTime.seconds(5))
     }
 
-    // MARK: Whatever comes
+    // MARK: Arbitrary data
 
-    /// How many random messages there are of each kind.
+    /// The number of random messages.
     private static let rounds =
         ProcessInfo.processInfo.environment["KIOSK_TEST_MESSAGES"].flatMap { Int($0) } ?? (Proof.isThorough ? 1_000_000 : 20_000)
 
-    /// Bytes by chance, with a head that makes sense, so that what follows is looked at.
+    /// Sends random bytes behind a valid head, so that the decoder reads them.
     @Test func randomBytesTrapNothing() {
         var random = Proof.Random()
         var (understood, refused) = (0, 0)
@@ -133,7 +133,7 @@ import Testing
                 kind: .random(in: 0...13, using: &random), part: 0, parts: 1, serial: .random(in: 0...9, using: &random),
                 length: UInt32(count)
             ).write(to: &wire)
-            // Small numbers are lengths and choices more often than large ones.
+            // Small numbers make valid lengths and choices more often than large ones.
             let isSmall = Bool.random(using: &random)
             let bytes = wire.bytes + (0..<count).map { _ in UInt8.random(in: 0...(isSmall ? 3 : 255), using: &random) }
             for isUnderstood in [hears(ReaderOrder.self, bytes), hears(ReaderMessage.self, bytes)] {
@@ -143,7 +143,7 @@ import Testing
         #expect(understood > 0 && refused > 0)
     }
 
-    /// Good messages of which some bits are others, or whose end is missing.
+    /// Sends valid messages with flipped bits or without their end.
     @Test func damagedMessagesTrapNothing() throws {
         var random = Proof.Random()
         let orders = try Samples.orders.flatMap { try $0.datagrams() }
@@ -225,7 +225,7 @@ import Testing
     }
 }
 
-/// One of everything that can be said.
+/// One sample of every message.
 enum Samples {
     static let reasons: [MediaError.Reason] = [
         .notFound, .permissionDenied, .isDirectory, .notARegularFile, .isEmpty, .notMedia, .damaged("moov is missing"), .encrypted,

@@ -7,13 +7,13 @@ import Testing
 
 @testable import KioskReaderProtocol
 
-/// What a reader writes into a record, and what the player makes of it.
+/// Tests of the records that a reader writes and the player checks.
 @Suite struct PictureRecordTests {
-    /// Bytes of the arena, and of a picture at most.
+    /// An arena of 1 MiB, and at most 512 KiB for a picture.
     private static let rules = PictureRules(arenaBytes: 1 << 20, pictureMemory: 1 << 19)
     private static let slack = UInt64(PictureRules.slack)
 
-    /// 320x180 in three planes, with gaps.
+    /// 320x180 pixels in three planes, with gaps.
     private static let good: PictureRecord = {
         var picture = PictureRecord(format: AV_PIX_FMT_YUV420P.rawValue, width: 320, height: 180)
         (picture.slot, picture.offsets, picture.strides) = (63, [0, 70_000, 90_000, 0], [384, 192, 192, 0])
@@ -24,7 +24,7 @@ import Testing
         return picture
     }()
 
-    /// Other pixel formats: with one plane, two, a palette, and bits that do not fill bytes.
+    /// Other pixel formats: one plane, two planes, a palette, and pixels smaller than a byte.
     private static let others: [PictureRecord] = [
         (AV_PIX_FMT_BGRA, 100, 10, [8, 0, 0, 0], [400, 0, 0, 0]), (AV_PIX_FMT_NV12, 101, 11, [0, 4096, 0, 0], [128, 128, 0, 0]),
         (AV_PIX_FMT_PAL8, 33, 3, [0, 512, 0, 0], [64, 1024, 0, 0]), (AV_PIX_FMT_MONOWHITE, 9, 3, [0, 0, 0, 0], [2, 0, 0, 0]),
@@ -40,7 +40,7 @@ import Testing
         #expect(try PictureRecord.checked(RawPicture(picture), Self.rules) == picture)
     }
 
-    /// A good record with something else in it, and what is said of that.
+    /// Changes to a good record, and the expected error of each.
     private static let hostile: [(change: @Sendable (inout RawPicture) -> Void, lie: ReaderLie)] = [
         ({ $0[RawPicture.place] = 1 }, .place(1)), ({ $0[RawPicture.place] = 2 }, .place(2)), ({ $0[RawPicture.place] = 255 }, .place(255)),
         ({ $0[RawPicture.slot] = 64 }, .slot(64)), ({ $0[RawPicture.slot] = .max }, .slot(.max)),
@@ -73,7 +73,7 @@ import Testing
         #expect(throws: lie) { try PictureRecord.checked(raw, Self.rules) }
     }
 
-    /// The last byte of a plane, and what is read behind it, lies in the arena or it does not.
+    /// The last byte of a plane and the slack behind it must lie in the arena.
     @Test func aPlaneEndsWhereTheArenaEnds() throws {
         var picture = Self.good
         let last = UInt64(Self.rules.arenaBytes) - UInt64(192 * 89 + 160) - Self.slack
@@ -81,7 +81,7 @@ import Testing
         #expect(try PictureRecord.checked(RawPicture(picture), Self.rules) == picture)
         picture.offsets[2] = last + 1
         #expect(throws: ReaderLie.plane(2, offset: last + 1)) { try PictureRecord.checked(RawPicture(picture), Self.rules) }
-        // A palette is read as a whole.
+        // The player reads a palette as a whole.
         var palette = Self.others[2]
         palette.offsets[1] = UInt64(Self.rules.arenaBytes) - 1024 - Self.slack
         #expect(try PictureRecord.checked(RawPicture(palette), Self.rules) == palette)
@@ -91,7 +91,7 @@ import Testing
         #expect(throws: ReaderLie.stride(plane: 1, 1020)) { try PictureRecord.checked(RawPicture(palette), Self.rules) }
     }
 
-    /// What only looks or sounds wrong is made right.
+    /// The player corrects values that only look or sound wrong.
     @Test func numbersAreClamped() throws {
         var raw = RawPicture(Self.good)
         (raw[RawPicture.time], raw[RawPicture.duration], raw[RawPicture.nominalDuration]) = (.min, .min, .min)
@@ -117,12 +117,12 @@ import Testing
         }
     }
 
-    /// Pictures elsewhere have no planes here.
+    /// A picture outside the arena has no planes in the record.
     @Test(arguments: [PictureRecord.Place.planeBuffer, .surface, .handed]) func onlyTheArenaHasPlanes(place: PictureRecord.Place) throws {
         var rules = Self.rules
         rules.places = [.arena, place]
         var picture = Self.good
-        // A surface's is that of what lies in it.
+        // The format of a surface is that of its content.
         let format = place == .surface ? AV_PIX_FMT_NV12 : AV_PIX_FMT_DRM_PRIME
         (picture.place, picture.buffer, picture.format) = (place, 9, format.rawValue)
         let checked = try PictureRecord.checked(RawPicture(picture), rules)
@@ -142,7 +142,7 @@ import Testing
         #expect(!isTaken(AV_PIX_FMT_NV12, width: 16384, height: 16384) && !isTaken(AV_PIX_FMT_NV12, width: 0))
     }
 
-    /// Records by chance: each is refused, or lies in the arena.
+    /// A random record is refused, or lies in the arena.
     @Test func randomRecordsTrapNothing() {
         var random = Proof.Random()
         var isInside = true
@@ -166,7 +166,7 @@ import Testing
         #expect(isInside)
     }
 
-    /// Fields do not overlap: each gives back what was put into it when all have been filled.
+    /// The fields do not overlap: each returns its value after all have been filled.
     @Test func fieldsAreApart() {
         var raw = RawPicture()
         func fill<Number>(_ field: RawPicture.Field<Number>) { raw[field] = Number(truncatingIfNeeded: ~0) }

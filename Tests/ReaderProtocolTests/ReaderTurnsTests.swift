@@ -11,7 +11,7 @@ import Testing
         case hear(ReaderMessage, UInt32)
     }
 
-    /// Whether the last of these messages may come; those before it do.
+    /// Returns whether the last of these messages is allowed. The messages before it must be.
     private func mayCome(_ steps: [Step]) -> Bool {
         var turns = ReaderTurns()
         for (index, step) in steps.enumerated() {
@@ -46,10 +46,10 @@ import Testing
     }
 
     @Test func whatNobodyWaitsForIsALie() {
-        // Before it is ready, and twice.
+        // A description before the reader is ready, and a second `ready`.
         #expect(!mayCome([Self.open(.play), described]))
         #expect(!mayCome([ready, ready]))
-        // Without an order, to another one, twice, before the description.
+        // A description without an order, to another order, or twice. A landing before the description, and answers without an order.
         #expect(!mayCome([ready, described]))
         #expect(!mayCome([ready, Self.open(.play), .hear(.described(ReaderDescription(Samples.asset)), 2)]))
         #expect(!mayCome([ready, Self.open(.play), described, described]))
@@ -57,7 +57,7 @@ import Testing
         #expect(!mayCome(opened + [.hear(.landed(landed), 1)]))
         #expect(!mayCome(opened + [.hear(.failed(.isEmpty), 1)]))
         #expect(!mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.landed(landed), 1)]))
-        // An answer to something else.
+        // An answer of the wrong kind.
         #expect(!mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.landed(Landing(nil, pictures: 0, sound: 0)), 2)]))
         #expect(!mayCome(opened + [.send(.seek(.zero, .exact), 2), .hear(.selected(ReaderTracks()), 2)]))
         #expect(!mayCome(opened + [.send(.select(.automatic, at: .zero), 2), .hear(.landed(landed), 2)]))
@@ -121,7 +121,7 @@ import Testing
         let device = Step.hear(.request(1, .device), 1), deinterlacer = Step.hear(.request(1, .deinterlacer), 1)
         #expect(mayCome([ready, open(device: true), device]) && !mayCome([ready, open(), device]))
         #expect(mayCome([ready, open(), deinterlacer]) && !mayCome([ready, open(filters: true), deinterlacer]))
-        // Not where nothing is played, and not once it is.
+        // Not for a cover, and not after the description.
         #expect(!mayCome([ready, open(.cover, device: true), device]) && !mayCome([ready, open(.cover), deinterlacer]))
         #expect(!mayCome([ready, open(device: true), described, device]) && !mayCome([ready, open(), described, deinterlacer]))
         var empty = OpenOrder(.play, "/a", reach: SourceReach(), pictureMemory: 0)

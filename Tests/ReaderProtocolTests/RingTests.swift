@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskReaderProtocol
 
-/// Two mappings of one file, as a player and its reader have them.
+/// Two mappings of one file, as the player and its reader have them.
 struct Pair {
     let player: ControlPage, reader: ControlPage
 
@@ -22,7 +22,7 @@ struct Pair {
     var pictures: (player: PlayerPictures, reader: ReaderPictures) { (PlayerPictures(player, Self.rules), ReaderPictures(reader)) }
     var sound: (player: PlayerSound, reader: ReaderSound) { (PlayerSound(player), ReaderSound(reader)) }
 
-    /// A picture whose time is its number.
+    /// Returns a picture whose time is its number.
     static func picture(_ number: Int, slot: Int) -> PictureRecord {
         var picture = PictureRecord(format: AV_PIX_FMT_GRAY8.rawValue, width: 16, height: 16)
         (picture.slot, picture.strides, picture.time) = (slot, [16, 0, 0, 0], MediaTime(nanoseconds: Int64(number)))
@@ -42,7 +42,7 @@ struct Pair {
         #expect(ControlPage(mapping: file) == nil)
     }
 
-    /// Words do not overlap, nor what follows them.
+    /// The words, and the areas behind them, do not overlap.
     @Test func placesAreApart() {
         let places = ControlPage.Word.allCases.map(\.rawValue)
         #expect(Set(places).count == places.count && places.allSatisfy { $0.isMultiple(of: 4) })
@@ -50,7 +50,7 @@ struct Pair {
         #expect(ControlLayout.sandbox + ControlLayout.sandboxBytes <= ControlLayout.records)
         #expect(ControlLayout.records + ControlLayout.pictureCount * RawPicture.byteCount <= ControlLayout.returns)
         #expect(ControlLayout.returns + ControlLayout.pictureCount * 4 <= ControlLayout.sound)
-        // A line of the cache is written by one side.
+        // Only one side writes each cache line.
         func lines(_ words: [ControlPage.Word]) -> Set<Int> { Set(words.map { $0.rawValue / 64 }) }
         let reader = lines([.pictures, .sound, .soundIsOver, .activity, .progress, .readerWaits, .gauges])
         let player = lines([.picturesTaken, .picturesWanted, .soundTaken, .soundWanted, .returns, .playerWaits])
@@ -68,12 +68,12 @@ struct Pair {
         let few = ReaderGauges(LoadedMedia(until: .seconds(1)))
         pair.reader.show(few)
         #expect(pair.player.gauges == few)
-        // A reader that sleeps or ends while it changes them.
+        // A reader that stops or exits during an update.
         pair.reader.writeGaugeWords(GaugeWords(repeating: .max))
         #expect(pair.player.gauges == few)
         pair.reader.show(gauges)
         #expect(pair.player.gauges == gauges)
-        // Whatever else stands there.
+        // Random words.
         var random = Proof.Random()
         for _ in 0..<10_000 {
             var words = GaugeWords(repeating: 0)
@@ -143,7 +143,7 @@ struct Pair {
         #expect(player.held.count == 1 && !player.isOver)
         #expect(try player.take()?.time.nanoseconds == 100)
         #expect((0..<9).compactMap { _ in reader.takeReturn() } == [1, 2, 3, 4])
-        // What was taken as the end is so no longer.
+        // A skip takes back the end of the pictures.
         reader.end()
         #expect(try player.take() == nil && player.isOver)
         try player.skip(to: reader.count)
@@ -162,7 +162,7 @@ struct Pair {
         raw[RawPicture.kind] = 2
         reader.publish(raw)
         #expect(throws: ReaderLie.kind(2)) { try player.take() }
-        // A picture that the player holds.
+        // The slot of a picture that the player still holds.
         (player, reader) = try Pair().pictures
         reader.publish(Pair.picture(0, slot: 7))
         reader.publish(Pair.picture(1, slot: 7))
@@ -175,7 +175,7 @@ struct Pair {
         let pair = try Pair()
         var (player, reader) = pair.pictures
         let begin = UInt32.max - 10
-        // As after four thousand million pictures.
+        // The counters are about to wrap, after 2^32 pictures.
         pair.reader.store(.pictures, begin)
         player = PlayerPictures(pair.player, Pair.rules, from: begin)
         reader = ReaderPictures(pair.reader, from: begin)

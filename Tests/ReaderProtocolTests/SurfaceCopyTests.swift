@@ -7,7 +7,7 @@ import Testing
 @testable import KioskReaderProtocol
 
 @Suite(.blocking) struct SurfaceCopyTests {
-    /// A reader that answers one request; nil leaves it without an answer.
+    /// Runs a reader that answers one request. An `answer` that writes nothing leaves the request open.
     private func copy(_ answer: @escaping @Sendable (ControlPage, UInt32) -> Void) throws -> Result<PictureRecord?, ReaderLie> {
         let pair = try Pair()
         let reader = Thread("reader") {

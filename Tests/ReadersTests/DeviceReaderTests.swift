@@ -11,7 +11,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// Sources that a device decodes in a process that has it: Tests/VADriver, for which /dev/null is one, in the place of libva's drivers.
+/// Sources that a device decodes in a process with devices. Tests/VADriver replaces libva's drivers, and takes /dev/null for a device.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct DeviceReaderTests {
     private static let readers = Hostile.readers(with: "VADriver")
@@ -33,7 +33,7 @@ struct DeviceReaderTests {
         try ReaderClient(order(path, setting), by: readers, Interruption())
     }
 
-    /// A frame that somebody keeps.
+    /// A frame that outlives its call.
     private final class Held {
         let frame: VideoFrame
         init(_ frame: consuming VideoFrame) { self.frame = frame }
@@ -44,7 +44,7 @@ struct DeviceReaderTests {
         return Held(frame.intoFrame())
     }
 
-    /// The number in a picture, copied out of its surface; -1 where it cannot be.
+    /// Returns the number in a picture, copied from its surface; -1 if it cannot be copied.
     private func number(_ frame: borrowing VideoFrame) -> Int {
         switch frame.downloaded() {
         case .some(let copy): burnedInNumber(copy)
@@ -67,14 +67,14 @@ struct DeviceReaderTests {
         #expect(number(try next(client).frame) == 61)
     }
 
-    /// What a reader of files leaves to a device is opened again by one that has it.
+    /// A reader of files leaves the source to a device, and a reader with devices opens it again.
     @Test func `a file is left to a reader with devices`() throws {
         let client = try open(try clip(), .automatic)
         #expect(client.usesDevices && client.decoder == "vaapi (test driver)")
         #expect(number(try next(client).frame) == 1)
     }
 
-    /// It has the network and the devices.
+    /// That reader has the network and the devices.
     @Test(arguments: [DecoderSetting.automatic, .hardware]) func `a stream is left to a reader with devices, too`(
         setting: DecoderSetting
     ) throws {
@@ -91,7 +91,7 @@ struct DeviceReaderTests {
         #expect(client.session.page.refusals.count == 0, "\(client.session.page.refusals)")
     }
 
-    /// MPEG-2, which the driver does not decode; and a driver that nobody has.
+    /// The driver does not decode MPEG-2; and the second readers have no driver.
     @Test func `what no device takes is decoded in software there, and that is told`() throws {
         let other = try Clips.make("device-mpeg2.mpg", ["-i", try clip(), "-c:v", "mpeg2video", "-q:v", "2"])
         for (path, readers) in [(other, Self.readers), (try clip(), Readers(executable: Readers.shared.executable))] {
@@ -101,7 +101,7 @@ struct DeviceReaderTests {
         }
     }
 
-    /// The pictures of a file that is over, or whose reader is gone, are on the screen for a while.
+    /// The pictures of a file stay on the screen for a while after its end, or after its reader's end.
     @Test(arguments: [false, true]) func `a surface outlasts its reader`(isEnded: Bool) throws {
         var client: ReaderClient? = try open(try clip())
         let held = try (0..<3).map { _ in try next(try #require(client)) }
@@ -150,7 +150,7 @@ struct DeviceReaderTests {
         #expect(half, "one of its dma-bufs has not come")
     }
 
-    /// The reader does not copy these, as it does not know them.
+    /// The reader does not copy these files, as it does not know them.
     @Test func `only memory that cannot be cut off is mapped, and no more than there is`() throws {
         let surfaces = try surfaces()
         func canBeRead(_ layout: ReaderSurface, _ file: SharedDescriptor, _ record: PictureRecord) -> Bool {

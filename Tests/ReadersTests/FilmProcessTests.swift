@@ -10,7 +10,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// Films that a process of its own makes, and what becomes of them where that ends: Tests/VADriver as an encoder that crashes or hangs.
+/// Films made by a process of its own, and their fate if it ends. Tests/VADriver is an encoder that crashes or hangs.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct FilmProcessTests {
     private let folder = NSTemporaryDirectory() + "kiosk-film-\(UUID().uuidString)"
@@ -26,7 +26,7 @@ struct FilmProcessTests {
         return FilmFormat(container: container, video: video, audio: nil)
     }
 
-    /// Writes gray pictures, brighter from one to the next, at 25 a second; how many, and why no more.
+    /// Writes gray pictures, each brighter than the one before, at 25 a second. Returns their number, and the error that ended it.
     private func write(_ count: Int, to writer: inout FilmWriter) -> (Int, FilmError?) {
         for number in 0..<count {
             let pixels = UnsafeMutableBufferPointer<UInt32>.allocate(capacity: 320 * 240)
@@ -40,7 +40,7 @@ struct FilmProcessTests {
         return (count, nil)
     }
 
-    /// How many pictures a film has, and how bright they are.
+    /// Returns the brightness of each picture of a film.
     private func read(_ path: String) throws -> [Int] {
         var reader = try MediaReader.open(path, samples: nil)
         var found: [Int] = []
@@ -60,7 +60,7 @@ struct FilmProcessTests {
         #expect(names == ["out.mp4"])
         let found = try read(path)
         #expect(found.count == 100)
-        // 16 + 219/255 of it, within what the encoder does.
+        // Limited range: 16 + 219/255 of the value, give or take the encoder's error.
         for (number, value) in found.enumerated() { #expect(abs(value - (16 + (number + 20) * 219 / 255)) <= 2, "\(number): \(value)") }
     }
 
@@ -68,7 +68,7 @@ struct FilmProcessTests {
         deed: String
     ) throws {
         defer { remove() }
-        // One picture is encoded to see whether it can be.
+        // The process encodes one picture first, as a trial.
         let readers = Hostile.readers(with: "VADriver", "KIOSK_TEST_VA_FILM_\(deed)=60")
         for container in [FilmFormat.Container.fragmentedMP4, .mp4] {
             let begin = HostTime.now
@@ -95,7 +95,7 @@ struct FilmProcessTests {
         }
     }
 
-    /// Beside a player films are made when nothing else wants the processor.
+    /// Beside a player, kiosk makes films only when nothing else wants the processor.
     @Test func `readers can run when nothing else does`() throws {
         defer { remove() }
         func policy(_ readers: Readers) throws -> Int32 {

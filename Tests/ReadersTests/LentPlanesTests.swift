@@ -11,7 +11,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// Pictures that a process draws into memory of a display: files in memory stand for that.
+/// Pictures that a process draws into memory of a display. Files in memory replace that here.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct LentPlanesTests {
     private final class Memory: Sendable {
@@ -29,7 +29,7 @@ struct LentPlanesTests {
         deinit { munmap(UnsafeMutableRawPointer(bitPattern: base), count) }
     }
 
-    /// A pool for pictures of a size that no other suite has, of so many buffers, with so many bytes more from row to row than ordinary memory has.
+    /// Makes a pool of at most `most` buffers, with `gap` more bytes a row than ordinary memory. No other suite uses pictures of its size.
     private func pool(_ width: Int, _ height: Int, most: Int = 64, gap: Int = 0, isShared: Bool = true) -> PlanePool {
         let room = PlanePool.room(width: width, height: height)
         let pitch = room.width + gap, bytes = pitch * room.height * 3 / 2
@@ -58,7 +58,9 @@ struct LentPlanesTests {
         }
     }
 
-    /// Which of the 60 pictures of a clip lie in the pool, which is offered and closed after so many. Each is the right one, and stays that while it is held.
+    /// Returns which of a clip's 60 pictures lie in the pool, offered and closed after so many pictures.
+    ///
+    /// Each picture must be the right one, and stay unchanged while it is held.
     private func play(
         _ width: Int, _ height: Int, _ pool: PlanePool, threads: Int = 2, offeredAfter begin: Int = 0, closedAfter end: Int = 60
     ) throws -> [Int] {
@@ -76,7 +78,7 @@ struct LentPlanesTests {
             #expect(frame.number == count + 1 && frame.frame.takesPlaneMemory)
             if pool.memory(of: frame.frame) != nil { inPool.append(frame.number) }
             held.append(frame)
-            // As a display and a queue have them.
+            // Holds as many as a display and a queue do.
             if held.count > 8 { held.removeFirst() }
             for frame in held { #expect(burnedInNumber(frame.frame) == frame.number) }
         }
@@ -95,11 +97,11 @@ struct LentPlanesTests {
         #expect(try play(352, 186, pool(352, 186, gap: 128)) == Array(1...60))
     }
 
-    /// A display offers memory when it has seen a picture; and takes that back when it is another one.
+    /// A display offers memory after its first picture, and takes it back when another display replaces it.
     @Test func `what is offered later is used from then on, and what is taken back no more`() throws {
         let inPool = try play(356, 186, pool(356, 186), offeredAfter: 10, closedAfter: 40)
         let first = try #require(inPool.first), last = try #require(inPool.last)
-        // Pictures are decoded in another order than they are seen in.
+        // Decoding order differs from presentation order.
         #expect(11...30 ~= first && 40..<60 ~= last && inPool.count > (last - first) / 2, "\(inPool)")
     }
 
@@ -109,7 +111,7 @@ struct LentPlanesTests {
         #expect(try play(364, 186, pool(364, 186, isShared: false)) == [])
     }
 
-    /// It names what it was not lent, or another size.
+    /// The reader names a buffer that it was not lent, or another size.
     @Test func `what a reader claims is checked`() throws {
         let pool = pool(368, 186)
         pool.offer()

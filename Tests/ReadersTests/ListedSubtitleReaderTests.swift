@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// Subtitles of HLS, which a reader fetches itself: on demand and live, from a server and from a folder.
+/// HLS subtitles, which a reader fetches itself: on demand and live, from a server and from a folder.
 @Suite(.blocking) struct ListedSubtitleReaderTests {
     private static let kinds: [Readers.Isolation] = test_is_sanitized() ? [.thread] : [.process, .thread]
     private static let thread = Readers(executable: "/nowhere", isolation: .thread)
@@ -18,7 +18,7 @@ import Testing
 
     // MARK: Material
 
-    /// Eight seconds of black pictures in parts of one, 25 a second, whose clock shows `clock` seconds at their beginning; the names are `v0.ts` and so on.
+    /// Makes eight seconds of black pictures, 25 a second, whose clock begins at `clock` seconds. Segments last one second: `v0.ts` and on.
     private static func folder(clock: Double) throws -> String {
         let name = "listed-\(Int(clock * 10))", folder = Clips.folder + "/" + name
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -39,7 +39,7 @@ import Testing
 
         """
 
-    /// Four parts of two seconds, each with a cue from its half second to the last half.
+    /// Four segments of two seconds. Each has a cue from 0.52 s to 1.48 s.
     private static func subtitles(clock: Double?, end: String = "#EXT-X-ENDLIST\n") -> [String: String] {
         var list = "#EXTM3U\n#EXT-X-TARGETDURATION:2\n"
         var files: [String: String] = [:]
@@ -53,7 +53,7 @@ import Testing
         return files
     }
 
-    /// The times of the pictures that have a subtitle.
+    /// The times of the pictures with a subtitle.
     private static let spoken = (0..<4).flatMap { part in (13...36).map { MediaTime.milliseconds(Int64(part * 2000 + $0 * 40)) } }
 
     private static func server(_ folder: String, _ texts: [String: String]) throws -> FileServer {
@@ -74,7 +74,7 @@ import Testing
         return order
     }
 
-    /// What is told of subtitles while all pictures are taken, and the times of these.
+    /// Takes all pictures from a client. Returns their times and the subtitle news.
     private func all(of client: ReaderClient, inRealTime: Bool = false) -> (pictures: [MediaTime], news: [SubtitleNews]) {
         var (times, news) = ([MediaTime](), [SubtitleNews]())
         let begin = HostTime.now
@@ -89,7 +89,7 @@ import Testing
         return (times, news)
     }
 
-    /// Of these times, those with whose picture something is seen.
+    /// Returns those of the times that have a subtitle.
     private func shown(_ news: [SubtitleNews], _ times: [MediaTime]) -> [MediaTime] {
         times.filter { time in
             let last = news.compactMap { if case .seen(let pictures, _, let from) = $0, from <= time { pictures } else { nil } }.last
@@ -101,7 +101,7 @@ import Testing
 
     // MARK: On demand
 
-    /// With the clock of a stream at ten seconds, at one that turns in its midst, and without one; of a server and of a folder.
+    /// The stream's clock begins at ten seconds, wraps in the middle, or is missing from the subtitles. Each from a server and a folder.
     @Test(arguments: kinds, [10.0, 95_440, nil])
     func theyAreSeenWithTheirPictures(isolation: Readers.Isolation, clock: Double?) throws {
         let folder = try Self.folder(clock: clock ?? 1.4)
@@ -121,7 +121,7 @@ import Testing
         #expect(server.requests.count { $0.path == "/en2.vtt" } == 1)
     }
 
-    /// In a pause nobody looks again, so what belongs to the picture there is told with it.
+    /// In a pause the player does not look again, so the seek itself must report the subtitles there.
     @Test(arguments: kinds) func whatIsSeenAfterASeek(isolation: Readers.Isolation) throws {
         let server = try Self.server(try Self.folder(clock: 10), Self.subtitles(clock: 10))
         let client = try ReaderClient(Self.order(server.url("master.m3u8")), by: readers(isolation), Interruption())
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    /// What comes late is seen all the same, also with the picture that is on the screen already.
+    /// Late subtitles still appear, even with the picture that is already on the screen.
     @Test(arguments: kinds) func theirListComesLate(isolation: Readers.Isolation) throws {
         let folder = try Self.folder(clock: 10)
         let texts = Self.subtitles(clock: 10)
@@ -163,7 +163,7 @@ import Testing
         #expect(shown(news, [first]) == [first])
     }
 
-    /// Who makes a film of it waits, longer than a decoder may take.
+    /// An export waits for subtitles, longer than the limit of a decoder.
     @Test(arguments: kinds) func aSlowServerIsWaitedForWhereNobodyLooksOn(isolation: Readers.Isolation) throws {
         let folder = try Self.folder(clock: 10)
         let texts = Self.subtitles(clock: 10)
@@ -180,7 +180,7 @@ import Testing
 
     // MARK: Live
 
-    /// A part more each second, of which the list has the last six.
+    /// Each second brings a segment; the list has the last six.
     @Test(arguments: kinds) func aLiveListIsFollowed(isolation: Readers.Isolation) throws {
         let folder = try Self.folder(clock: 10)
         let begin = HostTime.now
@@ -205,16 +205,16 @@ import Testing
             }))
         let client = try ReaderClient(Self.order(server.url("master.m3u8"), takesTime: false), by: readers(isolation), Interruption())
         let (times, news) = all(of: client, inRealTime: true)
-        // It begins with the third part before the end; the first list had four.
+        // Playback begins with the third segment from the end. The first list had four.
         let parts = said(news).compactMap { Int($0.text.dropFirst("part ".count)) }
         #expect(times.count >= 125 && client.problems == [], "\(times.count) \(client.problems)")
         #expect(parts.count >= 3 && parts.contains { $0 > 3 } && zip(parts, parts.dropFirst()).allSatisfy { $0 < $1 }, "\(parts)")
         #expect(!shown(news, times).isEmpty)
     }
 
-    // MARK: What cannot be read
+    // MARK: Unreadable lists
 
-    /// It is said, and the clip plays without them.
+    /// kiosk reports the problem, and plays the clip without subtitles.
     @Test(arguments: [
         ("#EXTM3U\n#EXT-X-KEY:METHOD=AES-128,URI=\"key\"\n#EXTINF:8,\nen0.vtt\n#EXT-X-ENDLIST\n", "they are encrypted"),
         ("#EXTM3U\n#EXT-X-MAP:URI=\"i.mp4\"\n#EXTINF:8,\nen0.m4s\n#EXT-X-ENDLIST\n", "they come in pieces of MP4"),
@@ -236,7 +236,7 @@ import Testing
         #expect(client.problems.count == 1 && client.problems[0].contains(problem), "\(client.problems)")
     }
 
-    /// A list in a folder names files beneath that, and nothing else.
+    /// A list in a folder may name only files below that folder.
     @Test(arguments: ["../secret.vtt", "SECRET", "link.vtt", "http://127.0.0.1:1/en.vtt"]) func listsLeadNowhere(address: String) throws {
         let folder = try Self.folder(clock: 10) + "-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

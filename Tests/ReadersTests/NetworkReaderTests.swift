@@ -9,7 +9,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// What comes over the network, read by processes that have the network and nothing else.
+/// Network sources, read by processes that have only the network.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct NetworkReaderTests {
     private static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
@@ -35,14 +35,14 @@ struct NetworkReaderTests {
         return frame != nil
     }
 
-    /// The times of all pictures.
+    /// Returns the times of all pictures.
     private func times(_ next: () -> TimedFrame?) -> [MediaTime] {
         var times: [MediaTime] = []
         while let frame = next() { times.append(frame.time) }
         return times
     }
 
-    /// A server of a clip in one file, and in two parts that a list names.
+    /// Serves a clip as one file, and as a list of segments.
     private func server() throws -> FileServer {
         let clip = try Clips.numbered("network.mp4", frames: 150, extra: ["-g", "30", "-qp", "10"])
         _ = try Clips.make(
@@ -71,7 +71,7 @@ struct NetworkReaderTests {
         #expect(times { client.nextFrame() } == times { alone.nextFrame() })
     }
 
-    /// In a list of HLS the demuxer goes to the key frame behind a time: what lies before the second one is come to from the beginning.
+    /// In an HLS list the demuxer seeks to the key frame after a time. Before the second key frame, the reader starts from the beginning.
     @Test(arguments: [true, false]) func `a list is moved about in before its second key frame`(_ isLocal: Bool) throws {
         let server = try server()
         let client = try open(isLocal ? Clips.folder + "/parts.m3u8" : server.url("parts.m3u8"))
@@ -94,7 +94,7 @@ struct NetworkReaderTests {
     @Test func `a proxy is asked, and known to what fetches`() throws {
         let clip = try Clips.bytes(Clips.numbered("network.mp4", frames: 150, extra: ["-g", "30", "-qp", "10"]))
         let proxy = try FileServer(.init(clip))
-        // Who forks takes what the environment is at its start.
+        // The zygote takes the environment that it has at its start.
         let readers = Readers(executable: Readers.shared.executable)
         setenv("http_proxy", "http://127.0.0.1:\(proxy.port)/", 1)
         defer { unsetenv("http_proxy") }
@@ -117,7 +117,7 @@ struct NetworkReaderTests {
         #expect(hasPicture(try open("http://localhost:\(server.port)/clip.mp4")))
     }
 
-    /// Its first address has nobody listening.
+    /// Nothing listens at its first address.
     @Test func `a host in .local is looked up by the player`() throws {
         let server = try server()
         let asked = Monitor<[String]>([])
@@ -128,7 +128,7 @@ struct NetworkReaderTests {
                 return name == "Camera.local" ? ["::1", "127.0.0.1"] : []
             })
         #expect(hasPicture(try open("http://Camera.local:\(server.port)/clip.mp4", by: readers)))
-        // Each connection asks.
+        // Each connection looks the name up again.
         #expect(Set(asked.withLock { $0 }) == ["Camera.local"])
         #expect(reason { _ = try open("http://nobody.local:\(server.port)/clip.mp4", by: readers) } != nil)
         #expect(hasPicture(try open("http://localhost:\(server.port)/clip.mp4", by: readers)))
@@ -181,7 +181,7 @@ struct NetworkReaderTests {
         #expect(HostTime.now - begin < .seconds(60))
     }
 
-    /// The camera's picture goes on while nobody takes it.
+    /// The camera continues to send while no caller takes pictures.
     @Test func `a live stream is received ahead`() throws {
         let film = try Clips.make(
             "network.ts", ["-i", Clips.numbered("network.mp4", frames: 150, extra: ["-g", "30", "-qp", "10"]), "-c", "copy"])
@@ -203,7 +203,7 @@ struct NetworkReaderTests {
         let server = try FileServer(.init(Clips.bytes(try Hostile.clipThatBeginsWell(deed))))
         let client = try open(server.url(), by: Hostile.readers)
         let count = times { client.nextFrame() }.count
-        // What is refused and goes on has all of it.
+        // A decoder whose call is only refused decodes all pictures.
         let isEnded = client.death != nil
         #expect(isEnded ? 140...150 ~= count : count == 300, "\(count)")
         #expect(!isEnded || client.prematureEnd?.hasPrefix(words) == true, "\(client.prematureEnd ?? "")")

@@ -11,7 +11,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// Sources that somebody else decodes, picture by picture and sample by sample beside a ``MediaReader`` of this process.
+/// Sources decoded by a reader, compared picture by picture and sample by sample with a ``MediaReader`` of this process.
 @Suite(.blocking) struct ReaderClientTests {
     private static let stereo = AudioFormat(sampleRate: 48000, channelCount: 2)
     private static let clips = Gallery.loops + Gallery.mixed + Gallery.moving + Gallery.stills + Gallery.soundAlone
@@ -26,7 +26,7 @@ import Testing
         return order
     }
 
-    /// What there is to see of a picture, and how it is to be seen.
+    /// The pixels and the attributes of a picture.
     private struct Seen: Equatable {
         var time: MediaTime, duration: MediaTime
         var format: Int32, width: Int, height: Int, aspect: Double
@@ -99,7 +99,7 @@ import Testing
         #expect(client.damage == alone.damage && client.decoder == alone.decoder && client.death == nil)
     }
 
-    /// A tone in each channel, as the usual codecs carry it: some have the pair behind at the sides.
+    /// A tone in each channel, in the usual codecs. Some of them carry the rear pair at the sides.
     @Test(
         arguments: [
             ("surround.m4a", "5.1", 6, ["-c:a", "aac", "-b:a", "512k"]),
@@ -118,7 +118,7 @@ import Testing
             let count = sound.withUnsafeMutableBufferPointer { client.readSamples(into: $0, channelCount: rendered) }
             #expect(count == 24_000)
             let tones = SurroundTones.tones(sound.suffix(rendered * 19_200), channelCount: rendered)
-            // The pair at the sides stays there where there is one.
+            // A pair at the sides stays there if the output has side channels.
             let atSides = clip.layout == "5.1(side)" && rendered == 8
             let expected: [[Int]] =
                 switch (clip.count, rendered) {
@@ -151,7 +151,7 @@ import Testing
             let count = mine.withUnsafeMutableBufferPointer { client.readSamples(into: $0, channelCount: 2) }
             #expect(its.withUnsafeMutableBufferPointer { alone.readSamples(into: $0, channelCount: 2) } == count)
             let worst = zip(mine, its).map { abs($0 - $1) }.max() ?? 0
-            // A resampler's filter is in another place where more was read before the seek.
+            // The phase of a resampler's filter depends on the samples read before the seek.
             #expect(worst < 0.001, "\(seconds)")
         }
     }
@@ -169,7 +169,7 @@ import Testing
         #expect(error?.reason == .notFound)
     }
 
-    /// All that comes before is played, and the source ends there, and says why.
+    /// All pictures before the crash play. Then the source ends, with the reason.
     @Test(
         .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()),
         arguments: [
@@ -187,13 +187,13 @@ import Testing
             last = frame.time
             count += 1
         }
-        // A decoder with two threads has some pictures before it gives the first out.
+        // A decoder with two threads holds some pictures before it hands out the first one.
         #expect(deed == "scribble-crash" || 140...150 ~= count, "\(count)")
         #expect(client.prematureEnd?.hasPrefix(words) == true && client.death != nil, "\(client.prematureEnd ?? "")")
         #expect(throws: MediaError.self) { _ = try client.seek(to: .zero, precision: .exact) }
     }
 
-    /// Pictures that somebody has stay what they are when their reader has gone.
+    /// Pictures in use stay unchanged after their reader has gone.
     @Test(arguments: kinds) func `pictures outlast their reader`(_ isolation: Readers.Isolation) throws {
         let path = try Clips.named("a.mp4")
         var alone = try MediaReader.open(path, samples: nil, decoderThreads: 2)
@@ -217,7 +217,7 @@ import Testing
     }
 }
 
-/// What is read of a source that is not played.
+/// Picture times, read without playing a source.
 @Suite(.blocking) struct ReaderTimesTests {
     @Test func `times of pictures are those that a reader in this process finds`() throws {
         let path = try Clips.numbered("times.mp4", frames: 120, size: "320x240", sound: true, extra: ["-g", "50"])

@@ -9,12 +9,12 @@ import Testing
 
 @testable import KioskReaders
 
-/// Subtitles that a reader draws, beside what ffmpeg burns into a black picture of the same size with libass.
+/// Compares the subtitles that a reader draws with those that ffmpeg and libass burn into a black picture of the same size.
 @Suite(.blocking) struct SubtitleReaderTests {
     private static let kinds: [Readers.Isolation] = test_is_sanitized() ? [.thread] : [.process, .thread]
     private static let thread = Readers(executable: "/nowhere", isolation: .thread)
     private static let size = PixelSize(width: 640, height: 360)
-    /// Twenty-five pictures a second, four seconds of them.
+    /// 25 frames a second, for four seconds.
     private static let rate = 25, count = 100
 
     private func readers(_ isolation: Readers.Isolation) -> Readers { isolation == .process ? .shared : Self.thread }
@@ -53,7 +53,7 @@ import Testing
 
         """
 
-    /// A folder with a clip of black pictures, and what is made of it.
+    /// A folder with a clip of black frames, and the files made from it.
     private final class Material {
         let folder = NSTemporaryDirectory() + "kiosk-subtitles-\(UUID().uuidString)"
         var clip: String { folder + "/clip.mp4" }
@@ -81,7 +81,7 @@ import Testing
             try #require(process.terminationStatus == 0, "ffmpeg \(arguments)")
         }
 
-        /// What ffmpeg burns into black pictures: a picture after the other, 0x00RRGGBB.
+        /// Returns the frames that ffmpeg burns in over black, one after the other, as 0x00RRGGBB.
         func burnt(_ filter: String) throws -> [[UInt32]] {
             try ffmpeg([
                 "-f", "lavfi", "-i", "color=black:s=640x360:r=25:d=4,format=bgr0,\(filter)", "-f", "rawvideo", "-pix_fmt", "bgr0",
@@ -109,21 +109,21 @@ import Testing
         return order
     }
 
-    /// What a client tells of subtitles until it has given out all pictures, with the time of each of these.
+    /// Takes all frames from a client; returns their times and the subtitle news.
     private func all(of client: ReaderClient) -> (pictures: [MediaTime], news: [SubtitleNews]) {
         var (times, news) = ([MediaTime](), [SubtitleNews]())
         while let frame = client.nextFrame() {
             times.append(frame.time)
             news += client.takeSubtitles()
         }
-        // The last ones are drawn when their picture has been given out.
+        // The reader draws the last subtitles only after the client has handed out their frame.
         let deadline = HostTime.now + .seconds(60)
         client.draw(Self.order(client.source, .off).subtitles!, at: .seconds(100))
         while HostTime.now < deadline, case let more = client.takeSubtitles(), !more.isEmpty { news += more }
         return (times, news)
     }
 
-    /// What is seen with the picture of a time, over black.
+    /// Returns the subtitles over black at a frame's time.
     private func seen(_ news: [SubtitleNews], at time: MediaTime) -> [UInt32] {
         var pixels = [UInt32](repeating: 0, count: 640 * 360)
         let last = news.compactMap { item -> [SubtitlePicture]? in
@@ -139,7 +139,7 @@ import Testing
         return pixels
     }
 
-    /// How far two pictures are apart: the largest difference of a colour.
+    /// Returns the largest difference of a colour component between two frames.
     private func distance(_ a: [UInt32], _ b: [UInt32]) -> Int {
         zip(a, b).reduce(0) { most, pair in
             pair.0 == pair.1
@@ -154,19 +154,19 @@ import Testing
         for (index, time) in times.enumerated() where index < reference.count {
             let own = seen(news, at: time)
             if own.contains(where: { $0 != 0 }) { textual += 1 }
-            // Rounding of two ways to blend.
+            // The two ways of blending round differently.
             if distance(own, reference[index]) > 3 { wrong.append(index) }
         }
         #expect(wrong == [] && textual > 20, "pictures \(wrong) differ; \(textual) have subtitles")
     }
 
-    // MARK: What is drawn
+    // MARK: Drawing
 
     @Test(arguments: kinds) func aScriptIsDrawnAsFFmpegBurnsItIn(isolation: Readers.Isolation) throws {
         let material = try Material()
         let script = try material.write(Self.script, "clip.ass")
         let reference = try material.burnt("ass=\(script)")
-        // Beside the clip, and in it.
+        // First the script beside the clip, then the same one in the file.
         let client = try ReaderClient(Self.order(material.clip, .automatic), by: readers(isolation), Interruption())
         #expect(client.selectedTracks[.subtitle] != nil && client.description.tracks.last?.isBeside == true)
         let (times, news) = all(of: client)
@@ -183,7 +183,7 @@ import Testing
     @Test(arguments: kinds) func textHasTheLookOfThePlayer(isolation: Readers.Isolation) throws {
         let material = try Material()
         let text = try material.write(Self.text, "words.srt")
-        // 288ths of the height: 7 per cent, margins of 5.
+        // ffmpeg's sizes are 288ths of the height here: text of 7 per cent, margins of 5.
         let style = "Fontname=\(Self.font),Fontsize=20.16,Outline=1.26,Shadow=0,MarginV=14,MarginL=25,MarginR=25,PlayResX=512"
         let reference = try material.burnt("subtitles=\(text):force_style='\(style)'")
         for (name, codec) in [("clip.mp4.mkv", "srt"), ("text.mp4", "mov_text"), ("text.mkv", "webvtt")] {
@@ -191,7 +191,7 @@ import Testing
             let client = try ReaderClient(Self.order(material.folder + "/" + name, .number(1)), by: readers(isolation), Interruption())
             let (times, news) = all(of: client)
             #expect(client.problems == [], "\(name): \(client.problems)")
-            // When they come and go; their look is compared where the styles are the same to the last fraction.
+            // Compares only the times. The test of scripts compares the look, with identical styles.
             for (index, time) in times.enumerated() {
                 let (own, its) = (seen(news, at: time).contains { $0 != 0 }, reference[index].contains { $0 != 0 })
                 #expect(own == its, "\(name): picture \(index)")
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    /// Subtitles that are pictures, as Blu-rays, DVDs and DVB have them: a white box in the lower half of 1280×720, from half a second to two.
+    /// Bitmap subtitles, as on Blu-rays, DVDs and DVB: a white box in the lower half of 1280×720, from 0.5 s to 2 s.
     @Test(arguments: kinds) func picturesAreScaledToTheScreen(isolation: Readers.Isolation) throws {
         let material = try Material()
         let box = PresentationGraphics(x: 320, y: 500, width: 640, height: 64)
@@ -213,7 +213,7 @@ import Testing
             #expect(
                 shown.first.map { abs($0.seconds - 0.5) < 0.05 } == true,
                 "\(name): \(shown.first?.seconds ?? -1), \(client.description.tracks.map(\.summary)), \(news.count)")
-            // ffmpeg's encoders of the others leave out that it ends.
+            // ffmpeg's dvdsub and dvbsub encoders leave out the end time.
             if codec == "copy" {
                 #expect(shown.last.map { abs($0.seconds - 1.96) < 0.05 } == true, "\(name): \(shown.last?.seconds ?? -1)")
             }
@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    /// A film of a server: none is lost of what is received before it is said which are wanted.
+    /// A film from a server: the reader keeps the subtitles that it receives before the client selects a track.
     @Test(arguments: kinds) func whatComesFromAServer(isolation: Readers.Isolation) throws {
         let material = try Material()
         let text = try material.write(Self.text, "words.srt")
@@ -239,7 +239,7 @@ import Testing
         #expect(shown == times.filter { (0.48..<1.5).contains($0.seconds) || (2.0..<3.0).contains($0.seconds) }, "\(shown.map(\.seconds))")
     }
 
-    // MARK: What changes
+    // MARK: Changes
 
     @Test(arguments: kinds) func anotherTrackAndAnotherScreen(isolation: Readers.Isolation) throws {
         let material = try Material()
@@ -250,7 +250,7 @@ import Testing
         #expect(client.selectedTracks[.subtitle] == nil)
         for _ in 0..<10 { _ = client.nextFrame() }
         #expect(client.takeSubtitles().isEmpty)
-        // Those of one second, at once.
+        // Each order draws the subtitles at 1 s at once.
         for (choice, size) in [
             (TrackChoice.number(1), Self.size), (.number(2), Self.size), (.number(2), PixelSize(width: 1280, height: 720)),
         ] {
@@ -265,11 +265,11 @@ import Testing
         client.draw(Self.order(material.clip, .off).subtitles!, at: .seconds(1))
         let last = client.takeSubtitles().last
         if case .seen(let pictures, _, _) = last { #expect(pictures.isEmpty) } else { Issue.record("\(String(describing: last))") }
-        // After a seek what is seen there is seen again.
+        // A seek repeats the subtitles of its target.
         client.draw(Self.order(material.clip, .number(2)).subtitles!, at: .zero)
         _ = client.takeSubtitles()
         _ = try client.seek(to: .seconds(2.5), precision: .exact)
-        // Before a picture has been asked for.
+        // They are there before the client asks for a frame.
         let first = client.takeSubtitles()
         #expect(seen(first, at: .seconds(2.5)).contains { $0 != 0 })
         let (times, rest) = all(of: client)
@@ -277,7 +277,7 @@ import Testing
         #expect(seen(news, at: times[0]).contains { $0 != 0 })
     }
 
-    /// Size, margin and font of text without a look of its own; a script has its own.
+    /// Size, margin and font apply to plain text. A script keeps its own styles.
     @Test(arguments: kinds, ["clip.srt", "clip.ass"]) func anotherLook(isolation: Readers.Isolation, name: String) throws {
         let material = try Material()
         _ = try material.write(name == "clip.srt" ? Self.text : Self.script, name)
@@ -299,7 +299,7 @@ import Testing
         #expect(Set(looks).count == (name == "clip.srt" ? 4 : 1) && looks.first == looks.last)
     }
 
-    /// What is none is said, and the clip plays without it.
+    /// kiosk reports an unreadable subtitle file, and plays the clip without it.
     @Test(arguments: kinds) func whatCannotBeRead(isolation: Readers.Isolation) throws {
         let material = try Material()
         _ = try material.write("nothing of the kind", "clip.srt")
@@ -313,7 +313,7 @@ import Testing
         #expect(count == Self.count)
     }
 
-    /// A link beside the clip that leads out of its folder is none of its subtitles.
+    /// kiosk ignores a link beside the clip that leads out of its folder.
     @Test(arguments: kinds) func linksLeadNowhere(isolation: Readers.Isolation) throws {
         let (material, elsewhere) = (try Material(), try Material())
         let target = try elsewhere.write(Self.text, "secret.srt")
@@ -323,7 +323,7 @@ import Testing
     }
 }
 
-/// A file of subtitles as Blu-rays have them (.sup): one white box on 1280×720.
+/// A Blu-ray subtitle file (.sup): one white box on 1280×720.
 private struct PresentationGraphics {
     var x: Int, y: Int, width: Int, height: Int
 
@@ -350,7 +350,7 @@ private struct PresentationGraphics {
         let runs = (0..<height).flatMap { _ in line }
         let size = runs.count + 4
         let picture = two(0) + [0, 0xC0, UInt8(size >> 16), UInt8(size >> 8 & 255), UInt8(size & 255)] + two(width) + two(height) + runs
-        // Nothing, at the beginning: whoever copies it takes its first time for zero.
+        // An empty composition at time zero: a program that copies the file takes its first time for zero.
         return segment(0x16, composition(0, []), at: 0) + segment(0x80, [], at: 0) + segment(0x16, composition(1, object), at: begin)
             + segment(0x17, [1, 0] + two(x) + two(y) + two(width) + two(height), at: begin)
             + segment(0x14, [0, 0, 1, 235, 128, 128, 255], at: begin) + segment(0x15, picture, at: begin) + segment(0x80, [], at: begin)

@@ -10,7 +10,7 @@ import Testing
 
 @testable import KioskReaders
 
-/// Small pictures by processes of their own, and what becomes of those that do harm: Tests/HostileDecoder in the place of libavcodec's decoder.
+/// Thumbnails drawn by processes of their own, some of them hostile: Tests/HostileDecoder replaces libavcodec's decoder.
 @Suite(.blocking, .needs("a build without sanitizers, whose threads keep it from forking", !test_is_sanitized()))
 struct ThumbnailReaderTests {
     private func read(_ path: String, by readers: Readers = .shared) throws -> Thumbnail {
@@ -68,13 +68,13 @@ struct ThumbnailReaderTests {
             #expect(try read(path, by: readers).picture != nil)
             let pid = try #require(pid_t(try String(contentsOfFile: Clips.folder + "/zygote", encoding: .utf8).dropLast()))
             kill(pid, SIGKILL)
-            // Whoever asks while it dies is told so.
+            // A request while it dies gets an error.
             let deadline = HostTime.now + .seconds(120)
             while try read(path, by: readers).picture == nil, HostTime.now < deadline { usleep(10_000) }
         }
     }
 
-    /// A zygote that is stopped tells of no end, as one whose processes are in a call that is not broken off.
+    /// A stopped zygote reports no exits, like one whose processes hang in an uninterruptible call.
     @Test func `nothing is forked while too many that were ended are still there`() throws {
         let folder = Clips.folder
         let script = try Clips.file(
@@ -96,7 +96,7 @@ struct ThumbnailReaderTests {
         #expect(try read(path, by: readers).picture != nil)
     }
 
-    /// Time in which others had the processor does not count.
+    /// Time in which other programs had the processor does not count.
     @Test func `a reader has the time in which it runs, or hangs`() {
         func share(_ ran: MediaTime?, isReady: Bool = false) -> MediaTime { FairTime.share(of: .seconds(5), ran: ran) { isReady } }
         #expect(share(nil) == .seconds(5))
@@ -107,19 +107,19 @@ struct ThumbnailReaderTests {
         let now = HostTime.now
         var own = FairTime(FairTime.clock(ofProcess: getpid()), every: .seconds(1), from: now)
         #expect(own.total(at: now + .milliseconds(500)) == .milliseconds(500))
-        // This process runs as it looks, and has not run for that hour.
+        // This process runs during the call, and has not run for that hour.
         #expect(own.total(at: now + .seconds(3600)) < .seconds(60))
         var unknown = FairTime(FairTime.clock(ofProcess: 99_999_999), every: .seconds(1), from: now)
         #expect(unknown.total(at: now + .seconds(3600)) == .seconds(3600))
     }
 
     @Test func `a thread that runs is told from one that sleeps`() throws {
-        // The thread that asks runs as it asks, and is one of its process.
+        // The calling thread is running, and its process with it.
         var own = clockid_t()
         #expect(pthread_getcpuclockid(pthread_self(), &own) == 0 && FairTime.isReady(own))
         #expect(FairTime.isReady(FairTime.clock(ofProcess: getpid())))
         #expect(!FairTime.isReady(FairTime.clock(ofProcess: 99_999_999)))
-        // Its name is what makes its line hard to read.
+        // This name makes the line in /proc hard to parse.
         let sleeper = Process()
         sleeper.executableURL = URL(filePath: "/bin/sh")
         sleeper.arguments = ["-c", "printf ') R 1' >/proc/self/comm 2>/dev/null; read line"]
@@ -133,7 +133,7 @@ struct ThumbnailReaderTests {
         #expect(!FairTime.isReady(clock))
     }
 
-    // MARK: What does harm
+    // MARK: Hostile decoders
 
     /// A decoder that ends its process.
     @Test(arguments: [
@@ -146,7 +146,7 @@ struct ThumbnailReaderTests {
         #expect(thumbnail.facts.problem?.prefix(words.count) ?? "" == words)
     }
 
-    /// A decoder that calls what no reader may, and is ended for it or goes on without.
+    /// A decoder makes a forbidden call; the call ends it, or fails.
     @Test(
         .needs("seccomp", hasFilter),
         arguments: [
@@ -159,12 +159,12 @@ struct ThumbnailReaderTests {
             #expect(thumbnail.facts.problem == "its decoder was ended: it called \(call), which it may not")
         } else {
             let problem = thumbnail.facts.problem
-            // Whether the call ends it or fails is the table's to say: it must not have worked.
+            // The table decides whether the call ends the process or fails. It must not succeed.
             #expect(problem == nil || problem!.hasPrefix("its decoder was ended: it called"), "\(problem!)")
         }
     }
 
-    /// A decoder that says what cannot be.
+    /// A decoder that sends impossible values.
     @Test(arguments: ["nonsense", "flood", "false-result"]) func `a decoder that lies is ended`(_ deed: String) throws {
         let thumbnail = try read(try Hostile.clip(deed), by: Hostile.readers)
         #expect(thumbnail.facts.problem?.hasPrefix("its decoder was ended: it sent") == true, "\(thumbnail.facts.problem ?? "")")
@@ -175,7 +175,7 @@ struct ThumbnailReaderTests {
         #expect(thumbnail.picture == nil || (thumbnail.picture!.width, thumbnail.picture!.height) == (320, 180))
     }
 
-    /// One that does nothing, and one that does nothing else.
+    /// Three of these decoders only wait, and one only computes.
     @Test(arguments: ["hang-up", "sleep", "stand", "spin"]) func `a decoder that makes no progress is ended`(_ deed: String) throws {
         let thumbnail = Thumbnail.read(of: try Hostile.clip(deed), fitting: 320, 180, by: Hostile.readers, within: .seconds(2))
         #expect(thumbnail?.picture == nil && thumbnail?.facts.problem == "its decoder made no progress for 2 s")
@@ -191,7 +191,7 @@ struct ThumbnailReaderTests {
 
     private static var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
 
-    /// Nothing is left of a hundred that have died.
+    /// A hundred dead readers leave no descriptors.
     @Test func `a hundred deaths leave nothing behind`() throws {
         let path = try Hostile.clip("crash")
         _ = try read(path, by: Hostile.readers)
@@ -202,7 +202,7 @@ struct ThumbnailReaderTests {
         #expect(Self.descriptors <= before + 2)
     }
 
-    /// What a list in a folder names is opened for it beneath that folder, and nowhere else.
+    /// kiosk opens a file named by a list only below the list's folder.
     @Test func `a list names files of its folder`() throws {
         let folder = Clips.folder + "/reader-list"
         let clip = try Clips.named("long.ts")

@@ -78,7 +78,7 @@ import Testing
         let lines = try String(contentsOfFile: path, encoding: .utf8).matches(of: /\n {4}kiosk ctl ([^#\n]*)/).map(\.output.1)
         #expect(!lines.isEmpty)
         for line in lines {
-            // A name in quotes is one word.
+            // A quoted name is one word.
             var words = line.replacing(/"[^"]*"/, with: "name").split(separator: " ").map(String.init)
             if words.first == "watch" { words[0] = "observe" }
             #expect(throws: Never.self, "\(line)") { try ControlRequest.line(words: words) { $0 } }

@@ -7,14 +7,14 @@ import Testing
 
 @testable import Remote
 
-/// A client that is told byte by byte what to do.
+/// A client that sends raw bytes.
 private final class RawClient: Sendable {
     private let descriptor: Int32
 
     init?(_ path: String) {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard var address = SocketAddress(path), address.withPointer({ connect(descriptor, $0, $1) }) == 0 else { return nil }
-        // Nothing is waited for longer than this.
+        // The client waits at most 10 s.
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
@@ -26,7 +26,7 @@ private final class RawClient: Sendable {
         _ = bytes.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 
-    /// The next line; nil at the end.
+    /// Returns the next line; nil at the end.
     func line() -> String? {
         var line: [UInt8] = []
         var byte: UInt8 = 0
@@ -112,7 +112,7 @@ private final class RawClient: Sendable {
         let socket = try listen()
         defer { end(socket) }
         var clients = try (0..<16).map { _ in try #require(RawClient(path)) }
-        // Each waits for something.
+        // Each client observes the player.
         for client in clients {
             client.send("{\"command\":\"observe\"}\n".utf8)
             #expect(client.line() != nil)
@@ -134,7 +134,7 @@ private final class RawClient: Sendable {
         }
         for _ in 0..<14 { clients.append(try #require(RawClient(path))) }
         #expect(try ControlClient.screenshot(path) == Self.picture)
-        // The second was silent for longest, the first has said something since.
+        // The second client was silent for longest; the first has sent a request since.
         #expect(clients[1].line() == nil)
         clients[0].send("{\"command\":\"screenshot\"}\n".utf8)
         #expect(clients[0].line() != nil)
@@ -173,7 +173,7 @@ private final class RawClient: Sendable {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
             }
             client.send(bytes + [0x0A])
-            // Blank lines have no answer; the next one has.
+            // A blank line has no answer, so the next line is answered.
             client.send(line)
             #expect(client.line()?.hasPrefix("{") == true, "\(bytes)")
         }

@@ -49,7 +49,7 @@ import Testing
             _ = withUnsafePointer(to: &address) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(client, $0, length) } }
             return client
         }
-        // More than there is room for; some have begun to say something, and one reads nothing of its answer.
+        // More clients than the server accepts. Some have begun a request, and one reads nothing of its answer.
         let silent = (0..<40).map { _ in connected() }
         defer { silent.forEach { close($0) } }
         let request = Array("GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".utf8)
@@ -68,7 +68,7 @@ import Testing
             }
             #expect(answer.count > 200_000 && String(decoding: answer.suffix(12), as: UTF8.self).hasSuffix("kiosk_a 1\n"))
         }
-        // One after the other, each of the silent ones would be waited for: two seconds.
+        // In sequence, the server would wait 2 s for each silent client.
         #expect(HostTime.now - begin < .seconds(60))
     }
 
@@ -151,7 +151,7 @@ import Testing
                 return Int(line.prefix { $0 != " " }) ?? -1
             }
         }
-        // 255 lines of 65 540 bytes and less are 16 MB; the file of the first of them has been replaced.
+        // 16 MB hold 255 lines of at most 65 541 bytes. The second rotation replaced the file with the first lines.
         let (older, newer) = (try numbers("proof.jsonl.1"), try numbers("proof.jsonl"))
         #expect(older + newer == Array(255..<600))
         #expect(older.count == 255)
@@ -160,7 +160,7 @@ import Testing
 
     @Test func `a log that cannot be renamed grows no further, and says why`() throws {
         let folder = "\(NSTemporaryDirectory())kiosk-stuck-\(getpid())"
-        // No folder can be renamed to the name of one that has something in it.
+        // rename(2) cannot replace a folder that is not empty.
         try FileManager.default.createDirectory(atPath: "\(folder)/proof.jsonl.1/x", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var file = RotatedFile("\(folder)/proof.jsonl")
@@ -193,7 +193,7 @@ import Testing
         let proof = ProofOfPlay(path, box.player) { complaint in complaints.signal { $0.append(complaint) } }
         let after = showings.withLock { $0 }
         #expect(complaints.wait(until: .now + .seconds(120)) { $0.first }?.hasSuffix("No space left on device") == true)
-        // Whoever writes may be told of a showing after it was counted here: two more have begun when the second has been swallowed.
+        // The log may receive a showing later than this counter. Once two more have begun, it has lost the second one.
         let swallowed = showings.withLock { $0 } + 2
         #expect(showings.wait(until: .now + .seconds(120)) { $0 > swallowed ? true : nil } == true)
         unlink(path)
@@ -203,12 +203,12 @@ import Testing
         let lines = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map { JSONValue($0) }
         let lost = lines.reduce(0) { $0 + ($1?["lost"]?.integer ?? 0) }
         #expect((lines.first??["lost"]?.integer ?? 0) >= 2 && lines.dropFirst().allSatisfy { $0?["lost"] == nil })
-        // The first showing may have begun before anybody wrote.
+        // The first showing may have begun before the log observed the player.
         #expect((showings.withLock { $0 } - after - 1...showings.withLock { $0 } - before + 1).contains(lines.count + lost))
     }
 
     @Test(.needsFullDevice) func `a log on a full disk has no half lines`() throws {
-        // Nothing can be written to it, and it cannot be told from a disk without room.
+        // Every write fails with ENOSPC, as on a full disk.
         #expect(RotatedFile("/dev/full").append("a line\n") == String(cString: strerror(ENOSPC)))
         #expect(RotatedFile("/nowhere/at/all").append("a line\n") == String(cString: strerror(ENOENT)))
     }

@@ -13,7 +13,7 @@ extension JSONValue {
     fileprivate var array: [JSONValue]? { if case .array(let values) = self { values } else { nil } }
 }
 
-/// What the control socket tells of an item, and which of its tracks it has played.
+/// Tests of the control socket's answers about an item, and of its track selection.
 @Suite(.blocking) struct ItemCommandTests {
     private func wait(_ condition: () throws -> Bool) rethrows -> Bool {
         let end = HostTime.now + .seconds(120)
@@ -56,7 +56,7 @@ extension JSONValue {
         )
         #expect(try box.ask(#"{"command":"select","kind":"audio","track":4}"#)["error"]?["code"] == .string("no-such-track"))
         #expect(try box.ask(#"{"command":"select","kind":"subtitle","track":1}"#)["error"]?["code"] == .string("no-such-track"))
-        // Of what has not been opened, or cannot be, nothing can be said.
+        // An item that is not open, or cannot be opened, has no tracks to list.
         let code = try box.ask(#"{"command":"tracks","item":2}"#)["error"]?["code"]?.text
         #expect(code == "not-yet" || code == "item-failed", "\(code ?? "")")
         #expect(try box.ask(#"{"command":"tracks","item":3}"#)["error"]?["code"] == .string("no-such-item"))
@@ -67,7 +67,7 @@ extension JSONValue {
         #expect(wait { box.player.snapshot.item != nil })
         let chapters = try box.ask(#"{"command":"chapters"}"#)["chapters"]?.array ?? []
         #expect(chapters.map { $0["title"] } == [.string("First"), .string("Second"), .null], "\(chapters)")
-        // Those of the item, which begins when its first picture does: some milliseconds into this file.
+        // The starts count from the item's first picture, which is some milliseconds into this file.
         let starts = chapters.map { $0["start"]?.number ?? -1 }
         #expect(zip(starts, [0, 0.5, 1.2]).allSatisfy { abs($0 - $1) < 0.03 }, "\(starts)")
         #expect(chapters.map { $0["number"] } == [.number(1), .number(2), .number(3)])

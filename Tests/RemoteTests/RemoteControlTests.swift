@@ -12,7 +12,7 @@ import Testing
 
 @testable import Remote
 
-/// A player on a display in memory, and its socket.
+/// A player on an offscreen display, and its control socket.
 final class Box {
     let display: DisplayOutput
     let player: PlaybackEngine
@@ -20,7 +20,7 @@ final class Box {
     let socket: ControlSocket
     let path = NSTemporaryDirectory() + "kiosk-\(UUID().uuidString)/s"
 
-    /// `isPaused` when it is to be paused before it has begun.
+    /// Opens the display and starts the player. `isPaused` pauses it before the first picture.
     init(_ clips: [String], sources: [String] = [], cache: AssetCache? = nil, isPaused: Bool = false) throws {
         var settings = DisplaySettings()
         settings.connector = .offscreen
@@ -121,7 +121,7 @@ final class Box {
         #expect(try box.ask(#"{"command":"quit"}"#)["error"]?["code"] == .string("not-allowed"))
         #expect(try box.ask(#"{"command":"gravity","to":"fill"}"#)["gravity"] == .string("fill"))
         #expect(box.player.items.allSatisfy { $0.entry.gravity == .resizeAspectFill })
-        // What kiosk.conf brings from now on is shown so, too; the playlist is still the file's.
+        // New items from kiosk.conf get the same gravity. The playlist still belongs to the file.
         #expect(box.control.adapted([PlaylistItem(source: "/a.mp4")])[0].gravity == .resizeAspectFill && !box.control.ownsPlaylist)
         #expect(try box.ask(#"{"command":"playlist remove","item":1}"#)["count"] == .number(1))
         #expect(box.control.ownsPlaylist)

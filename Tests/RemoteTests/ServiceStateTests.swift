@@ -20,7 +20,7 @@ import Testing
         #expect(dark.look(sight, at: time(10)).contains("READY=1"))
     }
 
-    /// Looks twice a second from `seconds` on, and gives what was told at the last look.
+    /// Polls every 0.5 s in `seconds`; returns the messages of the last poll.
     private func look(
         _ state: inout ServiceState, _ sight: ServiceState.Sight, _ seconds: ClosedRange<Double>
     ) -> [String] {

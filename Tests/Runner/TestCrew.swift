@@ -1,13 +1,13 @@
 import Foundation
 
-/// A test's result, of which kind it is, and the file with the output of its process.
+/// A test's result, its kind, and the file with its process's output.
 struct TestRun {
     var kind: TestKind, result: TestResult, output: String
 }
 
-/// The threads that run jobs, as many beside each other as the computer bears (``TestKind/Share``).
+/// The threads that run jobs, as many at a time as the computer has room for (``TestKind/Share``).
 final class TestCrew: @unchecked Sendable {
-    // Sendable because everything that changes is touched with `changed` locked.
+    // Sendable because `changed` guards every mutable member.
     private let program: String, folder: String, label: String, processors: Int
     private let changed = NSCondition()
     private var waiting: [TestJob], runs: [TestRun] = []
@@ -16,15 +16,15 @@ final class TestCrew: @unchecked Sendable {
 
     /// - Parameters:
     ///   - program: the test program.
-    ///   - folder: where outputs go, in `output`, with names that begin with `label`.
-    ///   - jobs: what is to be run, in this order as far as there is room.
+    ///   - folder: the folder for outputs, in `output`, with names that begin with `label`.
+    ///   - jobs: the jobs, run in this order as far as there is room.
     init(program: String, folder: String, label: String = "", processors: Int, jobs: [TestJob]) {
         (self.program, self.folder, self.label, self.processors, waiting) = (program, folder, label, processors, jobs)
         free = TestKind.points(processors: processors)
         total = jobs.reduce(0) { $0 + $1.tests.count }
     }
 
-    /// Runs all of them; what came out.
+    /// Runs all jobs and returns the results.
     func run() -> [TestRun] {
         let threads = DispatchGroup()
         for _ in 0..<free {
@@ -38,12 +38,12 @@ final class TestCrew: @unchecked Sendable {
         return changed.withLock { runs }
     }
 
-    /// The next job that there is room for; waits for it. Nil when none is left.
+    /// Waits until there is room for the next job, and returns it. Nil when none is left.
     private func take() -> TestJob? {
         changed.lock()
         defer { changed.unlock() }
         while !waiting.isEmpty {
-            // Nothing overtakes a job that needs more room: it would wait until all the small ones are done.
+            // Nothing overtakes a job that needs more room. Otherwise it would wait for all the small ones.
             let cost = waiting[0].kind.cost(processors: processors)
             if cost <= free {
                 free -= cost
@@ -83,7 +83,7 @@ final class TestCrew: @unchecked Sendable {
         changed.unlock()
     }
 
-    /// Those of one process. There is one at least: where it did not get as far as a test, the first has failed.
+    /// Runs one process and returns its results, at least one. If the process reaches no test, the first test fails.
     private static func results(of tests: [String], program: String, kind: TestKind, folder: String, output: String) -> [TestResult] {
         let process = TestProcess(
             program: program, tests: tests, environment: kind.environment, folder: folder, output: output, patience: kind.patience)
@@ -100,7 +100,7 @@ final class TestCrew: @unchecked Sendable {
     }
 }
 
-/// Writes a line for people, at once.
+/// Prints a line at once.
 func say(_ text: String) {
     FileHandle.standardOutput.write(Data("\(text)\n".utf8))
 }

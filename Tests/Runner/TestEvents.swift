@@ -1,31 +1,33 @@
 import Foundation
 
-/// What a test process has said so far: a pure value, fed with the lines of Swift Testing's event stream (`--event-stream-output-path`) and what
-/// the process had cost by then. The tests of one process run one after another (`--no-parallel`), so that what is spent between a test's
-/// beginning and its end is the test's own, but for what stays behind on other threads.
+/// The events of a test process so far.
+///
+/// A pure value, fed with lines of Swift Testing's event stream (`--event-stream-output-path`) and the process's cost at each. The tests
+/// of a process run one after another (`--no-parallel`). The time between a test's beginning and its end is therefore its own. Earlier
+/// tests may have left work on other threads; that counts, too.
 struct TestEvents {
-    /// What has an outcome, in the order of the ends.
+    /// The finished tests, in the order of their ends.
     private(set) var results: [TestResult] = []
-    /// The test that runs now.
+    /// The running test.
     private(set) var current: String?
-    /// Whether all that was asked for has run.
+    /// Whether all requested tests have run.
     private(set) var isComplete = false
-    /// How the process ended, where that was no good end.
+    /// How the process ended, if it ended badly.
     private(set) var ending: String?
     private var began = Spent(elapsed: 0, processor: 0)
     private var issues: [String: [String]] = [:]
     private var skips: [String: String] = [:]
 
-    /// What had been spent at some time, in seconds: on the clock, and of processors by the process and the children that it has waited for.
+    /// Seconds so far: on the clock, and of processors by the process and the children that it has waited for.
     struct Spent: Equatable {
         var elapsed: Double, processor: Double
     }
 
-    /// Takes a line of the stream. What is no event, or none that matters here, changes nothing.
+    /// Takes a line of the stream. Ignores lines that are no events, and other kinds of events.
     mutating func take(_ line: Data, at spent: Spent) {
         guard let record = try? JSONDecoder().decode(Record.self, from: line), record.kind == "event" else { return }
         let event = record.payload
-        // Suites begin, end and are skipped as tests are; what is in a skipped suite is skipped by itself.
+        // Suites begin, end and are skipped as tests are. The tests of a skipped suite are skipped one by one.
         let test = event.testID.flatMap(Self.function)
         switch event.kind {
         case "testStarted":
@@ -48,8 +50,9 @@ struct TestEvents {
         }
     }
 
-    /// The process is gone, or was ended, in another way than it should: the test that ran then, or else the last one, has failed by that. A failed
-    /// test is told by the process's status, too.
+    /// Records that the process ended badly or was killed: fails the running test, or else the last one.
+    ///
+    /// If a test has already failed, the last one keeps its outcome: a failed test alone makes the status nonzero.
     mutating func processEnded(_ how: String, at spent: Spent) {
         ending = how
         if current != nil {
@@ -72,20 +75,20 @@ struct TestEvents {
         return skips[test].map { .skipped($0) } ?? .passed
     }
 
-    /// An identifier without the place in the sources behind it; nil for a suite's.
+    /// Returns an identifier without the source location at its end; nil for a suite's.
     static func function(_ id: String) -> String? {
         guard let place = id.lastIndex(of: "/"), id[place...].contains(".swift:") else { return nil }
         return String(id[..<place])
     }
 
-    /// `Skipped: …` as its reason.
+    /// Returns the reason in `Skipped: …`.
     private static func reason(_ messages: [Message]?) -> String {
         let text = messages?.first?.text ?? ""
         guard let colon = text.range(of: ": ") else { return messages?.dropFirst().first?.text ?? "no reason given" }
         return String(text[colon.upperBound...].drop { $0 == "\"" }).trimmingCharacters(in: ["\""])
     }
 
-    // MARK: The stream's form
+    // MARK: The stream's format
 
     private struct Record: Decodable {
         var kind: String, payload: Payload
@@ -106,20 +109,20 @@ struct TestEvents {
     }
 }
 
-/// How a test came out, and what it took.
+/// The outcome of a test, and its cost.
 struct TestResult {
     /// `MediaTests.SampleQueueTests/name()`.
     var test: String
     var outcome: Outcome
-    /// Seconds on the clock, and seconds of processors that the test's process and its children took.
+    /// Elapsed seconds, and processor seconds of the test's process and its children.
     var elapsed: Double, processor: Double
 
     enum Outcome: Equatable {
         case passed
-        /// With what was said, an issue an entry.
+        /// Failed, with one entry for each issue.
         case failed([String])
         case skipped(String)
-        /// Failed, and passed when it was run once more by itself.
+        /// Failed, and passed when it ran again alone.
         case flaky([String])
     }
 

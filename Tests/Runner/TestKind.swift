@@ -1,25 +1,25 @@
 import Foundation
 
-/// A sort of test: which of the program's tests it is, what its processes are given, and how many of them run beside each other.
+/// A kind of test: its tests, the environment of its processes, and how many of them run at a time.
 struct TestKind {
     let name: String
-    /// What the identifiers of its tests begin with; none where another kind names its tests as well and only the environment differs.
+    /// The beginnings of its tests' identifiers. Another kind may name the same tests if the environment differs.
     let prefixes: [String]
     var environment: [String: String] = [:]
-    /// What has a process of its own.
+    /// The tests that share a process.
     var grain = Grain.suites
-    /// The share of the computer that one process takes. Two thirds of a processor: what computes all the time. A third: what waits more than half
-    /// of its time.
+    /// The share of the computer that one process takes. `processor` is two thirds of a processor, for tests that compute all the time.
+    /// `third` is a third of one, for tests that wait more than half of their time.
     var share: Share = .third
-    /// How long a test may say nothing before it counts as hanging. A test's own limits are shorter, and say more.
+    /// The longest silence of a test before it counts as hung. A test's own limits are shorter, and their messages say more.
     var patience = Duration.seconds(600)
 
     enum Share { case third, processor, all }
 
-    /// A test; suites of a module, as many as take a third of a minute together; or all of them, one after another.
+    /// One test; suites of a module that take a third of a minute together; or all tests, one after another.
     enum Grain { case test, suites, all }
 
-    /// Points of `share`, of as many as the computer has (``points(processors:)``).
+    /// The points that `share` costs. ``points(processors:)`` is the total.
     func cost(processors: Int) -> Int {
         switch share {
         case .third: 1
@@ -30,17 +30,17 @@ struct TestKind {
 
     static func points(processors: Int) -> Int { 3 * max(2, processors) }
 
-    /// A test belongs to the first kind that names it. An addition is a line here.
+    /// All kinds. A kind without an environment leaves out the tests of other kinds with the grain `test` or `all`. A new kind is a line.
     static let all = [
         TestKind(name: "bed", prefixes: ["BedTests."], grain: .test, share: .processor, patience: .seconds(1800)),
-        // The first one boots the machine from which all the others go on.
+        // The first test boots the machine; all others continue from there.
         TestKind(name: "machine", prefixes: ["MachineTests."], grain: .all, share: .processor, patience: .seconds(1800)),
         TestKind(name: "streams", prefixes: ["PlaybackTests.StreamTests/"], environment: ["KIOSK_TEST_STREAMS": "1"], share: .all),
         TestKind(name: "unit", prefixes: [""]),
-        // Once more, with drivers that are made up: a process has them from its beginning or not at all.
+        // Once more, with simulated drivers: a process needs them from its beginning.
         TestKind(name: "v4l2", prefixes: ["MediaTests.HardwareDecodingTests/V4L2/"], environment: ["KIOSK_TEST_V4L2": "1"]),
         TestKind(name: "shelf", prefixes: ["MediaTests.HardwareDecodingTests/Shelf/"], environment: ["KIOSK_TEST_DECODERS": "1"]),
-        // Once more, with files read in the player instead of in processes.
+        // Once more, reading files in the player instead of in processes.
         TestKind(
             name: "inside",
             prefixes: ["Gallery", "Player", "PlayerControl", "Seek", "SeekAfterFailure", "Sound", "Failure", "CrossFade", "Scrub"]
@@ -48,7 +48,7 @@ struct TestKind {
             environment: ["KIOSK_ISOLATION": "off"]),
     ]
 
-    /// Of all the program's tests, those of this kind.
+    /// Returns the tests of this kind.
     func tests(of all: [String]) -> [String] {
         all.filter { test in
             guard prefixes.contains(where: { test.hasPrefix($0) }) else { return false }
@@ -58,13 +58,13 @@ struct TestKind {
     }
 }
 
-/// What one process is to run.
+/// The tests of one process.
 struct TestJob {
     var kind: TestKind, tests: [String]
-    /// Seconds that it took the last time; unknown ones come first.
+    /// The seconds of an earlier run; jobs without them come first.
     var expected: Double?
 
-    /// What ``tests`` have in common, for people.
+    /// A short name for ``tests``.
     var name: String {
         guard let first = tests.first, let last = tests.last, first != last else { return tests.first ?? "" }
         let (from, to) = (Self.suite(first), Self.suite(last))
@@ -75,11 +75,12 @@ struct TestJob {
 }
 
 extension TestJob {
-    /// The jobs of these kinds, the longest first, so that none of them is still running when all the others are done. Suites of a module follow one
-    /// another in a process, which takes a fifth of a second to start. What took long is divided.
+    /// Returns the jobs of these kinds, the longest first, so that no long one runs alone at the end.
+    ///
+    /// Suites of a module share a process, as starting one takes a fifth of a second. Long groups are divided.
     ///
     /// - Parameters:
-    ///   - tests: all the program's.
+    ///   - tests: all tests of the program.
     ///   - known: seconds by test, of an earlier run.
     static func plan(_ kinds: [TestKind], tests: [String], known: [String: Double]) -> [TestJob] {
         var jobs: [TestJob] = []
@@ -114,6 +115,6 @@ extension TestJob {
         }.map(\.element)
     }
 
-    /// Seconds of a job beyond which a further test begins another one, and those that a test takes that nobody has seen yet.
+    /// The seconds beyond which a further test begins another job, and the estimate for a test without a known duration.
     private static let (longest, usual) = (20.0, 0.5)
 }

@@ -2,24 +2,26 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// One process of the test program: begun with the tests that it is to run, watched through Swift Testing's event stream, and ended when nothing
-/// has been heard of it for too long. What it writes goes into a file, and counts as heard, too, for ``mostPatience`` times as long: a test may take an hour, if
-/// it says every few minutes how far it is.
+/// One process of the test program, with its list of tests.
+///
+/// The runner watches it through Swift Testing's event stream, and kills it after ``patience`` without a sign of life. Output to its file
+/// counts as a sign, but without an event only for ``mostPatience`` times ``patience``. So a test may take an hour if it reports its
+/// progress every few minutes.
 struct TestProcess {
     var program: String, tests: [String], environment: [String: String]
-    /// What it needs of files: its events come through a FIFO there, and it writes into `output`.
+    /// `folder` holds the FIFO for events; `output` receives stdout and stderr.
     var folder: String, output: String
-    /// How long one test may say nothing.
+    /// The longest silence of a test.
     var patience: Duration
 
     private static let mostPatience = 12
 
     private static let running = Mutex(Set<pid_t>())
 
-    /// Ends all of them with all that they have started, which a signal to this process does not reach.
+    /// Kills all processes with their children, which a signal to this process does not reach.
     static func endAll() { for process in running.withLock({ $0 }) { end(process) } }
 
-    /// Kills a process and what has come from it, youngest first. What a test starts may be in a group of its own.
+    /// Kills a process and its descendants, youngest first. A test may have started some in a group of their own.
     private static func end(_ process: pid_t) {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
         let parents = all.compactMap { pid_t($0) }.map { ($0, parent(of: $0)) }
@@ -31,20 +33,19 @@ struct TestProcess {
         for member in family.reversed() { kill(member, SIGKILL) }
     }
 
-    /// Field 4 of /proc/PID/stat.
+    /// Returns field 4 of /proc/PID/stat.
     private static func parent(of process: pid_t) -> pid_t? {
         let fields = stat(of: process)
         return fields.count > 2 ? pid_t(fields[2]) : nil
     }
 
-    /// What follows the name in /proc/PID/stat, which may have spaces; from its bracket on.
+    /// Returns the fields of /proc/PID/stat from the closing bracket of the name on. The name may have spaces.
     private static func stat(of process: pid_t) -> [Substring] {
         let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
         return text[(text.lastIndex(of: ")") ?? text.startIndex)...].split(separator: " ")
     }
 
-    /// The regular expression that names these tests and no others. A whole suite is named by its beginning, as Swift Testing compares each test
-    /// of the program with each expression.
+    /// Returns the regular expression that names these tests and no others.
     static func filter(_ tests: [String]) -> String {
         "^(" + tests.map { escaped($0) }.joined(separator: "|") + ")" + "(/[^/]*\\.swift:[0-9]+:[0-9]+)?$"
     }
@@ -56,13 +57,13 @@ struct TestProcess {
         }
     }
 
-    /// Runs it to its end; blocks this thread.
+    /// Runs the process to its end; blocks this thread.
     func perform() throws -> TestEvents {
         let fifo = folder + "/events"
         unlink(fifo)
         guard mkfifo(fifo, 0o600) == 0 else { throw RunnerError("cannot make \(fifo): \(String(cString: strerror(errno)))") }
         defer { unlink(fifo) }
-        // Writable, too, so that it has no end before the process is gone, and is there before that has opened it.
+        // With O_RDWR the FIFO is open before the process opens it, and has no end of file while the process runs.
         let events = open(fifo, O_RDWR | O_NONBLOCK | O_CLOEXEC)
         guard events >= 0 else { throw RunnerError("cannot open \(fifo): \(String(cString: strerror(errno)))") }
         defer { close(events) }
@@ -104,7 +105,7 @@ struct TestProcess {
         (try? FileManager.default.attributesOfItem(atPath: path))?[.size] as? Int ?? 0
     }
 
-    /// In a group of its own, so that what it has started ends with it.
+    /// Starts the process in a group of its own.
     private func spawn(_ fifo: String) throws -> pid_t {
         var (actions, attributes) = (posix_spawn_file_actions_t(), posix_spawnattr_t())
         posix_spawn_file_actions_init(&actions)
@@ -117,7 +118,7 @@ struct TestProcess {
         posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o644)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         posix_spawnattr_setpgroup(&attributes, 0)
-        // Those of this thread may be blocked, and a test's children would inherit that.
+        // This thread may block signals, and a test's children would inherit its mask.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -136,7 +137,7 @@ struct TestProcess {
         return process
     }
 
-    /// All that can be read now; whether it was anything.
+    /// Reads all available bytes; returns whether there were any.
     private func read(_ events: Int32, into bytes: inout Data) -> Bool {
         var (buffer, hasRead) = ([UInt8](repeating: 0, count: 1 << 16), false)
         while case let count = Glibc.read(events, &buffer, buffer.count), count > 0 {
@@ -146,7 +147,8 @@ struct TestProcess {
         return hasRead
     }
 
-    /// By the process's own clock, and for children by /proc/PID/stat (fields 16 and 17 of proc(5), in ticks). Zero when it is gone.
+    /// Returns the times by the process's own clock, and for its children by /proc/PID/stat (fields 16 and 17 of proc(5), in ticks).
+    /// Processor time is zero once the process is gone.
     private static func spent(by process: pid_t) -> TestEvents.Spent {
         var (now, clock, own) = (timespec(), clockid_t(), timespec())
         clock_gettime(CLOCK_MONOTONIC, &now)
@@ -158,7 +160,7 @@ struct TestProcess {
 
     private static func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
 
-    /// A status of waitpid(2), for people.
+    /// Describes a status of waitpid(2).
     private static func description(_ status: Int32) -> String {
         let signal = status & 0x7f
         guard signal != 0 else { return "the test process ended with status \(status >> 8 & 0xff)" }
@@ -166,7 +168,7 @@ struct TestProcess {
     }
 }
 
-/// Why nothing could be run.
+/// The reason why the runner could not run anything.
 struct RunnerError: Error, CustomStringConvertible {
     var description: String
     init(_ description: String) { self.description = description }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What came out of a run of tests: a value, from the results and those of the failed ones' second try.
+/// The outcome of a test run: a value made from the results and the second tries of failed tests.
 struct TestReport {
-    /// Each test once. `output` is that of the second try where there was one.
+    /// Each test once. After a second failure `output` is that of the second try.
     let runs: [TestRun]
 
-    /// - Parameter repeats: the second tries, each by itself.
+    /// - Parameter repeats: the second tries, each run alone.
     init(runs: [TestRun], repeats: [TestRun]) {
         let again = Dictionary(repeats.map { ($0.result.test + $0.kind.name, $0) }) { first, _ in first }
         self.runs = runs.map { run in
@@ -22,7 +22,7 @@ struct TestReport {
 
     var hasFailed: Bool { runs.isEmpty || runs.contains { $0.result.hasFailed } }
 
-    /// A line a test, for Tests/totals: kind, outcome, seconds on the clock, seconds of processors, name, reason; tabs between them.
+    /// Writes a line a test for Tests/totals: kind, outcome, elapsed seconds, processor seconds, name and reason, separated by tabs.
     func write(to path: String) throws {
         let lines = runs.map { run in
             let (word, reason) = run.result.outcome.words
@@ -34,9 +34,9 @@ struct TestReport {
         try lines.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// The failed ones whole, the flaky ones, what was skipped and why, and the counts.
+    /// Prints the failed tests with their output, the flaky tests, and the counts.
     ///
-    /// - Parameter command: what repeats a test of a kind.
+    /// - Parameter command: returns the command that repeats a test.
     func tell(command: (TestRun) -> String) {
         for run in runs {
             guard case .failed(let issues) = run.result.outcome else { continue }
@@ -53,7 +53,7 @@ struct TestReport {
         say("\(count("passed") + count("flaky")) passed, \(count("failed")) failed, \(count("skipped")) skipped; flaky: \(count("flaky"))")
     }
 
-    /// A file's text; of a very long one the end.
+    /// Returns a file's text, or its last 100,000 characters.
     private static func end(of path: String) -> String {
         let text = String(decoding: FileManager.default.contents(atPath: path) ?? Data(), as: UTF8.self)
         return text.count <= 100_000 ? text : "…" + text.suffix(100_000)
@@ -61,7 +61,7 @@ struct TestReport {
 }
 
 extension TestResult.Outcome {
-    /// In the table: one word, and why.
+    /// The word for the table, and the reason.
     var words: (String, String) {
         switch self {
         case .passed: ("passed", "")

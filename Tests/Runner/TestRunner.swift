@@ -1,12 +1,13 @@
 import ArgumentParser
 import Foundation
 
-/// Runs tests of the built test program, in processes of their own, several beside each other.
+/// Runs the tests of the built test program, in several processes at a time.
 ///
-/// Suites have a process, some of a module together, so that a crash costs one test: its name is told, and the rest goes on in another process. A test of
-/// the bed has one by itself, and those of the machine one together. What fails is run once more at the end, by itself, when nothing else runs: failing twice is a failure, and is
-/// printed whole with the command that repeats it; passing then is `flaky`, which is counted, kept in a file, and no failure. Each test's time and
-/// processor time go into a table (`results`), which Tests/totals reads.
+/// A process runs some suites of one module. A crash therefore costs one test: the runner reports it and continues in another process.
+/// Each test of the bed has its own process, and those of the machine share one. At the end each failed test runs once more, alone. A
+/// second failure is a failure: the runner prints its output, with the command that repeats it. A test that then passes is `flaky`, which
+/// is no failure: the runner counts it and keeps its output. A table (`results`) lists the elapsed and processor time of each test;
+/// Tests/totals reads it.
 @main
 struct TestRunner: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,7 +69,7 @@ struct TestRunner: ParsableCommand {
             throw ValidationError("no test of \(kinds.joined(separator: " and ")) has \(filter.joined(separator: " or ")) in its name")
         }
         try FileManager.default.createDirectory(atPath: folder + "/output", withIntermediateDirectories: true)
-        // What an earlier run of that name has left, also one that was ended.
+        // Removes the files of an earlier run of that name, even of one that was killed.
         for place in [folder, folder + "/output"] {
             for old in try FileManager.default.contentsOfDirectory(atPath: place)
             where old.hasPrefix("\(name)-") || old.hasPrefix("again-\(name)-") {
@@ -76,7 +77,7 @@ struct TestRunner: ParsableCommand {
             }
         }
         let runs = crew("\(name)-", jobs).run()
-        // What fails is tried by itself: nothing is beside it. Where nearly all does, that is no question any more.
+        // Each failed test runs alone. If nearly all fail, repeating them tells nothing: 40 are enough.
         let failed = once ? [] : runs.filter(\.result.hasFailed).prefix(40)
         if !failed.isEmpty { say("once more, each by itself: \(failed.count)") }
         let repeats = failed.enumerated().flatMap { number, run in
@@ -91,8 +92,9 @@ struct TestRunner: ParsableCommand {
         if report.hasFailed { throw ExitCode.failure }
     }
 
-    /// Ctrl-C reaches this process only: what it has started ends with it. Before there are threads, as they are blocked in all of them; not ignored,
-    /// which tests would inherit.
+    /// Kills the started processes on a signal: Ctrl-C reaches this process only.
+    ///
+    /// Call it before starting threads, as all of them must block these signals. Tests would inherit ignored ones.
     private static func endOnSignals() -> [any DispatchSourceSignal] {
         let numbers = [SIGINT, SIGTERM, SIGHUP]
         var blocked = sigset_t()
@@ -129,7 +131,8 @@ struct TestRunner: ParsableCommand {
     }
 }
 
-/// How long each test took the last time, so that the longest begin first. Kept in the cache, which outlives a checkout; nothing depends on it.
+/// The durations of an earlier run, so that the longest tests begin first. They are in the cache, which outlives a checkout. No result
+/// depends on them.
 struct Durations {
     private let path: String
     let known: [String: Double]

@@ -4,9 +4,9 @@ import Testing
 
 @testable import TestRunner
 
-/// The runner against a test program that is made up: a script that says what Swift Testing would, and ends as it is told.
+/// Tests the runner with a simulated test program: a script that prints the events of Swift Testing and ends as its tests' names say.
 @Suite(.blocking) struct RunnerTests {
-    /// Has the script run these tests, whose names say what becomes of them.
+    /// Runs the script with these tests. Their names choose their outcomes.
     private func run(
         _ names: [String], patience: Duration = .seconds(60), kind: TestKind? = nil
     ) throws -> (runs: [TestRun], folder: String) {
@@ -20,8 +20,10 @@ import Testing
         return (TestCrew(program: program, folder: folder, processors: 2, jobs: jobs).run(), folder)
     }
 
-    /// Its tests are those of the filter. `passes`, `fails`, `skips`, `crashes`, `leaves` (with status 3), `hangs`, `leaks` (fails as it ends); one that is
-    /// `late` fails but when it is alone.
+    /// The test program; the filter names its tests.
+    ///
+    /// `passes`, `fails`, `skips`, `known` (has a known issue), `crashes`, `leaves` (exits with status 3), `hangs`,
+    /// `computes` (uses the processor), `leaks` (fails at exit). `late` fails unless it runs alone.
     private static let script = #"""
         #!/bin/bash
         while [ $# -gt 0 ]; do
@@ -77,11 +79,11 @@ import Testing
             return
         }
         #expect(issues.count == 1 && issues[0].contains(how), "\(issues)")
-        // What it had started is gone, too.
+        // The runner has also killed the processes that the test started.
         let output = try String(contentsOfFile: runs[0].output, encoding: .utf8)
         let child = output.split(separator: "\n").first { $0.hasPrefix("child ") }.map { $0.dropFirst(6) }
         #expect((child != nil) == (name == "hangs"))
-        // A signal takes its time, and nobody may have waited for it yet.
+        // A signal takes time, and the process may still be a zombie.
         func state() -> String? { child.flatMap { try? String(contentsOfFile: "/proc/\($0)/stat", encoding: .utf8) } }
         var isGone: Bool { state()?.contains(") Z ") != false }
         let deadline = ContinuousClock.now + .seconds(120)
@@ -129,7 +131,7 @@ import Testing
     }
 }
 
-/// Which tests are run by which process, and in which order.
+/// Tests of the plan: which process runs which tests, and in which order.
 @Suite struct TestPlanTests {
     private let tests = [
         "BedTests.BedTests/Seams/one()", "BedTests.BedTests/Seams/two()", "MachineTests.MachineTests/boots()", "MediaTests.TrackTests/a()",
@@ -156,11 +158,11 @@ import Testing
         #expect(plan(["bed", "machine"], [tests[0]: 3, tests[1]: 9, tests[2]: 60]) == [[tests[2]], [tests[1]], [tests[0]]])
         let known = [tests[3]: 15.0, tests[4]: 12, tests[5]: 1, tests[7]: 1]
         #expect(plan(["unit"], known) == [[tests[3]], [tests[4], tests[5]], [tests[6], tests[7]]])
-        // The machine's are one job.
+        // All tests of the machine are one job.
         #expect(
             TestJob.plan(TestKind.all.filter { $0.name == "machine" }, tests: tests + ["MachineTests.MachineTests/falls()"], known: [:])
                 .count == 1)
-        // What nobody has seen yet may be the longest of all.
+        // A test without a known duration may be the longest of all.
         #expect(plan(["bed"], [tests[0]: 100]) == [[tests[1]], [tests[0]]])
     }
 

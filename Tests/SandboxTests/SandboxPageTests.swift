@@ -2,12 +2,12 @@ import CSandbox
 import Foundation
 import Testing
 
-/// The table of system calls, and docs/sandbox.md, which shows it.
+/// Compares the table of system calls with the one in docs/sandbox.md.
 @Suite struct SandboxPageTests {
     private static let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../docs/sandbox.md")
         .path
 
-    /// Lines of a table.
+    /// The lines of the table.
     private static let calls: [String] =
         ["| system calls | file | network | hardware | both | why |", "|---|---|---|---|---|---|"]
         + Row.all.map { row in
@@ -55,7 +55,7 @@ import Testing
     @Test func `what a reader of files may do without a condition, the others may, too`() {
         for row in Row.all {
             if row.rules[0] == KIOSK_ALLOWED { #expect(row.rules.allSatisfy { $0 == KIOSK_ALLOWED }, "\(row)") }
-            // And with the network and devices what either of them may.
+            // Network and hardware together allow every call that one of them allows.
             if row.rules[1...2].contains(KIOSK_ALLOWED) { #expect(row.rules[3] == KIOSK_ALLOWED, "\(row)") }
             #expect(!row.calls.isEmpty && !row.why.isEmpty, "\(row)")
         }

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What a reader may do and what it may not, tried by a child each time.
+/// Tests of the calls that the sandbox allows and refuses to a reader. Each trial runs in a child of its own.
 @Suite(.blocking, .needs("a build without sanitizers, which make calls of their own", !test_is_sanitized())) struct SandboxTests {
     private static let profiles = [KIOSK_SANDBOX_FILE, KIOSK_SANDBOX_NETWORK, KIOSK_SANDBOX_HARDWARE, KIOSK_SANDBOX_BOTH]
 
@@ -12,7 +12,7 @@ import Testing
         let done = Trial(profile: Self.profiles[profile]).run(TEST_WORK)
         #expect(done.isAlive && done.result == 0 && done.text == "hello\n", "\(done)")
         #expect(done.refusals.count == 0 && done.refusals.last == -1 && done.refusals.worst == -1, "\(done)")
-        // The reason is there where something is not in force.
+        // `lack` gives a reason exactly if a layer is not in force.
         let isComplete = done.state.has_filter && done.state.landlock > 0
         #expect(withUnsafeBytes(of: done.state.lack) { $0[0] == 0 } == isComplete, "\(done)")
     }
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test("Others are refused, and counted", .needs("seccomp", Trial.hasFilter), arguments: profiles.indices) func counted(profile: Int) {
-        // And what the table does not name.
+        // Add calls that the table does not name.
         let others = (0..<4).map { (name: "no. \($0) that is not in it", number: test_unlisted_call($0)) }
         #expect(others.allSatisfy { $0.number >= 0 } && test_unlisted_call(4) < 0)
         for (name, number) in Row.calls(KIOSK_COUNTED, in: Self.profiles[profile]) + others {
@@ -63,7 +63,7 @@ import Testing
     private static let (path, empty) = (pointer("/etc/passwd"), pointer(""))
     private static let room = Int(bitPattern: calloc(1, 4096))
 
-    /// Text that is never freed.
+    /// Returns the address of text that is never freed.
     private static func pointer(_ text: String) -> Int { Int(bitPattern: strdup(text)) }
 
     private func expect(_ trial: Trial, _ name: String, _ arguments: [Int], _ end: End, _ comment: Comment) {
@@ -135,9 +135,9 @@ import Testing
             ("what has come", "ioctl", [3, Int(FIONREAD), Self.room], .answer),
             ("not to wait", "ioctl", [3, Int(kTestNonBlocking), Self.room], .answer),
             ("whose it is", "ioctl", [3, Int(kTestSocketOwner), Self.room], .refusal(ENOTTY, isCounted: false)),
-            // Of what is no such device the kernel says so itself, by the same number.
+            // The file is no such device: the kernel itself refuses the request, with the same error.
             ("a device's name", "ioctl", [5, Int(kTestDeviceName), Self.room], .refusal(ENOTTY, isCounted: false)),
-            // The kernel says so: this memory takes no seals.
+            // The kernel refuses it: this memory takes no seals.
             ("a seal", "fcntl", [5, Int(kTestAddSeals), 0], .refusal(EPERM, isCounted: false)),
             ("to be connected to", "listen", [3, 1], .refusal(EPERM)),
             ("a process", "clone", [Int(SIGCHLD)], .death()),
@@ -194,7 +194,7 @@ import Testing
         for done in [trap, freed] { #expect(done.refusals.count == 0 && done.refusals.worst == -1, "\(done)") }
     }
 
-    /// The handler is not run then.
+    /// In that case the kernel does not run the handler.
     @Test("With all signals blocked the worst calls are not told, and end the reader", .needs("seccomp", Trial.hasFilter)) func blocked() {
         let done = Trial().run(TEST_FORK)
         #expect(done.signal == SIGSYS && done.refusals.worst == -1, "\(done)")

@@ -2,11 +2,11 @@ import CSandbox
 import CTestSupport
 import Glibc
 
-/// A child in the sandbox that does one thing.
+/// A child that enters the sandbox and performs one deed.
 struct Trial {
     var profile = KIOSK_SANDBOX_FILE
     var grants: UInt32 = 0
-    /// False leaves out seccomp: the other layers are alone.
+    /// Whether the child enters seccomp. If false, only the other layers are active.
     var isFiltered = true
 
     func run(_ deed: test_deed, number: Int32 = 0, arguments: [Int] = []) -> test_sandbox_outcome {
@@ -17,19 +17,19 @@ struct Trial {
         return test_in_sandbox(&trial)
     }
 
-    /// A system call of the table, by its name.
+    /// Makes a system call of the table, by its name.
     func call(_ name: String, _ arguments: [Int] = []) -> test_sandbox_outcome {
         run(TEST_CALL, number: Row.number(name), arguments: arguments)
     }
 
-    /// What is in force on this machine.
+    /// The sandbox layers that are in force on this machine.
     static let inForce = Trial().run(TEST_CALL, number: Row.number("getpid")).state
     static var hasFilter: Bool { inForce.has_filter }
     static var hasLandlock: Bool { inForce.landlock > 0 }
 }
 
 extension test_sandbox_outcome: @retroactive CustomStringConvertible {
-    /// What a failed test prints.
+    /// The text that a failed test prints.
     public var description: String {
         let lack = withUnsafeBytes(of: state.lack) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         return """
@@ -38,12 +38,12 @@ extension test_sandbox_outcome: @retroactive CustomStringConvertible {
             """
     }
 
-    /// The signal that has ended the child; nil where it has ended by itself.
+    /// The signal that ended the child; nil if the child exited by itself.
     var signal: Int32? { status & 0x7f == 0 ? nil : status & 0x7f }
-    /// Whether it has lived through its deed.
+    /// Whether the child survived its deed.
     var isAlive: Bool { status == 0 && has_entered }
 
-    /// What came out of its log.
+    /// The child's output on its log.
     var text: String {
         withUnsafeBytes(of: log) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
@@ -63,11 +63,11 @@ struct Row {
         }
     }()
 
-    /// Calls with this rule that the processor has.
+    /// Returns the calls with this rule that the processor has.
     static func calls(_ rule: kiosk_sandbox_rule, in profile: kiosk_sandbox_profile) -> [(name: String, number: Int32)] {
         all.filter { $0.rules[Int(profile.rawValue)] == rule }.flatMap(\.calls).filter { $0.number >= 0 }
     }
 
-    /// -1, which no call has, for a name that is not there.
+    /// Returns the number of a call; -1, which no call has, if the table lacks the name.
     static func number(_ name: String) -> Int32 { all.lazy.flatMap(\.calls).first { $0.name == name }?.number ?? -1 }
 }

@@ -43,7 +43,7 @@ import Testing
     ]
     private static let hasDatabase = access("\(TimeZoneRules.database)/Europe/Berlin", R_OK) == 0
 
-    /// What the C library says of a zone, which is the process' then.
+    /// Returns the C library's UTC offset in the process's time zone.
     private func offset(at instant: Int64) -> Int {
         var (time, local) = (time_t(instant), tm())
         localtime_r(&time, &local)
@@ -90,7 +90,7 @@ import Testing
         #expect(berlin.instants(of: twice) == [1_792_888_200, 1_792_891_800])
         #expect(berlin.firstInstant(notBefore: twice) == 1_792_888_200)
         for instant in berlin.instants(of: twice) { #expect(berlin.local(at: instant) == twice) }
-        // Clocks of half an hour, and a whole day that was left out.
+        // A zone with half-hour changes, and a zone that skipped a day.
         let island = try #require(TimeZoneRules(named: "Australia/Lord_Howe"))
         #expect(island.instants(of: try local("2026-10-04", "02:15")) == [])
         let samoa = try #require(TimeZoneRules(named: "Pacific/Apia"))
@@ -140,7 +140,7 @@ import Testing
 }
 
 @Suite struct DaylightTests {
-    /// From public almanacs, by the clocks there; nil where the sun does not set, or does not rise.
+    /// Local times from public almanacs; nil if the sun does not set or rise.
     private static let known: [(date: String, zone: String, latitude: Double, longitude: Double, rise: String, set: String)] = [
         ("2026-06-21", "CET-1CEST,M3.5.0,M10.5.0/3", 52.52, 13.405, "04:43", "21:33"),
         ("2026-12-21", "CET-1CEST,M3.5.0,M10.5.0/3", 52.52, 13.405, "08:15", "15:54"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import KioskSchedule
 
-/// What is played in between, and when.
+/// Tests of interludes: their items and their times.
 @Suite struct InterludeTests {
     private static func at(_ seconds: Double) -> HostTime { HostTime(nanoseconds: Int64(seconds * 1e9)) }
 
@@ -20,10 +20,10 @@ import Testing
         state.set([3: .init(.minutes(10), count: 2)], at: Self.at(0))
         #expect(state.deadline == Self.at(600) && state.turns(at: Self.at(599)) == [])
         #expect(state.turns(at: Self.at(600)) == [.init(program: 3, item: 0)] && state.turns(at: Self.at(601)) == [])
-        // Late is late: the next one is ten minutes after that.
+        // After a late turn, the next one comes ten minutes later.
         #expect(state.turns(at: Self.at(1300)) == [.init(program: 3, item: 1)] && state.deadline == Self.at(1900))
         #expect(state.turns(at: Self.at(9999)) == [.init(program: 3, item: 0)])
-        // Fewer items than before.
+        // The interlude has fewer items than before.
         state.set([3: .init(.minutes(10), count: 1)], at: Self.at(10_000))
         #expect(state.turns(at: Self.at(10_599)) == [.init(program: 3, item: 0)], "what has gone by counts")
     }
@@ -52,7 +52,7 @@ import Testing
             at: Self.at(0))
         #expect(state.turns(at: Self.at(60)).map(\.program) == [0, 2], "one at a time, and what waits for a boundary as well")
         #expect(state.turns(at: Self.at(100)) == [] && state.deadline == Self.at(120), "that of the one that waits for a boundary")
-        // It lasts for ninety seconds, and what it interrupted goes on.
+        // The interlude takes ninety seconds; then the interrupted item resumes.
         state.itemStarted(isListed: false, isNew: true, at: Self.at(61))
         state.itemStarted(isListed: true, isNew: true, at: Self.at(151))
         #expect(state.turns(at: Self.at(151)).map(\.program) == [1, 2])
@@ -76,13 +76,13 @@ import Testing
         #expect(state.turns(at: Self.at(1)) == [], "one of them was returned to")
         start(true)
         #expect(state.turns(at: Self.at(1)).count == 1)
-        // It cannot be played.
+        // The interlude cannot be played.
         start(true, isNew: false)
         #expect(state.turns(at: Self.at(1)) == [])
         start(true)
         start(true)
         #expect(state.turns(at: Self.at(1)).count == 1)
-        // Nothing to play at present: its turn waits.
+        // Without items to play, the turn waits.
         state.set([0: .init(.items(2), count: 0)], at: Self.at(1))
         for _ in 0..<5 { start(true) }
         #expect(state.turns(at: Self.at(1)) == [] && state.deadline == nil)

@@ -16,13 +16,13 @@ extension LocalClock {
     static let berlin = LocalClock(
         zone: .local(variable: "CET-1CEST,M3.5.0,M10.5.0/3", file: "/"), place: GeographicPlace(latitude: 52.52, longitude: 13.405))
 
-    /// An instant, as its clock shows it: "2026-12-24 18:00".
+    /// Returns the instant of a local time such as "2026-12-24 18:00".
     func at(_ text: String) -> Int64 {
         let parts = text.split(separator: " ").map(String.init)
         return zone.firstInstant(notBefore: LocalTime(CalendarDate(parts[0])!, second: TimeOfDay(parts[1])!.minutes * 60))
     }
 
-    /// What it shows then.
+    /// Returns the local time of an instant.
     func shown(_ instant: Int64) -> String { "\(zone.local(at: instant).date) \(zone.local(at: instant).clock)" }
 }
 
@@ -69,14 +69,14 @@ extension LocalClock {
         #expect(TimeRule().isAlways && !TimeRule("mon-sun").isAlways)
     }
 
-    /// A rule, and times at which it holds or does not, worked out by hand. What such rules are for is what the signs of others document: a recurring event on
-    /// weekdays, one over midnight, a campaign between two dates, Christmas each year.
+    /// Rules, and times at which they hold or not, calculated by hand. The rules are those that other signage products document:
+    /// an event on weekdays, one over midnight, a campaign between two dates, Christmas each year.
     static let cases: [(rule: TimeRule, on: [String], off: [String])] = [
         (
             TimeRule("mon-fri", "09:00-18:00"), ["2026-11-27 09:00", "2026-11-27 17:59", "2026-11-23 12:00"],
             ["2026-11-27 08:59", "2026-11-27 18:00", "2026-11-28 12:00", "2026-11-29 12:00"]
         ),
-        // What begins on a Friday night is Friday's, and nothing begins on Saturday.
+        // An event that begins on Friday night belongs to Friday; none begins on Saturday.
         (
             TimeRule("fri", "22:00-02:00"), ["2026-11-27 22:00", "2026-11-28 01:59", "2026-11-27 23:59", "2026-11-28 00:00"],
             ["2026-11-27 01:00", "2026-11-28 02:00", "2026-11-28 23:00", "2026-11-29 01:00"]
@@ -97,19 +97,19 @@ extension LocalClock {
         ),
         (TimeRule(from: "2026-12-24"), ["2026-12-24 00:00", "2040-01-01 00:00"], ["2026-12-23 23:59"]),
         (TimeRule(until: "2026-12-24"), ["2020-01-01 00:00", "2026-12-24 23:59"], ["2026-12-25 00:00"]),
-        // The last night of a campaign is played to its end.
+        // The last night of a campaign plays to its end.
         (
             TimeRule(nil, "20:00-04:00", from: "2026-12-01", until: "2026-12-24"), ["2026-12-25 03:59", "2026-12-01 20:00"],
             ["2026-12-01 03:00", "2026-12-25 04:00", "2026-12-25 21:00"]
         ),
         (TimeRule(from: "02-29", until: "02-29"), ["2028-02-29 12:00"], ["2026-02-28 12:00", "2026-03-01 12:00"]),
         (TimeRule("sun"), ["2026-11-29 00:00", "2026-11-29 23:59"], ["2026-11-28 23:59", "2026-11-30 00:00"]),
-        // Clocks are put on from two to three, and back from three to two.
+        // Clocks go forward from two to three, and back from three to two.
         (
             TimeRule(nil, "02:00-03:00"), ["2026-10-25 02:00", "2026-10-25 02:59", "2026-03-28 02:30"],
             ["2026-03-29 03:00", "2026-03-29 01:59", "2026-10-25 03:00"]
         ),
-        // In Berlin the sun sets at 15:54 on the 21st of December, at 21:33 on the 21st of June.
+        // In Berlin the sun sets at 15:54 on 21 December and at 21:33 on 21 June.
         (
             TimeRule(nil, "sunset-23:00"), ["2026-12-21 16:00", "2026-06-21 21:40", "2026-06-21 22:59"],
             ["2026-12-21 15:45", "2026-06-21 21:20", "2026-12-21 23:00", "2026-12-21 03:00"]
@@ -149,7 +149,7 @@ extension LocalClock {
 @Suite struct ScheduleTests {
     private let clock = LocalClock.berlin
 
-    /// The changes of some days from a time on: when, and what is played then.
+    /// Returns the changes in `days` days from `start`: their times and programs.
     private func changes(_ entries: [Schedule.Entry], from start: String, days: Int64) -> [String] {
         let schedule = Schedule(entries, clock: clock)
         var time = clock.at(start)
@@ -187,7 +187,7 @@ extension LocalClock {
                 "2026-11-27 00:00 []", "2026-11-27 06:00 [0]", "2026-11-27 09:00 [0, 1]", "2026-11-27 12:00 [2]", "2026-11-27 13:00 [1]",
                 "2026-11-27 18:00 []",
             ])
-        // A program with nothing to play gives way.
+        // A program without playable items gives way.
         let schedule = Schedule(entries, clock: clock)
         #expect(schedule.played(of: schedule.on(at: clock.at("2026-11-27 12:30"))) { $0 != 2 } == [1])
     }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KioskSchedule
 
-/// A schedule while its clock goes, leaps and is wrong.
+/// Tests of a schedule while its clock runs, leaps and is wrong.
 @Suite struct StateTests {
     private static let clock = LocalClock.berlin
     private static let entries = [
@@ -17,7 +17,7 @@ import Testing
 
     private func at(_ text: String, isRight: Bool = true) -> WallClock { WallClock(seconds: Self.clock.at(text), isRight: isRight) }
 
-    /// Lets the clock go from one time to another, as it is looked at: when something is due, and each minute.
+    /// Runs the clock from one time to another. Looks at the schedule each minute and when something is due.
     private func go(_ state: inout ScheduleState, from start: String, to end: String) -> [String] {
         var time = Self.clock.at(start)
         let end = Self.clock.at(end)
@@ -37,7 +37,7 @@ import Testing
             .init(try #require(TimeOfDay("04:00")), TimeRule()), .init(try #require(TimeOfDay("20:00")), TimeRule("fri"), sets: "volume"),
             .init(try #require(TimeOfDay("08:00")), TimeRule(), sets: "volume"),
         ])
-        // What lasts is done at the start: the volume of eight o'clock the day before.
+        // A lasting setting applies at the start: the volume set at 08:00 the day before.
         #expect(
             go(&state, from: "2026-11-27 03:00", to: "2026-11-28 03:00") == [
                 "2026-11-27 03:00 on [0]", "2026-11-27 03:00 lasting(2)", "2026-11-27 04:00 timer(0)", "2026-11-27 08:00 timer(2)",
@@ -51,7 +51,7 @@ import Testing
         #expect(state.look(at: WallClock(seconds: 12, isRight: false)) == [.waitsForClock, .on([0])])
         #expect(state.look(at: WallClock(seconds: 17, isRight: false)) == [])
         #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .lasting(0)])
-        // And what is wrong again waits again.
+        // If the clock is wrong again, the schedule waits again.
         #expect(state.look(at: WallClock(seconds: 40, isRight: false)) == [.waitsForClock, .on([0])])
     }
 
@@ -62,7 +62,7 @@ import Testing
         ])
         #expect(state.look(at: at("2026-11-27 08:00")) == [.on([0]), .lasting(2)])
         #expect(state.look(at: at("2026-11-27 12:00")) == [.on([0, 1]), .lasting(2)])
-        // Back: what is on is what is on by the clock.
+        // After a leap back, the clock alone decides which programs are on.
         #expect(state.look(at: at("2026-11-27 10:45")) == [.lasting(1)])
         #expect(state.look(at: at("2026-11-28 10:45")) == [.on([0]), .lasting(1)])
     }
@@ -92,7 +92,7 @@ import Testing
                 "2026-11-26 12:00 on [0]", "2026-11-26 22:00 dark(true)", "2026-11-27 06:00 dark(false)", "2026-11-27 20:00 on [0, 1]",
                 "2026-11-27 23:00 on [0]", "2026-11-27 23:00 dark(true)", "2026-11-28 06:00 dark(false)",
             ], "\(lines)")
-        // A clock that is not right decides nothing.
+        // A wrong clock decides nothing.
         _ = state.look(at: at("2026-11-27 02:00"))
         #expect(state.isDark)
         _ = state.look(at: at("2026-11-27 02:00", isRight: false))

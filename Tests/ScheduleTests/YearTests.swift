@@ -4,8 +4,8 @@ import Testing
 
 @testable import KioskSchedule
 
-/// A year in three time zones against Python, whose `zoneinfo` reads the same database: year.py looks at each minute whether a rule holds, and here the changes are
-/// worked out.
+/// Compares a year in three time zones with Python, whose `zoneinfo` reads the same database.
+/// year.py tests every minute whether a rule holds; the schedule computes the changes.
 @Suite struct YearTests {
     private static let zones = ["Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"]
     private static let rules: [(days: String, hours: String, from: String, until: String)] = [
@@ -25,7 +25,7 @@ import Testing
         return program.terminationStatus == 0 ? "python3" : nil
     }()
 
-    /// Each minute in make test-all, each fifth in make test: all rules change at such.
+    /// `make test-all` tests every minute, `make test` every fifth: every rule changes at a multiple of five minutes.
     @Test("A year in three time zones, minute by minute", .needs("python3 with zoneinfo, and tzdata", python != nil)) func aYear() throws {
         let start: Int64 = 1_798_700_400  // 2026-12-31 07:00 UTC
         let end = start + 370 * 86_400
@@ -62,7 +62,7 @@ import Testing
             #expect(changes.count == expected.count, "\(name) \(rule.description)")
             total += changes.count
         }
-        // Several for each day of the year in each zone.
+        // The sum exceeds ten changes a day in each zone.
         #expect(total > 3 * 370 * 10)
     }
 }

@@ -1,13 +1,13 @@
 import Foundation
 import Testing
 
-/// For suites whose tests mostly wait: for a player that plays in real time, for a process. A test that waits keeps its thread, and Swift's
-/// concurrency has one thread for each core: on two cores all the others would wait for two of these. So they get threads beside those.
+/// A trait for suites whose tests mostly wait, for a player in real time or for a process. A waiting test keeps its thread, and Swift's
+/// concurrency has one thread per core. On two cores, two such tests would hold up all others, so they get threads of their own.
 package struct BlockingTests: SuiteTrait, TestTrait, TestScoping {
-    /// More would disturb one another on two cores.
+    /// The number of threads: more would disturb one another on two cores.
     private static let threads = Threads(4)
 
-    /// For each test in a suite.
+    /// Applies to each test in a suite.
     package var isRecursive: Bool { true }
 
     /// Runs the test on those threads.
@@ -21,9 +21,9 @@ extension Trait where Self == BlockingTests {
     package static var blocking: Self { Self() }
 }
 
-/// Some threads that take jobs in the order in which they come.
+/// Threads that take jobs in the order of their arrival.
 private final class Threads: TaskExecutor, @unchecked Sendable {
-    // Sendable because `jobs` is touched with `changed` locked only.
+    // Sendable because threads access `jobs` only with `changed` locked.
     private let changed = NSCondition()
     private var jobs: [UnownedJob] = []
 

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Clips for tests: those of the gallery that `Tests/Clips/make` draws, and those that one test alone needs. The number of each frame is
-/// burned in, and ``burnedInNumber`` reads it.
+/// Clips for tests: the gallery that `Tests/Clips/make` draws, and clips of single tests. The number of each frame is burned in;
+/// ``burnedInNumber`` reads it.
 package enum Clips {
     private static let lock = NSLock()
 
@@ -10,17 +10,17 @@ package enum Clips {
 
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path + "/../Clips/make"
 
-    /// Where the gallery is kept: in the cache, so that it is drawn once for all test runs until the script or ffmpeg changes.
+    /// The folder of the gallery, in the cache. All test runs share a drawn clip until the script or ffmpeg changes.
     private static let galleryFolder = Result { try run([script, "--folder"]).trimmingCharacters(in: .newlines) }
 
-    /// The path of a clip of the gallery (docs/testing-clips.md), drawn when it is not there yet.
+    /// Returns the path of a gallery clip (docs/testing-clips.md), and draws the clip if it is missing.
     package static func named(_ name: String) throws -> String {
         let folder = try galleryFolder.get()
         if !FileManager.default.fileExists(atPath: "\(folder)/\(name)") { _ = try run([script, folder, name]) }
         return "\(folder)/\(name)"
     }
 
-    /// Draws what is missing of the whole gallery, on all processors.
+    /// Draws all missing clips of the gallery, on all processors.
     package static func all() throws { _ = try run([script, galleryFolder.get()]) }
 
     /// Every name in the gallery.
@@ -28,7 +28,7 @@ package enum Clips {
 
     // MARK: Clips of one test
 
-    /// Where they are kept for the life of the test process.
+    /// The folder of these clips, for the life of the test process.
     package static let folder: String = {
         let path = NSTemporaryDirectory() + "kiosk-clips-\(getpid())"
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -36,7 +36,7 @@ package enum Clips {
         return path
     }()
 
-    /// A clip of `frames` frames, numbered from `first`, at `rate` a second, named for what it is; made once.
+    /// Makes a clip of `frames` frames, numbered from `first`, at `rate` a second; once for each name.
     package static func numbered(
         _ name: String, frames: Int, from first: Int = 1, rate: Int = 30, size: String = "320x180", sound: Bool = true,
         extra: [String] = []
@@ -48,7 +48,8 @@ package enum Clips {
         return try make(name, picture + tone + ["-pix_fmt", "yuv420p", "-c:v", "libx264"] + extra)
     }
 
-    /// A clip of `fields` fields at 50 a second, two to a frame, each with a number of its own, encoded as `encode` says; made once.
+    /// Makes a clip of `fields` fields at 50 a second, two a frame, once for each name. Each field has a number of its own; `encode` holds
+    /// the encoder's arguments.
     package static func interlaced(
         _ name: String, fields: Int, from first: Int = 1, bottomFirst: Bool = false, size: String = "320x180", encode: [String]
     ) throws -> String {
@@ -57,7 +58,7 @@ package enum Clips {
         return try make(name, source + ["-vf", "tinterlace=interleave_\(bottomFirst ? "bottom" : "top")"] + encode)
     }
 
-    /// 560 interlaced frames of 1280x720, 500 a second: a picture every millisecond is more than any machine makes of them.
+    /// Makes 560 interlaced frames of 1280x720, 500 a second. They need a picture every millisecond, more than any machine makes.
     package static func moreFieldsThanCanBeMade() throws -> String {
         let some = try interlaced(
             "some.h264", fields: 40, size: "1280x720",
@@ -67,8 +68,8 @@ package enum Clips {
         return try make("fast.mp4", ["-r", "500", "-i", stream, "-c", "copy"])
     }
 
-    /// A file made by ffmpeg with these arguments; made once for each name. What is made of nothing but them is kept beside the gallery, for other
-    /// processes, and each gets a copy of its own.
+    /// Makes a file by ffmpeg with these arguments, once for each name. If the arguments name no existing file, a folder beside the gallery
+    /// keeps the result for other processes. Each process gets a copy of its own.
     package static func make(_ name: String, _ arguments: [String]) throws -> String {
         let path = folder + "/" + name
         try lock.withLock {
@@ -92,23 +93,23 @@ package enum Clips {
         _ = try run(["ffmpeg", "-nostdin", "-hide_banner", "-loglevel", "error", "-y"] + arguments + [path])
     }
 
-    /// FNV-1a of all of them.
+    /// Returns FNV-1a of all arguments.
     private static func hash(_ arguments: [String]) -> String {
         let hash = arguments.joined(separator: "\n").utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
         return String(hash, radix: 16)
     }
 
-    /// What a file holds.
+    /// Returns the content of a file.
     package static func bytes(_ path: String) throws -> [UInt8] { try [UInt8](Data(contentsOf: URL(fileURLWithPath: path))) }
 
-    /// A file with these bytes.
+    /// Writes a file with these bytes and returns its path.
     package static func file(_ name: String, _ bytes: [UInt8]) throws -> String {
         let path = folder + "/" + name
         try Data(bytes).write(to: URL(fileURLWithPath: path))
         return path
     }
 
-    /// Runs a program to its end; what it has printed.
+    /// Runs a program to its end and returns its standard output.
     package static func run(_ command: [String]) throws -> String {
         let program = Process()
         let output = Pipe()

@@ -3,52 +3,52 @@ import Glibc
 import KioskPlatform
 import Testing
 
-/// An HTTP server on 127.0.0.1 that gives out one file, with what a server can do to a client: another content, a connection that is cut, a
-/// length that is wrong or missing, and no server at all. Speaks HTTP/1.1, a request a connection.
+/// An HTTP/1.1 server on 127.0.0.1 that serves one file or several, one request per connection. It can misbehave: change the content, cut
+/// the connection, send a wrong length or none, or stop.
 package final class FileServer: Sendable {
-    /// How it answers.
+    /// How the server answers.
     package struct Behaviour: Sendable {
         package var content: [UInt8]
-        /// What lies at a path that begins with `/`; where it says nothing (nil), there is nothing, and `content` is everywhere else.
+        /// Returns the content of a path that begins with `/`; nil gives 404. Without this function every path holds `content`.
         package var files: (@Sendable (String) -> [UInt8]?)?
-        /// Where a path that begins with `/` leads to (status 302); nil for nowhere else.
+        /// Returns the target of a redirection (status 302) for a path that begins with `/`; nil for no redirection.
         package var redirects: (@Sendable (String) -> String?)?
-        /// Bytes a second that all connections together carry; nil is no limit.
+        /// Bytes a second of all connections together; nil for no limit.
         package var rate: Int?
-        /// The header ETag; nil for none.
+        /// The ETag header; nil for none.
         package var tag: String? = "\"one\""
-        /// The header Last-Modified; nil for none.
+        /// The Last-Modified header; nil for none.
         package var modified: String?
-        /// The status of every answer; nil is 200, 206, 304 or 416 as asked for.
+        /// The status of every answer; nil for 200, 206, 304 or 416, as the request demands.
         package var status: Int?
-        /// Whether ranges and conditions are understood.
+        /// Whether the server understands ranges and conditions.
         package var understandsRanges = true, understandsConditions = true
-        /// Whether Content-Length is sent; else the body comes in chunks, or its end is that of the connection.
+        /// Whether the server sends Content-Length. Otherwise the body is chunked, or it ends with the connection.
         package var tellsLength = true, comesInChunks = true
-        /// Whether the connection is held when all has been sent, as that of a camera that stands still.
+        /// Whether the server holds the connection after the last byte, as a camera that has stalled.
         package var isHeld = false
-        /// What is added to the length that is told.
+        /// The number that the server adds to Content-Length.
         package var lie = 0
-        /// So many bytes of a body are sent, and the connection is closed.
+        /// The number of body bytes after which the server closes the connection; nil for the whole body.
         package var cutsAfter: Int?
         /// Milliseconds between two pieces of 16 KB.
         package var pause: UInt32 = 0
         package var type = "video/mp4"
-        /// A header, its name in lower case, without which the answer is 401.
+        /// A header, its name in lower case, that a request must have; otherwise the answer is 401.
         package var required: (name: String, value: String)?
         /// Milliseconds before an answer begins.
         package var delay: UInt32 = 0
 
         package init(_ content: [UInt8]) { self.content = content }
 
-        /// A live stream: who asks is sent the same from its beginning, without being told how much it is.
+        /// Creates a live stream: each client gets the same bytes from the beginning, without a length.
         package init(live content: [UInt8], isHeld: Bool = true) {
             self.init(content)
             (tellsLength, comesInChunks, understandsRanges, type) = (false, false, false, "video/mp2t")
             self.isHeld = isHeld
         }
 
-        /// A server of several files.
+        /// Creates a server of several files.
         package init(files: @escaping @Sendable (String) -> [UInt8]?) { (content, self.files) = ([], files) }
 
         fileprivate func type(of path: String) -> String {
@@ -56,13 +56,13 @@ package final class FileServer: Sendable {
         }
     }
 
-    /// A request as it came: its method, and its headers by their names in lower case.
+    /// A request as received; the names of its headers are in lower case.
     package struct Request: Hashable, Sendable {
         package var method: String
         package var path: String
         package var headers: [String: String]
         package var time = HostTime.now
-        /// Bytes of the body that were sent.
+        /// The number of body bytes sent.
         package var sent = 0
         package var status = 0
     }
@@ -72,17 +72,17 @@ package final class FileServer: Sendable {
         var requests: [Request] = []
         var open: Set<Int32> = []
         var listener: Int32 = -1
-        /// When the line has carried what has been sent.
+        /// When the line will have carried all bytes sent so far.
         var busyUntil = HostTime.now
     }
 
     private let state: Monitor<State>
     package let port: UInt16
 
-    /// A file's URL.
+    /// Returns the URL of a file.
     package func url(_ name: String = "clip.mp4") -> String { "http://127.0.0.1:\(port)/\(name)" }
 
-    /// Begins to serve, on a port of its own.
+    /// Starts serving, on a port of its own.
     package init(_ behaviour: Behaviour) throws {
         let state = Monitor(State(behaviour: behaviour))
         self.state = state
@@ -91,13 +91,13 @@ package final class FileServer: Sendable {
 
     deinit { stop() }
 
-    /// How it answers from now on.
+    /// Changes how the server answers from now on.
     package func change(_ change: @Sendable (inout Behaviour) -> Void) { state.withLock { change(&$0.behaviour) } }
 
-    /// What it was asked so far.
+    /// The requests so far.
     package var requests: [Request] { state.withLock { $0.requests } }
 
-    /// Is no more there: connections are cut, new ones refused.
+    /// Stops the server: cuts its connections and refuses new ones.
     package func stop() {
         state.withLock { state in
             if state.listener >= 0 { shutdown(state.listener, Int32(SHUT_RDWR)) }
@@ -106,7 +106,7 @@ package final class FileServer: Sendable {
         }
     }
 
-    /// Is there again, on the same port.
+    /// Starts the server again, on the same port.
     package func restart() throws { _ = try Self.listen(state, port: port) }
 
     private static func listen(_ state: Monitor<State>, port: UInt16) throws -> UInt16 {

@@ -1,9 +1,9 @@
 import Foundation
 
-// Clips with more than one track of sound, and with a cover.
+// Clips with several sound tracks, and with a cover.
 extension Clips {
-    /// Two seconds of numbered pictures with three tracks of sound, each a tone of its own: German 300 Hz, English 900 Hz, and one without a
-    /// language; three chapters, a title and an artist.
+    /// Makes two seconds of numbered pictures with three sound tracks: German 300 Hz, English 900 Hz, and 150 Hz without a language. The
+    /// clip has three chapters, a title and an artist.
     package static func film(_ suffix: String) throws -> String {
         let metadata = """
             ;FFMETADATA1
@@ -24,7 +24,7 @@ extension Clips {
             START=1200
             END=2000
             """
-        // Another test may be reading it.
+        // Another test may be reading the file.
         let chapters = folder + "/chapters-\(suffix).txt"
         try Data(metadata.utf8).write(to: URL(fileURLWithPath: chapters), options: .atomic)
         let picture = try numbered("picture.mp4", frames: 60, sound: false)
@@ -37,7 +37,7 @@ extension Clips {
                 + ["-c:v", "copy", "-c:a", suffix == "ts" ? "mp2" : "aac"] + languages)
     }
 
-    /// A second of sound with a cover, the clip `still.jpg`.
+    /// Makes a second of sound with a cover, the clip `still.jpg`.
     package static func song() throws -> String {
         let cover = ["-map", "0", "-map", "1", "-c:v", "copy", "-disposition:v", "attached_pic"]
         return try make("song.m4a", ["-f", "lavfi", "-i", "sine=f=440:r=48000:d=1", "-i", named("still.jpg")] + cover)

@@ -2,7 +2,7 @@ import KioskMedia
 import KioskVocabulary
 import Testing
 
-/// What a clip of the gallery truly holds, as `Tests/Clips/make` drew it; what tests hold the player's findings against.
+/// The true content of a gallery clip, as `Tests/Clips/make` draws it. Tests compare the player's findings with it.
 package struct GalleryClip: Sendable, CustomTestStringConvertible {
     /// The file's name.
     package var name: String
@@ -12,11 +12,11 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
     package var pixelAspectRatio = 1.0
     /// How the stored picture must be turned.
     package var orientation = Orientation.up
-    /// The numbers of its pictures; none where it is sound alone.
+    /// The numbers of its pictures; nil for sound alone.
     package var numbers: ClosedRange<Int>? = 1...24
-    /// Pictures a second, of interlaced clips twice as many as stored frames; nil for a still.
+    /// Pictures a second, in interlaced clips twice the number of stored frames; nil for a still.
     package var rate: Double? = 30
-    /// Whether they follow each other at one rate.
+    /// Whether the pictures follow each other at a constant rate.
     package var isConstantRate = true
     /// Whether it consists of fields.
     package var isInterlaced = false
@@ -27,26 +27,26 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
     package struct Sound: Sendable {
         /// Samples a second for each channel, as stored.
         package var sampleRate = 48000
-        /// How many channels are stored.
+        /// The number of stored channels.
         package var channels = 2
-        /// Its length in seconds; nil where it is as long as the picture.
+        /// Its length in seconds; nil if it is as long as the picture.
         package var seconds: Double?
-        /// What the container tells of where it begins and ends.
+        /// The exactness of the times in the container.
         package var timing = Timing.exact
 
-        /// How exactly a container tells where sound begins and ends.
+        /// How exactly a container tells the beginning and the end of sound.
         package enum Timing: Sendable {
             /// Both, to the sample.
             case exact
             /// Both, in whole milliseconds.
             case milliseconds
-            /// Not how much of the last packet is padding.
+            /// Without the padding of the last packet.
             case padded
-            /// Neither that nor the encoder's delay.
+            /// Without the padding and without the encoder's delay.
             case delayed
         }
 
-        /// How many samples of 48 kHz there may be too many, and how many it may be early or late (nil: nobody knows).
+        /// The largest surplus in samples at 48 kHz, and the most samples that sound may be early or late (nil: unknown).
         package var inexactness: (surplus: Int, late: Double?) {
             switch timing {
             case .exact: (sampleRate == 48000 ? 0 : 1, 1)
@@ -56,7 +56,7 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
             }
         }
 
-        /// Stereo at 48 kHz, as long as the picture and exact, but for what is named.
+        /// Creates stereo sound at 48 kHz, exact and as long as the picture, except for the given values.
         package init(sampleRate: Int = 48000, channels: Int = 2, seconds: Double? = nil, timing: Timing = .exact) {
             (self.sampleRate, self.channels, self.seconds, self.timing) = (sampleRate, channels, seconds, timing)
         }
@@ -64,10 +64,10 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
 
     /// Whether it is a single image.
     package var isStill: Bool { numbers != nil && rate == nil }
-    /// How many pictures there are.
+    /// The number of pictures.
     package var frameCount: Int { numbers?.count ?? 0 }
-    /// When picture `index`, from 0, begins, in seconds; with the number of all of them its end. Those of vfr.mp4 stand for 20, 40 and 60
-    /// ms, but for the last, of which no encoder can know: 20.
+    /// Returns the time in seconds when picture `index`, from 0, begins; for ``frameCount``, the end of the last picture. The pictures of
+    /// vfr.mp4 last 20, 40 and 60 ms in turn. The last one lasts 20 ms, as no encoder can know its length.
     package func time(ofFrame index: Int) -> Double {
         if !isConstantRate {
             return index == frameCount ? time(ofFrame: index - 1) + 0.02 : 0.12 * Double(index / 3) + [0, 0.02, 0.06][index % 3]
@@ -75,18 +75,18 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
         return rate.map { Double(index) / $0 } ?? 0
     }
 
-    /// How long it lasts in seconds: as long as its picture, or its sound where that is all there is.
+    /// The length in seconds: of the picture, or of the sound if there is no picture.
     package var seconds: Double { numbers == nil ? sound?.seconds ?? 0 : time(ofFrame: frameCount) }
     /// The name.
     package var testDescription: String { name }
 
-    /// Changes some of the standard values.
+    /// Creates a clip with the default values, changed by `change`.
     init(_ name: String, _ change: (inout GalleryClip) -> Void = { _ in }) {
         self.name = name
         change(&self)
     }
 
-    /// A clip like most: 24 frames at 30 a second with stereo sound, but for what is named.
+    /// Creates a clip of `frames` frames, by default 320 x 180 at 30 a second with stereo sound.
     init(_ name: String, frames: Int, rate: Double = 30, sound: Sound? = Sound(), size: (Int, Int) = (320, 180)) {
         self.name = name
         (numbers, self.rate, self.sound, width, height) = (1...frames, rate, sound, size.0, size.1)
@@ -100,9 +100,9 @@ package struct GalleryClip: Sendable, CustomTestStringConvertible {
     }
 }
 
-/// Every clip of the gallery that can be played as it was meant, in the order of `Tests/Clips/make`.
+/// The clips of the gallery that play as intended, in the order of `Tests/Clips/make`; also the names of the faulty ones.
 package enum Gallery {
-    /// What the bed and the benchmark play: five seconds each.
+    /// The clips of the bed and the benchmark: five seconds each, except for flash-half.mp4 (half a second).
     package static let bed: [GalleryClip] = [
         GalleryClip("a1080p60.mp4", frames: 300, rate: 60, size: (1920, 1080)),
         GalleryClip("a1080p30.mp4", frames: 150, size: (1920, 1080)),
@@ -117,7 +117,7 @@ package enum Gallery {
         GalleryClip("flash-half.mp4", frames: 15, rate: 30000 / 1001),
     ]
 
-    /// A second each, for many turns on the bed.
+    /// Clips of one second each, for many loops on the bed.
     package static let loops: [GalleryClip] =
         [24, 25, 30, 50, 60].flatMap { rate in
             [("loop", 1), ("other", 1001)].map { name, first in
@@ -130,7 +130,7 @@ package enum Gallery {
             }
         ]
 
-    /// About a second each, with nothing in common.
+    /// Clips of about a second each, with nothing in common.
     package static let mixed: [GalleryClip] = [
         mixed(1, "mp4", 30, 30, (480, 270)),
         mixed(2, "webm", 25, 25, (320, 240), .init(timing: .milliseconds)),
@@ -153,7 +153,7 @@ package enum Gallery {
         }
     }
 
-    /// Moving pictures of up to three seconds.
+    /// Moving pictures of up to four seconds.
     package static let moving: [GalleryClip] = [
         GalleryClip("corners.mp4", frames: 60, size: (640, 480)),
         GalleryClip("thirty.mp4", frames: 30),
@@ -203,7 +203,7 @@ package enum Gallery {
     package static let stills: [GalleryClip] = [
         .still("still.jpg"), .still("still.png"), .still("still.webp"), .still("still.bmp"), .still("still.tiff"),
         .still("odd.png", size: (321, 179)), .still("corners.png", size: (640, 480)),
-        // What EXIF counts from 2 to 8: mirrored, then turned clockwise
+        // EXIF orientations 2 to 8: mirrored first, then turned clockwise
         .still("exif-2.jpg", orientation: .init(isMirrored: true)), .still("exif-3.jpg", orientation: .init(rotation: .clockwise180)),
         .still("exif-4.jpg", orientation: .init(rotation: .clockwise180, isMirrored: true)),
         .still("exif-5.jpg", orientation: .init(rotation: .clockwise270, isMirrored: true)),
@@ -212,9 +212,9 @@ package enum Gallery {
         .still("exif-8.jpg", orientation: .init(rotation: .clockwise270)), .still("wrong-extension.mp4"),
     ]
 
-    /// Those that cannot be played at all.
+    /// The files that cannot be played at all.
     package static let unplayable = ["no-moov.mp4", "header-only.mp4", "empty.mp4", "text.mp4"]
-    /// Those of which some pictures can be seen.
+    /// The files of which only some pictures can be shown.
     package static let damaged = ["truncated.mp4", "truncated.mkv", "truncated.ts", "truncated.jpg", "flipped.mp4", "flipped.ts"]
 
     private static func turned(_ name: String, _ rotation: Rotation) -> GalleryClip {

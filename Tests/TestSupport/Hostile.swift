@@ -2,15 +2,15 @@ import Foundation
 import Glibc
 import KioskReaders
 
-/// Readers in which Tests/HostileDecoder stands in the place of libavcodec's decoder, and clips that say what it does.
+/// Readers with Tests/HostileDecoder in place of libavcodec's decoder, and clips that tell it its deeds.
 package enum Hostile {
-    /// The folder of the programs that the tests are built with.
+    /// The folder of the tests' programs.
     private static let programs = URL(fileURLWithPath: Readers.shared.executable).deletingLastPathComponent().path
 
-    /// Those that decode as a packet of the file says.
+    /// Readers whose decoder does the deed that a packet of the file names.
     package static let readers = readers(with: "HostileDecoder")
 
-    /// Those that have one of the tests' libraries.
+    /// Returns readers that preload one of the tests' libraries.
     package static func readers(with library: String, _ environment: String = "") -> Readers {
         let script = try? Clips.file(
             "reader-with-\(library)\(environment)",
@@ -19,7 +19,7 @@ package enum Hostile {
         return Readers(executable: script ?? "/nowhere")
     }
 
-    /// A clip that makes its decoder do something at its first key frame.
+    /// Makes a clip whose first key frame has its decoder do `deed`.
     package static func clip(_ deed: String) throws -> String {
         let path = Clips.folder + "/hostile-\(deed).mp4"
         if FileManager.default.fileExists(atPath: path) { return path }
@@ -28,7 +28,7 @@ package enum Hostile {
         return path
     }
 
-    /// A clip of 150 pictures that make it do nothing, and the other one behind them.
+    /// Makes a clip of 150 harmless pictures with the hostile clip behind them.
     package static func clipThatBeginsWell(_ deed: String) throws -> String {
         let path = Clips.folder + "/well-\(deed).mp4"
         if FileManager.default.fileExists(atPath: path) { return path }
@@ -38,8 +38,8 @@ package enum Hostile {
         return path
     }
 
-    /// A silent clip in pieces of so many pictures, 30 a second, numbered from 1 on, each piece with a key frame at its beginning that makes its decoder do
-    /// something, or nothing.
+    /// Makes a silent clip of pieces, at 30 pictures a second, numbered from 1 on. Each piece begins with a key frame that has the decoder
+    /// do `deed`, or nothing.
     package static func clip(_ pieces: [(frames: Int, deed: String?)]) throws -> String {
         var (files, first) = ([String](), 1)
         for (frames, deed) in pieces {

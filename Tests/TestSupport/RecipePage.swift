@@ -1,6 +1,6 @@
 import Foundation
 
-/// docs/recipes.md, as its tests read it.
+/// docs/recipes.md, for its tests.
 package struct RecipePage {
     /// A heading and the indented blocks below it.
     package struct Recipe {
@@ -8,17 +8,17 @@ package struct RecipePage {
         package var blocks: [String] = []
     }
 
-    /// What stands above the first recipe, without its blocks.
+    /// The text above the first recipe, without its blocks.
     package var introduction = ""
-    /// The blocks there.
+    /// The blocks above the first recipe.
     package var introductoryBlocks: [String] = []
     package var recipes: [Recipe] = []
 
     /// All blocks of the page.
     package var blocks: [String] { introductoryBlocks + recipes.flatMap(\.blocks) }
-    /// Those that are a whole kiosk.conf.
+    /// The blocks that are a whole kiosk.conf.
     package var configurations: [String] { blocks.filter { $0.hasPrefix("[") } }
-    /// The others, which are for a shell.
+    /// The other blocks, for a shell.
     package var scripts: [String] { blocks.filter { !$0.hasPrefix("[") } }
 
     /// Reads the page.
@@ -47,7 +47,7 @@ package struct RecipePage {
         if recipes.isEmpty { introductoryBlocks.append(block) } else { recipes[recipes.count - 1].blocks.append(block) }
     }
 
-    /// The kiosk.conf of the recipe with this heading; nil where there is none.
+    /// Returns the kiosk.conf of the recipe with this heading; nil if it has none.
     package func configuration(of heading: String) -> String? {
         recipes.first { $0.heading == heading }?.blocks.first { $0.hasPrefix("[") }
     }

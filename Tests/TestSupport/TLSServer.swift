@@ -3,9 +3,10 @@ import Foundation
 import Glibc
 import KioskPlatform
 
-/// TLS in front of a ``FileServer``: an HTTPS server on 127.0.0.1 with a certificate of a test authority. libavformat's own TLS does the work.
+/// TLS in front of a ``FileServer``: an HTTPS server on 127.0.0.1 with a certificate of a test authority. libavformat's own TLS does the
+/// work.
 package final class TLSServer: Sendable {
-    /// What its certificate is for.
+    /// The names in the certificate.
     package enum Certificate: Sendable {
         /// `localhost` and 127.0.0.1.
         case good
@@ -16,13 +17,13 @@ package final class TLSServer: Sendable {
     package let port: UInt16
     private let listener: Int32
 
-    /// A file's URL.
+    /// Returns the URL of a file.
     package func url(_ name: String = "clip.mp4") -> String { "https://127.0.0.1:\(port)/\(name)" }
 
-    /// The path of the file of the authority that has signed both certificates.
+    /// Returns the path of the authority's file. The authority has signed both certificates.
     package static func authority() throws -> String { try Clips.file("authority.pem", Array(authorityText.utf8)) }
 
-    /// Begins to serve what `server` has, on a port of its own.
+    /// Starts serving the files of `server`, on a port of its own.
     package init(_ server: FileServer, _ certificate: Certificate) throws {
         let (name, text, key) = certificate == .good ? ("good", Self.goodText, Self.goodKey) : ("other", Self.otherText, Self.otherKey)
         let chain = try Clips.file("\(name)-certificate.pem", Array(text.utf8))
@@ -33,7 +34,7 @@ package final class TLSServer: Sendable {
         Thread("tls server") {
             while true {
                 let connection = accept(listener, nil, nil)
-                // It is closed where it is used: its number may be another listener's by then.
+                // This thread closes the listener. After a close elsewhere, its number could be another listener's here.
                 if connection < 0 {
                     close(listener)
                     return
@@ -45,7 +46,8 @@ package final class TLSServer: Sendable {
 
     deinit { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    /// Passes on what is encrypted between the client and a TLS server for this one connection, and what that makes of it to the server of files.
+    /// Forwards the encrypted bytes between the client and a TLS server for this one connection. That server forwards the plain ones to the
+    /// file server.
     private static func serve(_ connection: Int32, _ chain: String, _ key: String, _ target: UInt16) {
         guard let (probe, port) = try? listen() else { return }
         close(probe)
@@ -144,7 +146,7 @@ package final class TLSServer: Sendable {
         return -1
     }
 
-    // Made for these tests and known to everybody: `openssl ca`, for a hundred years.
+    // Made for these tests with `openssl ca`, valid for a hundred years; the keys are public.
 
     private static let authorityText = """
         -----BEGIN CERTIFICATE-----

@@ -2,35 +2,35 @@ import Foundation
 import Testing
 
 extension Trait where Self == ConditionTrait {
-    /// A proof that `make test` leaves to `make test-all`, and what it costs or needs there: `KIOSK_TEST_ALL=1` runs it, too.
+    /// Enables a test for `make test-all` only, which sets `KIOSK_TEST_ALL=1`.
     ///
-    /// - Parameter why: a line for the list of what was skipped.
+    /// - Parameter why: the test's cost or needs, for the list of skipped tests.
     package static func thorough(_ why: Comment) -> Self {
         .enabled(if: Proof.isThorough, "make test-all: \(why.rawValue)")
     }
 
-    /// Skipped with this reason where the machine lacks what the test needs.
+    /// Skips a test with this reason if the machine lacks its needs.
     package static func needs(_ what: Comment, _ isThere: @autoclosure @escaping @Sendable () -> Bool) -> Self {
         .enabled(if: isThere(), "needs \(what.rawValue)")
     }
 }
 
-/// Which of the proofs are run.
+/// The selection of proofs to run.
 package enum Proof {
-    /// Whether those of `make test-all` are.
+    /// Whether this run has the proofs of `make test-all`, too.
     package static let isThorough = ProcessInfo.processInfo.environment["KIOSK_TEST_ALL"] == "1"
 
-    /// Arguments of a test: all of them in `make test-all`, the first ones in `make test`.
+    /// Returns the arguments for a test: all of them in `make test-all`, the first ones in `make test`.
     package static func some<Argument>(_ all: [Argument], _ count: Int = 1) -> [Argument] { isThorough ? all : Array(all.prefix(count)) }
 
-    /// What random tests begin with: $KIOSK_SEED, which the runner sets and tells of a test that has failed, or another one each time.
+    /// The seed of random tests: $KIOSK_SEED or a new one. The runner sets that variable and prints it for a failed test.
     package static let seed = ProcessInfo.processInfo.environment["KIOSK_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...999_999)
 
-    /// Random numbers that are the same ones for the same ``seed`` (SplitMix64).
+    /// A random number generator that repeats itself for the same ``seed`` (SplitMix64).
     package struct Random: RandomNumberGenerator {
         private var state: UInt64
 
-        /// The same beginning each time.
+        /// Creates a generator that repeats itself for the same seed.
         package init(seed: UInt64 = Proof.seed) { state = seed }
 
         package mutating func next() -> UInt64 {
@@ -42,7 +42,7 @@ package enum Proof {
         }
     }
 
-    /// Whether /dev/full is the device on which there is never room, and not an ordinary file that a program has put there.
+    /// Whether /dev/full is the device that is always full, and not an ordinary file that a program has put there.
     package static var hasFullDevice: Bool {
         var status = stat()
         return stat("/dev/full", &status) == 0 && status.st_mode & S_IFMT == S_IFCHR && open("/dev/full", O_WRONLY | O_CLOEXEC).isUsable
@@ -50,11 +50,11 @@ package enum Proof {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// For what is written to /dev/full.
+    /// Skips a test that writes to /dev/full if that is missing.
     package static var needsFullDevice: Self { needs("/dev/full", Proof.hasFullDevice) }
 }
 
 extension Int32 {
-    /// A descriptor that was just opened to see if it can be.
+    /// Whether a just opened descriptor is valid; closes it.
     fileprivate var isUsable: Bool { self >= 0 && close(self) == 0 }
 }

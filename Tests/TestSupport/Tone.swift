@@ -1,7 +1,7 @@
 import Foundation
 
-/// How many samples late a tone of 440 Hz at 48 kHz is, within half a period, by its correlation with the sine that begins at the first
-/// sample; and how much of the sound that tone is, 0…1.
+/// Returns how many samples late a tone of 440 Hz at 48 kHz is, within half a period; and its share of the sound, 0…1. The delay is by
+/// correlation with the sine that begins at the first sample.
 package func tonePhase(_ samples: ArraySlice<Float>) -> (samples: Double, strength: Double) {
     let step = 2 * Double.pi * 440 / 48000
     var (sine, cosine, power) = (0.0, 0.0, 0.0)

@@ -1,7 +1,8 @@
-// The descriptor of the device is a memfd in which the buffers lie one after the other, so that it is mapped, duplicated and closed by the kernel: only
-// opendir, access, open, ioctl and poll are replaced. That it was closed is seen by its inode.
+// The device's descriptor is a memfd that holds the buffers one after the other. So the kernel maps, duplicates and closes it.
+// The driver replaces only opendir, access, open64, ioctl and poll, and detects a closed device by its inode.
 //
-// As a decoder with one queue of commands does, it takes coded data when there is a buffer for the picture before, and gives it back when it has been decoded.
+// Like a decoder with one command queue, it takes coded data once there is a buffer for the previous picture,
+// and returns the data after decoding it.
 #define _GNU_SOURCE
 #include "v4l2_driver.h"
 #include "../CTestSupport/process_counts.h"
@@ -63,7 +64,7 @@ static struct {
 static int is_there, plugs, fault_count, decoder_limit = COUNT(devices), buffer_limit = MOST_BUFFERS, total, refused;
 static char folder[64];
 
-// ---- Faults; all of this with the lock held
+// ---- Faults. Hold the lock for all of these
 
 static int entry(const char *name) {
     for (int i = 0; i < fault_count; i++)
@@ -73,7 +74,7 @@ static int entry(const char *name) {
     return fault_count++;
 }
 
-// Whether a call fails, with errno
+// Returns whether a call fails, and sets errno
 static int is_faulty(const char *name) {
     int i = entry(name), call = ++faults[i].calls;
     if (!faults[i].count || call < faults[i].first || call - faults[i].first >= faults[i].count) return 0;
@@ -89,7 +90,7 @@ EXPORTED void v4l2_driver_plug(int value) {
     is_there = value;
     plugs++;
     if (!folder[0]) {
-        // What libavcodec finds in /dev
+        // The node that libavcodec finds in /dev
         char path[96];
         strcpy(folder, "/tmp/v4l2_driver.XXXXXX");
         if (!mkdtemp(folder)) abort();
@@ -237,14 +238,14 @@ static void decode(struct device *d, const struct buffer *b) {
     receive(d);
 }
 
-// Does what can be done with the buffers that there are
+// Does as much as the available buffers allow
 static void work(struct device *d) {
     struct queue *coded = &d->queues[CODED], *pictures = &d->queues[PICTURES];
     if (!coded->is_on) return;
     for (;;) {
         if (d->pendings && pictures->is_on && pictures->queued) {
             AVFrame *frame = d->pending[0];
-            // Another size: the pictures before it are given out, then the reader has to begin anew.
+            // New size: the reader gets the pictures before it, then must start over.
             if (d->width != (unsigned)frame->width || d->height != (unsigned)frame->height) {
                 if (pictures->finished || d->has_event) return;
                 d->width = (unsigned)frame->width;
@@ -435,7 +436,7 @@ static int control(struct device *d, unsigned long code, void *argument) {
     CASE(STREAMOFF);
         return stream(d, *(unsigned *)argument, 0);
     CASE(DECODER_CMD);
-        // libavcodec starts the decoder anew after each event.
+        // libavcodec restarts the decoder after each event.
         d->is_draining = ((struct v4l2_decoder_cmd *)argument)->cmd == V4L2_DEC_CMD_STOP;
         work(d);
         return 0;
@@ -443,7 +444,7 @@ static int control(struct device *d, unsigned long code, void *argument) {
     }
 }
 
-// What of `events` there is, as poll(2) says it
+// Returns the subset of `events` that is ready, as poll(2) does
 static short ready(struct device *d, short events) {
     struct queue *pictures = &d->queues[PICTURES], *coded = &d->queues[CODED];
     short found = 0;
@@ -456,7 +457,7 @@ static short ready(struct device *d, short events) {
     return found & events;
 }
 
-// ---- In the place of libc's
+// ---- Replacements of libc's functions
 
 #define NEXT(name) \
     static _Atomic(void *) known; \
@@ -520,7 +521,7 @@ EXPORTED int poll(struct pollfd *list, nfds_t count, int timeout) {
     struct device *d = device(list[0].fd);
     int found = -1, plug = plugs;
     for (int waited = 0; d; waited++) {
-        // One that was unplugged is lost, however soon it comes back.
+        // A device that was unplugged stays lost, even if it is plugged in again.
         list[0].revents = plug == plugs ? ready(d, list[0].events) : POLLERR;
         found = list[0].revents != 0;
         if (found || timeout >= 0 && waited >= timeout) break;
@@ -535,8 +536,8 @@ EXPORTED int poll(struct pollfd *list, nfds_t count, int timeout) {
     return found < 0 ? next(list, count, timeout) : found;
 }
 
-// For players in which it is preloaded: KIOSK_TEST_V4L2_DECODERS=1 is a device with one decoder, and when the player ends KIOSK_TEST_V4L2_CALLS is the file that gets
-// the number of decoders refused and of pictures decoded. KIOSK_TEST_V4L2_HANGS=DQBUF:100 has a call hang
+// For players that preload it. KIOSK_TEST_V4L2_DECODERS=1 is a device with one decoder. At exit the driver writes two
+// numbers to the file KIOSK_TEST_V4L2_CALLS: decoders refused and pictures decoded. KIOSK_TEST_V4L2_HANGS=DQBUF:100 makes a call hang
 __attribute__((constructor)) static void begin(void) {
     const char *count = getenv("KIOSK_TEST_V4L2_DECODERS"), *hang = getenv("KIOSK_TEST_V4L2_HANGS");
     char name[24];

@@ -1,7 +1,8 @@
-// The number of a picture is that of the IDR picture before it and the distance of their picture order counts: half of it with H.264, where x264 has
-// them grow by two. An IDR picture is known again by its slice, so numbers are right after a seek where the stream was once decoded from its beginning.
+// The number of a picture is the number of its IDR picture plus the distance of their picture order counts.
+// With H.264 the driver halves this distance, because x264 counts in twos. The driver recognises an IDR picture by its slice.
+// So the numbers are right after a seek if the stream was once decoded from its beginning.
 //
-// Of an interlaced stream frame n has the numbers 2n - 1 and 2n in its odd and even lines. The filter "deinterlaces" by drawing either.
+// Frame n of an interlaced stream shows the numbers 2n - 1 and 2n in its odd and even lines. The filter "deinterlaces" by drawing either.
 #define _GNU_SOURCE
 #include "va_driver.h"
 
@@ -60,7 +61,7 @@ struct context {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-// The device of /dev/full: what is set for tests does not reach it.
+// The device of /dev/full: the settings of tests do not affect it.
 static struct VADriverContext calm;
 static struct surface surfaces[512];
 static struct buffer buffers[4096];
@@ -75,7 +76,7 @@ static struct {
 } faults[64];
 // In players: the picture at which the driver crashes
 static int crash_at, drawn;
-// In what makes films: the picture at which the driver's encoder crashes, or hangs
+// In the process that exports films: the picture at which the driver's encoder crashes or hangs
 static int encoder_crash_at, encoder_hang_at, encoded;
 static int refused, idr_count, fault_count, surface_count, surface_limit = COUNT(surfaces), context_limit = COUNT(contexts), delay, offers = 1, offers_filter = 1,
     offers_encoder = 1, offers_b_pictures, offers_sync_buffer = 1, offers_headers = 1, offers_quantiser = 1, stall;
@@ -146,7 +147,7 @@ static struct surface *surface(VASurfaceID id) { return id < (unsigned)COUNT(sur
 static struct buffer *buffer(VABufferID id) { return id < (unsigned)COUNT(buffers) && buffers[id].used ? &buffers[id] : NULL; }
 static struct context *context(VAContextID id) { return id < (unsigned)COUNT(contexts) && contexts[id].used ? &contexts[id] : NULL; }
 
-// Sixteen cells along the bottom, each a fortieth of the width and two 45ths of the height
+// Sixteen cells along the bottom, each 1/40 of the width and 2/45 of the height
 static void draw(struct surface *s, unsigned number) {
     for (unsigned y = s->height - s->height * 2 / 45; y < s->height; y++)
         for (unsigned x = 0; x < s->width * 16 / 40; x++)
@@ -176,7 +177,7 @@ static void begin_idr(struct context *c) {
     c->idr_order = c->order;
 }
 
-// ---- What is offered
+// ---- Profiles and configurations
 
 static VAStatus terminate(VADriverContextP driver) { return (void)driver, VA_STATUS_SUCCESS; }
 
@@ -195,7 +196,7 @@ static VAStatus query_profiles(VADriverContextP driver, VAProfile *list, int *co
 static VAStatus query_entrypoints(VADriverContextP driver, VAProfile profile, VAEntrypoint *list, int *count) {
     list[0] = profile == VAProfileNone ? VAEntrypointVideoProc : VAEntrypointVLD;
     *count = 1;
-    // Of other profiles libavcodec's headers say CABAC
+    // Only this profile: for others libavcodec writes CABAC into the headers
     if (profile == VAProfileH264ConstrainedBaseline && (offers_encoder || driver == &calm))
         list[(*count)++] = offers_encoder == 2 && driver != &calm ? VAEntrypointEncSliceLP : VAEntrypointEncSlice;
     return VA_STATUS_SUCCESS;
@@ -208,7 +209,7 @@ static uint32_t attribute_of_encoder(VADriverContextP driver, VAConfigAttribType
         return offers_headers || driver == &calm
                    ? VA_ENC_PACKED_HEADER_SEQUENCE | VA_ENC_PACKED_HEADER_SLICE | VA_ENC_PACKED_HEADER_MISC
                    : VA_ATTRIB_NOT_SUPPORTED;
-    // Forwards, and backwards in the upper half
+    // Forward references; backward references are in the upper 16 bits
     case VAConfigAttribEncMaxRefFrames: return driver != &calm && offers_b_pictures ? 1 | 1 << 16 : 1;
     default: return VA_ATTRIB_NOT_SUPPORTED;
     }
@@ -269,7 +270,7 @@ static VAStatus query_surface(VADriverContextP driver, VAConfigID id, VASurfaceA
     return VA_STATUS_SUCCESS;
 }
 
-// ---- Surfaces: memory that other processes and drivers can map, a dmabuf where the kernel makes one of it
+// ---- Surfaces: memory that other processes and drivers can map; a dmabuf if the kernel supports it
 
 static int allocate(struct surface *s, unsigned width, unsigned height) {
     *s = (struct surface){.width = width, .height = height, .pitch = (width + 63) & ~63u, .rows = (height + 31) & ~31u};
@@ -361,7 +362,7 @@ static VAStatus query_status(VADriverContextP driver, VASurfaceID id, VASurfaceS
     return VA_STATUS_SUCCESS;
 }
 
-// As drivers do, without waiting for the picture
+// Does not wait for the picture, as in real drivers
 static VAStatus export_surface(VADriverContextP driver, VASurfaceID id, uint32_t type, uint32_t flags, void *out) {
     static const uint32_t separate[] = {FOURCC('R', '8', ' ', ' '), FOURCC('G', 'R', '8', '8')};
     VADRMPRIMESurfaceDescriptor *d = out;
@@ -428,7 +429,7 @@ static VAStatus destroy_context(VADriverContextP driver, VAContextID id) {
     return VA_STATUS_SUCCESS;
 }
 
-// What is at the beginning of a buffer of VAEncCodedBufferType: in two pieces, as it may be.
+// The beginning of a buffer of VAEncCodedBufferType. The data comes in two segments, which the API allows.
 struct coded {
     VACodedBufferSegment pieces[2];
 };
@@ -484,7 +485,7 @@ static VAStatus begin_picture(VADriverContextP driver, VAContextID id, VASurface
     return VA_STATUS_SUCCESS;
 }
 
-// Whether a NAL unit that begins with `first` is a slice of an IDR picture.
+// Returns whether a NAL unit that begins with `first` is a slice of an IDR picture.
 static int is_idr(const struct context *c, uint8_t first) {
     int type = c->is_hevc ? first >> 1 & 63 : first & 31;
     return c->is_hevc ? type == 19 || type == 20 : type == 5;
@@ -598,7 +599,7 @@ static VAStatus query_pipeline(VADriverContextP driver, VAContextID id, VABuffer
     return VA_STATUS_SUCCESS;
 }
 
-// ---- Images: how pictures are copied out
+// ---- Images: copies of pictures
 
 static const VAImageFormat nv12 = {.fourcc = VA_FOURCC_NV12, .byte_order = VA_LSB_FIRST, .bits_per_pixel = 12};
 
@@ -661,7 +662,7 @@ static VAStatus put_image(
     return VA_STATUS_SUCCESS;
 }
 
-// ---- What libva asks every driver for, and no decoder of libavcodec uses
+// ---- Entry points that libva requires of every driver and that libavcodec's decoders do not use
 
 #define UNUSED(name, ...) \
     static VAStatus name(__VA_ARGS__) { return VA_STATUS_ERROR_UNIMPLEMENTED; }
@@ -686,8 +687,8 @@ static struct VADriverVTableVPP filters;
 static struct VADriverVTableProt protection;
 static struct VADriverContext driver;
 
-// For players in which it is preloaded: KIOSK_TEST_VA_CONTEXTS=1 is a device with one decoder, and when the player ends KIOSK_TEST_VA_CALLS is the file that gets
-// the number of contexts made, of those refused, and of pictures decoded
+// For players that preload it. KIOSK_TEST_VA_CONTEXTS=1 limits the device to one decoder. At exit the driver writes three
+// numbers to the file KIOSK_TEST_VA_CALLS: contexts created, contexts refused, and pictures decoded.
 __attribute__((constructor)) static void begin(void) {
     const char *count = getenv("KIOSK_TEST_VA_CONTEXTS");
     if (count) context_limit = atoi(count);

@@ -1,5 +1,5 @@
-// Writes H.264 without encoding: each macroblock is I_PCM, its samples as they are, behind the headers that libavcodec has made. So what any decoder makes of
-// the stream is what has been put in, to the bit. The entropy coder has to be CAVLC, as libavcodec's headers say it for the Constrained Baseline profile.
+// Writes H.264 without compression. Each macroblock is I_PCM, raw samples behind the headers that libavcodec made.
+// So every decoder returns the exact input. The entropy coder must be CAVLC, as in libavcodec's headers for Constrained Baseline.
 #include "va_encoder.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ static int add_header(struct va_picture *picture, const void *memory, unsigned s
     unsigned bytes = (picture->next.bit_length + 7) / 8;
     if (bytes > size) return 0;
     if (picture->next.type == VAEncPackedHeaderSlice) {
-        // One slice a picture
+        // One slice per picture
         if (picture->slice_bits || bytes > sizeof picture->slice) return 0;
         memcpy(picture->slice, memory, bytes);
         picture->slice_bits = picture->next.bit_length;
@@ -38,7 +38,7 @@ int va_picture_add(struct va_picture *picture, VABufferType type, const void *me
 
 // ---- Bits
 
-// A NAL unit behind its start code. Where two bytes of zero are followed by one below 4, a 3 goes between them (7.3.1).
+// A NAL unit behind its start code. After two zero bytes, a 3 precedes a byte below 4 (7.3.1).
 struct writer {
     uint8_t *out;
     size_t size, capacity;
@@ -76,7 +76,8 @@ static void align(struct writer *w) {
     while (w->count) put_bit(w, 0);
 }
 
-// The slice's header, whose emulation prevention bytes are taken out and put in again, as what follows it changes nothing before its last bits
+// Copies the slice's header. It drops the emulation prevention bytes and adds them again, because the following
+// data changes only the header's last bits
 static void put_header(struct writer *w, const uint8_t *header, unsigned bits) {
     int zeros = 0;
     for (unsigned i = 0; i * 8 < bits; i++) {
@@ -92,7 +93,7 @@ static void put_header(struct writer *w, const uint8_t *header, unsigned bits) {
 size_t va_picture_write(
     const struct va_picture *picture, unsigned columns, unsigned rows, const uint8_t *luma, const uint8_t *chroma, unsigned pitch, uint8_t *out,
     size_t capacity) {
-    // mb_type of I_PCM: 25 in tables 7-11; behind those of P (5) and B (23) pictures
+    // mb_type of I_PCM is 25 (table 7-11), after an offset of 5 in P pictures and 23 in B pictures
     static const unsigned types[] = {30, 48, 25};
     struct writer w = {.out = out, .capacity = capacity};
     unsigned start = 0;

@@ -1,4 +1,4 @@
-// example-overlay FILE   plays a file again and again, with a bar over it that the application draws: how far the film is.
+// example-overlay FILE   loops a file, and draws a progress bar over it.
 import KioskAudio
 import KioskDisplay
 import KioskPlayer
@@ -9,7 +9,7 @@ let display = VideoOutput.display()
 let player = QueuePlayer(items: [PlayerItem(file)], loop: .queue, video: display, audio: .alsa(display: display))
 
 extension Bitmap {
-    /// A bar of `width` pixels whose part `share` is white, the rest a shade.
+    /// Returns a bar of `width` pixels. The fraction `share` is white, the rest is translucent black.
     static func bar(width: Int, share: Double) -> Bitmap? {
         let done = Int(Double(width) * share)
         return Bitmap(width: width, height: 16) { x, _ in x < done ? 0xffff_ffff : 0x8000_0000 }

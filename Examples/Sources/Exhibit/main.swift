@@ -1,4 +1,4 @@
-// example-exhibit ATTRACT LEFT RIGHT   plays one file until somebody touches the display, then the film of that half, then the first again.
+// example-exhibit ATTRACT LEFT RIGHT   loops one file until a visitor touches the display, then plays the film of that half and returns.
 import KioskAudio
 import KioskDisplay
 import KioskInput
@@ -13,7 +13,7 @@ let player = QueuePlayer(items: [attract], loop: .queue, video: display, audio: 
 let input = try InputDevices(display: display)
 player.play()
 
-// A film is on the list as long as it plays: what follows it, and the first one, is the first one again.
+// A film is in the queue only while it plays. So the attract film follows every film, and itself.
 let watching = Task {
     for await event in player.events {
         guard case .itemStarted(let item, _) = event else { continue }

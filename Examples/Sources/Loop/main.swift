@@ -1,4 +1,4 @@
-// example-loop [hw:…] FILE…   plays files one after the other for ever, without a gap, on a bare console, and on a sound card by ALSA's name.
+// example-loop [hw:…] FILE…   loops files without a gap on a bare console, and on the sound card with this ALSA name.
 import KioskAudio
 import KioskDisplay
 import KioskPlayer

@@ -1,17 +1,17 @@
-// example-picture-in-picture [hw:…] FILE SMALL   plays one file on the whole display and another one in a window over it. Every ten seconds the
-// large one makes room for a moment.
+// example-picture-in-picture [hw:…] FILE SMALL   plays one file on the whole display and another in a window over it.
+// Every ten seconds the large picture shrinks for a moment.
 import KioskAudio
 import KioskDisplay
 import KioskPlayer
 
 var files = CommandLine.arguments.dropFirst()
-// A sound card by ALSA's name.
+// The ALSA name of a sound card.
 let device = files.first?.hasPrefix("hw:") == true ? files.removeFirst() : nil
 guard files.count == 2, let large = files.first, let small = files.last else {
     fatalError("usage: example-picture-in-picture [hw:…] FILE SMALL")
 }
 
-// Two players on one display and one sound card: they are mixed, and have one clock.
+// Two players share one display and one sound card: the card mixes them, and they have one clock.
 let display = VideoOutput.display()
 let sound = AudioOutput.alsa(device: device, display: display)
 let main = QueuePlayer(items: [PlayerItem(large)], loop: .queue, video: display, audio: sound)

@@ -111,7 +111,7 @@ public class Player: @unchecked Sendable {
     }
 
     /// Plays at this rate now; ``defaultRate`` stays. A rate that is not above zero changes nothing. The corresponding method of AVPlayer
-    /// plays before enough is loaded; this player begins as soon as the first picture and its sound are ready, and always so.
+    /// plays before enough is loaded. This player always begins as soon as the first picture and its sound are ready.
     public func playImmediately(atRate rate: Float) { if let rate = Self.playable(rate) { play(at: rate) } }
 
     /// Waits until the current item is ready: a paused player shows its first picture then, and ``play()`` begins at the next vblank. A player

@@ -1,5 +1,5 @@
-// camera DEVICE ID VALUE   sets a control of a V4L2 device, by its number: vivid has some that make it fail (0x00f0f041 unplugs it, 0x00f0f040 drops so many
-// of a hundred pictures, 0x00f0f000 is the test pattern).
+// camera DEVICE ID VALUE   sets a control of a V4L2 device, by its number. vivid has some that make it fail: 0x00f0f041 unplugs it,
+// 0x00f0f040 drops VALUE per cent of the pictures. 0x00f0f000 is the test pattern.
 #include <fcntl.h>
 #include <linux/videodev2.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-// clicks PCM SECONDS   plays a click of a millisecond at each second of the card, and writes down when each is at the loudspeaker, by the card's own position:
+// clicks PCM SECONDS   plays a click of a millisecond at each second of the card, and prints when each reaches the loudspeaker, by the
+// card's own position:
 //
 //     click 7 12.345678
 //

@@ -1,9 +1,9 @@
 /*
- * control: gives a sound card a control that its driver does not have, and sets it: what HDMI outputs tell of the monitor (ELD), mixers.
+ * control: adds a control to a sound card and sets it: an HDMI output's data about its monitor (ELD), or a mixer control.
  *
  *   control CARD ID bytes HEX | switch VALUE | volume MAXIMUM VALUE
  *
- * CARD and ID are as amixer has them: hw:Loopback "iface=PCM,name='ELD',device=1". The control stays until the card goes.
+ * CARD and ID have amixer's syntax: hw:Loopback "iface=PCM,name='ELD',device=1". The control stays as long as the card.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static int check(int result, const char *what)
 	exit(1);
 }
 
-/* The bytes of a hexadecimal text, and how many */
+/* Reads the bytes of a hexadecimal text; returns their number */
 static unsigned read_hex(const char *text, unsigned char *bytes, unsigned room)
 {
 	unsigned count = 0;
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	check(snd_ctl_open(&card, argv[1], 0), argv[1]);
 	check(snd_ctl_ascii_elem_id_parse(id, argv[2]), argv[2]);
 	snd_ctl_elem_info_set_id(info, id);
-	/* One of that name but with another number of bytes gives way */
+	/* Removes a control of that name, which may have another number of bytes */
 	snd_ctl_elem_remove(card, id);
 	if (!strcmp(argv[3], "bytes")) {
 		count = read_hex(argv[4], bytes, sizeof bytes);

@@ -1,27 +1,28 @@
 /*
- * direct FOLDER COMMAND…   the director of a run: starts a player in the guest, does to it what FOLDER/script says, and writes down what happened.
+ * direct FOLDER COMMAND…   the director of a run: starts a player in the guest, performs FOLDER/script, and reports the results.
  *
- * FOLDER/script, one thing a line; first what the stage is:
- *   seconds S                  SIGTERM goes to the player so long after its start
- *   terminal                   the player gets tty1 as controlling terminal and standard input
- *   touch W H | keys           a touch screen of that size, a keyboard is plugged in from the beginning
- *   watch N X Y CW CH CELLS    display N is watched; where in its picture the number is (see watch.c)
- *   listen DEVICE              the sound is recorded
- *   sample SECONDS             how often the player's memory is looked at
- *   able                       what this guest can do is measured, before anything else
- *   reference LINE             a shell line is run to its end before the rest, and timed
- *   look US LATE_US            how often the director wakes, and how late it must be for that to be put on record
- * then what happens, in order, MICROSECONDS from the start of the player (below 0: before it), with an ID for the report:
+ * FOLDER/script has one instruction a line. First comes the stage:
+ *   seconds S                  sends SIGTERM to the player that long after its start
+ *   terminal                   gives the player tty1 as controlling terminal and standard input
+ *   touch W H | keys           plugs in a touch screen of that size, or a keyboard, from the beginning
+ *   watch N X Y CW CH CELLS    watches display N, with the place of the number in its picture (see watch.c)
+ *   listen DEVICE              records the sound
+ *   sample SECONDS             the interval between looks at the player's memory
+ *   able                       measures this guest's abilities, before anything else
+ *   reference LINE             runs a shell line to its end before the rest, and times it
+ *   look US LATE_US            the interval at which the director wakes, and the delay from which it reports it
+ * Then come the events, in order, at US microseconds from the start of the player (below 0: before it), with an ID for the report:
  *   at US ID down X Y [FINGER] | move X Y [FINGER] | up [FINGER] | replay NAME | press CODE | release CODE | plug touch|keys |
  *            unplug touch|keys | display on|off N | screenshot N [NAME] | terminal | signal NUMBER | shell LINE
- * A finger is 0 unless it has a number. What is replayed is FOLDER/NAME (replay.c), by a device of its own.
- * A screenshot is FOLDER/NAME or FOLDER/ID.ppm, the state of the terminal FOLDER/ID.txt, and so is what a shell line prints; $PLAYER is the player's process id there. Neither holds up the rest.
+ * A finger without a number is 0. replay plays FOLDER/NAME (replay.c) on a device of its own.
+ * A screenshot goes to FOLDER/NAME or FOLDER/ID.ppm; the state of the terminal and the output of a shell line go to FOLDER/ID.txt.
+ * In a shell line $PLAYER is the player's process id. Screenshots and shell lines do not delay other events.
  *
- * Written: FOLDER/log (the player's lines, each behind its time), FOLDER/vblanks-N (from watch), FOLDER/sound.wav and sound.times (from listen),
- * and FOLDER/report, in which all times are CLOCK_MONOTONIC in microseconds:
+ * The director writes FOLDER/log (the player's lines, each after its time), FOLDER/vblanks-N (from watch), FOLDER/sound.wav and sound.times
+ * (from listen), and FOLDER/report, in which all times are CLOCK_MONOTONIC in microseconds:
  *   start US PID   did ID US   sample US CPU_US RSS_KB THREADS DESCRIPTORS   asked US (to end)   killed   ended US STATUS CPU_US PEAK_KB
  *   able CALL_NS SWITCH_NS FAULT_NS (a system call, a change to another process, a page touched for the first time)   reference US
- *   held US LATE_US (the director, which nothing outranks, should have run then and did so much later)
+ *   held US LATE_US (the director, which nothing outranks, should have run at US and ran LATE_US later)
  *   terminal text|graphics KEYBOARD VT   done
  */
 #include "direct.h"
@@ -58,7 +59,7 @@ static FILE *report;
 static struct player player = { .output = -1 };
 static double seconds = 10, sample_seconds = 10;
 static int terminal;
-/* 50 times a second; late by three quarters of a vblank period, which is what a player has from vblank to commit */
+/* 50 looks a second. The limit is three quarters of a vblank period: the time that a player has from vblank to commit */
 static long long look_us = 20000, held_us = 12000;
 
 long long now_us(void)
@@ -93,7 +94,7 @@ static FILE *create(const char *name)
 	return file;
 }
 
-/* Starts a program of the bed with its output in FOLDER/output; it goes when the director does */
+/* Starts a program of the bed with its output in FOLDER/output; it dies with the director */
 static pid_t spawn(const char *output, char *const *command)
 {
 	pid_t pid = fork();
@@ -153,7 +154,7 @@ static void listen_to(char *device)
 	start_tool("sound.times", (char *[]){ "listen", device, wav, NULL });
 }
 
-/* Means of many, in some tens of milliseconds. All three are the host's system calls in the end */
+/* Measures means of many, in some tens of milliseconds. All three end up as system calls of the host */
 static void measure(void)
 {
 	enum { CALLS = 2000, SWITCHES = 500, PAGES = 500 };
@@ -335,8 +336,8 @@ static void perform(struct event *e)
 		kill(player.pid, x);
 }
 
-/* Sleeps until UNTIL, or until the player says something or ends. Waking late is put on record: nothing in the guest outranks the director, so
- * that its processor was not there. */
+/* Sleeps until UNTIL, or until the player prints or ends. Reports a late wake-up: nothing in the guest outranks the director, so the host
+ * withheld its processor. */
 static void wait_until(long long until)
 {
 	struct pollfd output = { .fd = player.output, .events = POLLIN };
@@ -353,7 +354,7 @@ static void wait_until(long long until)
 		player_read(&player);
 }
 
-/* From here on the player's time runs */
+/* Runs the player and its events */
 static void play(char **command)
 {
 	long long first = event_count && events[0].at < 0 ? -events[0].at : 0, zero = now_us() + first;
@@ -380,7 +381,7 @@ static void play(char **command)
 	}
 }
 
-/* Asks the player to end, and makes it if it does not */
+/* Asks the player to end, and kills it after PATIENCE */
 static void end_player(void)
 {
 	long long asked = now_us();
@@ -399,12 +400,12 @@ static void end_player(void)
 			killed = 1;
 		}
 	}
-	/* What it left in the pipe; and a guard of its own may have to tidy up yet */
+	/* Reads the rest of the pipe; a guard process of the player may still have to tidy up */
 	for (long long until = now_us() + 300000; now_us() < until;)
 		wait_until(until);
 }
 
-/* Above the player's threads, so that events are on time whatever keeps the only processor busy; the player's own policy is not touched */
+/* Runs above the player's threads: events stay on time if the only processor is busy. The player keeps its own policy */
 static void be_punctual(void)
 {
 	struct sched_param priority = { .sched_priority = 50 };
@@ -423,7 +424,7 @@ int main(int argc, char **argv)
 	player.log = create("log");
 	be_punctual();
 	read_script();
-	usleep(300000);		/* the watchers are at work, the inputs have their nodes */
+	usleep(300000);		/* until the watchers run and the inputs have their nodes */
 	play(argv + 2);
 	end_player();
 	terminal_report(report);

@@ -4,7 +4,7 @@
  *
  * The kernel turns arguments it does not know ("uml_job=/tmp/bed.x") into the environment of init; this is how `run`
  * talks to it. The job folder lies on the host: `cmd` in it is the shell script to run, `rc` will hold its exit status.
- * What the script prints leaves over two serial lines, which `run` has connected to its own stdout and stderr.
+ * The script's output leaves over two serial lines, which `run` has connected to its own stdout and stderr.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -52,7 +52,7 @@ static void link_to(const char *target, const char *path)
 		complain("symlink", path);
 }
 
-/* The root is the host's, read-only: what a program writes to goes to memory. The kernel has mounted /dev. */
+/* The root is the host's, read-only: folders that programs write to are in memory. The kernel has mounted /dev. */
 static void mount_all(void)
 {
 	mount_on("proc", "/proc", 0);
@@ -74,7 +74,7 @@ static void mount_all(void)
 	link_to("/proc/self/fd/2", "/dev/stderr");
 }
 
-/* Folders of the host the guest may write, colon separated: a second, writable view of them is put over the first */
+/* Mounts the host's folders that the guest may write, colon separated: a second, writable view over the first */
 static void mount_writable(const char *list)
 {
 	char *copy = strdup(list);
@@ -178,7 +178,7 @@ static void run_command(const char *folder, const char *job)
 	_exit(127);
 }
 
-/* PID 1 inherits orphans, which end here unnoticed */
+/* Waits for the command. PID 1 inherits orphans, which this reaps silently */
 static int wait_for(pid_t command)
 {
 	int status;
@@ -193,7 +193,7 @@ static int wait_for(pid_t command)
 	}
 }
 
-/* Waits until the host has all that was printed on this line */
+/* Waits until the host has all output of this line */
 static void drain(const char *line)
 {
 	int fd = open(line, O_WRONLY | O_NOCTTY);

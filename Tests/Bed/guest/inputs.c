@@ -1,6 +1,6 @@
 /*
- * inputs.c: a multitouch screen and a keyboard that do not exist, by uinput. What is written here comes out of /dev/input/event* of the
- * guest with a kernel time stamp, as from a real device.
+ * inputs.c: a virtual multitouch screen and keyboard, by uinput. Their events come out of the guest's /dev/input/event* with a kernel
+ * time stamp, as from real devices.
  */
 #include "direct.h"
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 static int devices[2] = { -1, -1 };
 static int width = 1280, height = 720, next_contact = 1;
-/* Which fingers are on the screen; the lowest is what programs see that know of one finger only */
+/* The fingers on the screen. Single-touch programs see only the lowest */
 static unsigned fingers;
 
 static void emit(enum input which, int type, int code, int value)
@@ -45,7 +45,7 @@ static void describe_touch_screen(int device)
 static void describe_keyboard(int device)
 {
 	ioctl(device, UI_SET_EVBIT, EV_KEY);
-	ioctl(device, UI_SET_EVBIT, EV_REP);	/* the kernel repeats a key that is held, as for every keyboard */
+	ioctl(device, UI_SET_EVBIT, EV_REP);	/* the kernel repeats a held key, as for every keyboard */
 	for (int code = 1; code < BTN_MISC; code++)
 		ioctl(device, UI_SET_KEYBIT, code);
 	for (int code = KEY_OK; code < KEY_MAX; code++)

@@ -1,8 +1,8 @@
 /*
- * listen DEVICE OUT.wav   records what a sound card is fed, S16_LE 48 kHz stereo, until SIGTERM; DEVICE is the other end of the loopback card.
- * On standard output, every tenth of a second: FRAME US, the number of a sample frame and the moment (CLOCK_MONOTONIC) it was played at, so
- * that sound and vblanks lie on one time axis (to the 4 ms in which this card moves on); and "overrun FRAME" when samples were lost.
- * The lengths in the WAV header are written at the end; a file without them was cut off, and what it holds is good.
+ * listen DEVICE OUT.wav   records the sound that a card receives, S16_LE 48 kHz stereo, until SIGTERM. DEVICE is the other end of the
+ * loopback card. Prints FRAME US every tenth of a second: the number of a sample frame and the time (CLOCK_MONOTONIC) it was played. That
+ * puts sound and vblanks on one time axis (to the 4 ms steps of this card). Prints "overrun FRAME" if samples were lost. Writes the
+ * lengths in the WAV header at the end; a file without them was cut off, but its samples are good.
  */
 #include <alsa/asoundlib.h>
 #include <signal.h>
@@ -73,7 +73,7 @@ static void write_header(FILE *file, uint32_t bytes)
 	fwrite(&header, sizeof header, 1, file);
 }
 
-/* Which frame lay at the microphone, when: what was read so far and what waits in the buffer, at the time stamp of that count */
+/* Prints the frame at the microphone and its time: the frames read plus those in the buffer, at the time stamp of that count */
 static void print_position(snd_pcm_t *pcm, long long read_so_far)
 {
 	snd_pcm_status_t *status;

@@ -1,6 +1,6 @@
 /*
- * player.c: the process under test. Its two outputs go into one pipe, which is read line by line as it comes, so that the time of a line is
- * the time it was said at. What it uses is read from /proc; what it has used in all comes with its end, from wait4().
+ * player.c: the process under test. Its two outputs go into one pipe. The director reads that at once, so the time of a line is the time
+ * the player printed it. Usage during the run comes from /proc; the total comes from wait4() at the end.
  */
 #include "direct.h"
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-/* In the child: a session of its own, with the console's terminal to control it if asked for, as a service with TTYPath=/dev/tty1 has */
+/* In the child: starts a session, with the console as controlling terminal if TERMINAL, like a service with TTYPath=/dev/tty1 */
 static void settle(int output, int terminal)
 {
 	int input;
@@ -80,7 +80,7 @@ void player_read(struct player *p)
 	}
 }
 
-/* The number behind NAME in FILE of /proc/PID/ with lines of "NAME: number kB" */
+/* Returns the number after NAME in the file OF of /proc/PID/, which has lines of "NAME: number kB" */
 static long number_of(pid_t pid, const char *name, const char *of)
 {
 	char path[64], line[256];
@@ -96,7 +96,7 @@ static long number_of(pid_t pid, const char *name, const char *of)
 	return value;
 }
 
-/* What a process has used, with those of its children that have ended and were waited for; and its parent, 0 where there is no such process */
+/* Reads the processor time of a process and its reaped children. Returns its parent; 0 if there is no such process */
 static pid_t usage_of(pid_t pid, long long *cpu_us)
 {
 	char path[64], line[1024];
@@ -117,7 +117,7 @@ static pid_t usage_of(pid_t pid, long long *cpu_us)
 
 enum { MOST_PROCESSES = 256 };
 
-/* The player and all that it has started and that has not ended: a process that reads files for it is nobody else's child, as a rule */
+/* Lists the player and its living descendants. A process that reads files for the player is normally one of them */
 static int family(pid_t player, pid_t *members)
 {
 	struct { pid_t pid, parent; } all[MOST_PROCESSES];

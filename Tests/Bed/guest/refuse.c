@@ -1,6 +1,6 @@
 /*
- * refuse   a driver that takes modes and refuses flips, for a program started with LD_PRELOAD=…/refuse:
- *   REFUSE=events   flips that do not block and are answered by an event
+ * refuse   a driver that accepts modes and refuses flips, for a program started with LD_PRELOAD=…/refuse:
+ *   REFUSE=events   every atomic commit that requests an event, and every page flip
  *   REFUSE=flips    every atomic commit that is no modeset, and every page flip
  */
 #define _GNU_SOURCE

@@ -1,14 +1,14 @@
 /*
  * replay RECORDING
  *
- * Makes the input device that a recording describes, by uinput, and has it send what the recording holds. RECORDING is in the format of
- * evemu-record, in which people share what their devices send; lines that begin otherwise are left out:
+ * Creates the input device that a recording describes, by uinput, and sends the recorded events. RECORDING has the format of evemu-record,
+ * in which people share recordings of their devices. Ignores lines that begin otherwise than these:
  *
- *   N: NAME   I: BUS VENDOR PRODUCT VERSION (hex)   P: BYTES (properties, hex)   B: TYPE BYTES (what it can send, hex)
+ *   N: NAME   I: BUS VENDOR PRODUCT VERSION (hex)   P: BYTES (properties, hex)   B: TYPE BYTES (capabilities, hex)
  *   A: CODE (hex) MINIMUM MAXIMUM FUZZ FLAT [RESOLUTION]   E: SECONDS.MICROSECONDS TYPE CODE (hex) VALUE
  *
- * Event times count from the first. It begins SETTLE_US after the device was made, so that the player has found it, and the device goes a
- * moment after the last event. stdout: "first US last US", CLOCK_MONOTONIC in microseconds.
+ * Event times count from the first event. That follows SETTLE_US after the device's creation, so that the player has found the device.
+ * Removes the device LINGER_US after the last event. stdout: "first US last US", CLOCK_MONOTONIC in microseconds.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static void can_send(unsigned type, unsigned code)
 			ioctl(device, requests[i].request, code);
 }
 
-/* Eight bits a byte; a type's lines follow one another, each with the next eight bytes, so that a place is kept for each type */
+/* Reads eight bits a byte. A type's lines follow one another, each with the next eight bytes, so this keeps a place for each type */
 static void read_bits(const char *text, unsigned type, int isProperty)
 {
 	static unsigned next[EV_CNT + 1];

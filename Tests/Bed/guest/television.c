@@ -1,19 +1,21 @@
-// television N DISPLAY ADDRESS [WORD…]   is a television at the HDMI cable of the kernel's vivid N.
+// television N DISPLAY ADDRESS [WORD…]   acts as a television at the HDMI cable of the kernel's vivid N.
 //
-// vivid has a CEC adapter at each end of its cable. The player sends by the adapter of the HDMI output. This program has the adapter of the HDMI input, and prints each
-// message, one a line: "SECONDS FROM OPCODE [OPERAND…]". It leaves reports of an address out. It prints "unplugged" and "plugged" when it does that to itself.
+// vivid has a CEC adapter at each end of its cable. The player sends by the adapter of the HDMI output. This program has the adapter of the
+// HDMI input, and prints each message, one a line: "SECONDS FROM OPCODE [OPERAND…]". It omits reports of an address. It prints "unplugged"
+// and "plugged" when it unplugs or plugs itself.
 //
-// It gives its EDID to the connector DISPLAY, such as Virtual-1. The EDID tells the player its ADDRESS: 1.0.0.0, 1.1.0.0 and so on, as vivid has only first inputs.
+// It gives its EDID to the connector DISPLAY, such as Virtual-1. The EDID tells the player its ADDRESS: 1.0.0.0, 1.1.0.0 and so on, as
+// vivid has only first inputs.
 //
 //   connector      the kernel says that the output's adapter belongs to DISPLAY
 //   unread         the output's adapter does not learn its address from the EDID
 //   unread=S       it learns it after S seconds
 //   at=ADDRESS     it learns this address instead
-//   unplugs        the television unplugs itself in standby
+//   unplugs        it unplugs itself in standby
 //   asleep         it is in standby at first
 //   deaf=N         it ignores the first N orders
 //   mute           it does not answer
-//   gone           there are only a cable and an EDID
+//   gone           there is only a cable and an EDID, no CEC
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>

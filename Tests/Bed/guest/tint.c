@@ -1,10 +1,10 @@
 /*
- * tint on    gives every CRTC of the vkms card a gamma table that takes the blue away, as a night light does, and leaves it there
- * tint       says of each CRTC whether it has a gamma table that changes colours: "on" or "off"
+ * tint on    sets a gamma table without blue, like a night light's, on every CRTC of the vkms card, and leaves it there
+ * tint       prints for each CRTC whether it has a gamma table that changes colours: "on" or "off"
  */
 #include "kms.h"
 
-/* A table that is as long as the values it stands for changes nothing */
+/* A table that maps each value to itself changes nothing */
 static int changes_colours(int fd, uint32_t blob)
 {
 	drmModePropertyBlobRes *table = blob ? drmModeGetPropertyBlob(fd, blob) : NULL;

@@ -1,6 +1,6 @@
 /*
- * vt N        asks for virtual terminal N on the screen, and does not wait for it: whoever has the screen may have to let go of it first
- * vt hold N   has terminal N as a desktop has it (graphics mode, no keyboard, told of switches) until SIGTERM, then gives it back
+ * vt N        switches to virtual terminal N without waiting: the process that has the screen may have to release it first
+ * vt hold N   holds terminal N like a desktop (graphics mode, no keyboard, notified of switches) until SIGTERM, then restores it
  */
 #include <fcntl.h>
 #include <signal.h>

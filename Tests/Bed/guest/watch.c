@@ -1,10 +1,10 @@
 /*
  * watch SECONDS [--crtc N] [--bits X Y CELLW CELLH N]
  *
- * Prints what a CRTC latched at every vblank while another process is DRM master: the lines of the kernel's latch log
- * (kernel/vkms_scanout.c, which documents them) as they are, one per vblank. --bits tells the kernel where a number is
- * burned into the picture, -N that of the topmost plane. Ends after SECONDS, or cleanly on SIGTERM or SIGINT with
- * everything logged so far printed.
+ * Prints the state that a CRTC latched at every vblank while another process is DRM master: the unchanged lines of the
+ * kernel's latch log, one per vblank (kernel/vkms_scanout.c documents them). --bits gives the kernel the place of a number
+ * in the picture; -N means the topmost plane. Ends after SECONDS, or on SIGTERM or SIGINT, and prints everything logged
+ * until then.
  */
 #include "kms.h"
 #include <poll.h>
@@ -38,7 +38,7 @@ static int open_log(int card, int crtc)
 	return log;
 }
 
-/* Everything logged since the last call, to stdout. The kernel hands out whole lines only. */
+/* Prints everything logged since the last call. The kernel returns whole lines only. */
 static void print_new_lines(int log)
 {
 	static char lines[1 << 17];
@@ -50,8 +50,8 @@ static void print_new_lines(int log)
 }
 
 /*
- * A CRTC nobody waits for stops its vblank timer, and with it the log, after a while: asking for the vblank count
- * counts as interest. It fails while the CRTC is off; there is nothing to log then.
+ * An unused CRTC stops its vblank timer, and with it the log, after a while. A request for the vblank count keeps the
+ * timer running. The request fails while the CRTC is off; there is nothing to log then.
  */
 static void keep_vblanks_coming(int card, int crtc)
 {

@@ -1,4 +1,4 @@
-// What tests need of C. Of ThreadSanitizer.c nothing is called by name.
+// The C helpers of the tests. No test calls ThreadSanitizer.c by name.
 #pragma once
 #include "sandbox_trial.h"
 #include "udmabuf.h"

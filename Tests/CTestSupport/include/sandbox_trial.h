@@ -1,58 +1,59 @@
-// A child that enters the sandbox of a reader and does one thing in it. In C: of a program with threads, a child has the one that has forked.
+// A child that enters the sandbox of a reader and performs one deed in it.
+// It is C because the child of a program with threads has only the thread that forked.
 #pragma once
 #include "csandbox.h"
 
 enum test_deed {
-    /// A system call with these arguments; pointers into this process are good in the child, too.
+    /// A system call with these arguments. Pointers into this process are valid in the child.
     TEST_CALL,
-    /// What an honest reader does: threads, memory, sleep, its descriptors. The result is 0, or the number of the step that has failed.
+    /// The work of an honest reader: threads, memory, sleep, its descriptors. The result is 0, or the number of the step that failed.
     TEST_WORK,
     TEST_ABORT,
-    /// What the C library notices, and says on descriptor 2.
+    /// A double free, which the C library detects and reports on descriptor 2.
     TEST_FREE_TWICE,
     TEST_WRITE_NOWHERE,
     TEST_TRAP,
-    /// malloc(3) until there is no more. The result is in megabytes.
+    /// malloc(3) until it fails. The result is in megabytes.
     TEST_ALLOCATE,
-    /// fork(3) with all signals blocked, as posix_spawn(3) has them.
+    /// fork(3) with all signals blocked, as in posix_spawn(3).
     TEST_FORK,
-    /// Receives two messages with a descriptor each. The result is how many descriptors have come.
+    /// Receives two messages with a descriptor each. The result is the number of descriptors received; -1 if the first one is wrong.
     TEST_RECEIVE,
 };
 
 struct test_sandbox_trial {
     enum kiosk_sandbox_profile profile;
     enum test_deed deed;
-    /// Whether seccomp is entered as well.
+    /// Whether the child enters seccomp, too.
     bool is_filtered;
-    /// How many descriptors the child can get.
+    /// The number of descriptors that the child can receive.
     uint32_t grants;
     int number;
     long arguments[6];
 };
 
 struct test_sandbox_outcome {
-    /// That of waitpid(2).
+    /// The status from waitpid(2).
     int status;
-    /// Of the deed, where the child has lived through it; error is errno.
+    /// The result of the deed if the child survived it; `error` is errno.
     long result;
     int error;
     bool has_entered;
     struct kiosk_sandbox_state state;
     struct kiosk_sandbox_refusals refusals;
-    /// What came out of descriptor 2.
+    /// The child's output on descriptor 2.
     char log[256];
 };
 
-/// Megabytes that the child of a trial may allocate.
+/// The number of megabytes that the child of a trial may allocate.
 enum { TEST_SANDBOX_MEGABYTES = 128 };
-/// What the child's source begins with.
+/// The beginning of the child's source.
 #define TEST_SANDBOX_SOURCE "source"
 
-/// Forks, waits for the end of the child, and says what became of it. A status of -1 and errno in `error` where there could be none.
+/// Forks, waits for the child to end, and returns the outcome. If there is no child, the status is -1 and `error` is errno.
 struct test_sandbox_outcome test_in_sandbox(const struct test_sandbox_trial *_Nonnull trial);
 
-/// Numbers of calls that the sandbox's table does not name; -1 after the last one.
+/// Returns the number of a call that the sandbox's table lacks; -1 after the last one.
 int test_unlisted_call(size_t index);
 
 /// Arguments of system calls that the Glibc module lacks.
@@ -60,5 +61,5 @@ static const int kTestCloneThread = 0x10100, kTestCloneMemory = 0x4100, kTestClo
 static const int kTestSetName = 15, kTestSetDumpable = 4, kTestAddSeals = 1033, kTestSocketOwner = 0x8903;
 static const int kTestNonBlocking = 0x5421, kTestDeviceName = (int)0xc0406400u;
 
-/// Whether this program is built with a sanitizer, which makes calls of its own.
+/// Returns whether this program is built with a sanitizer, which makes its own calls.
 bool test_is_sanitized(void);

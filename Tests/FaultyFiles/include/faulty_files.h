@@ -1,2 +1,2 @@
-// Nothing to call: the library is for LD_PRELOAD.
+// No functions: the library is for LD_PRELOAD.
 #pragma once

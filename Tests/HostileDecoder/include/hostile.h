@@ -1,3 +1,3 @@
-// For LD_PRELOAD into kiosk-reader: a decoder that does what a bug of a decoder lets others do. The file says what: a packet that contains `kiosk-hostile/WORD/` does
-// what WORD says (hostile.c has the table), once it comes to be decoded.
+// Simulates an exploited decoder bug in kiosk-reader, by LD_PRELOAD. The media file chooses the action:
+// when the decoder receives a packet that contains `kiosk-hostile/WORD/`, it performs WORD (hostile.c has the table).
 #pragma once

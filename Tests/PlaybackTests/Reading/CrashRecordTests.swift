@@ -124,18 +124,18 @@ import Testing
         #expect(1...1000 ~= remembered)
     }
 
-    /// A clip of a list: the item times at which its decoder dies, each with how often it does.
+    /// A clip of a list: the item times at which its decoder dies, and the share of the passes at which it does.
     private struct Clip {
         var path: Path
         var length: Double
         var badPlaces: [(time: Double, share: Double)] = []
-        /// Seconds of it that were seen, in the turn before and in this one, and how often it was opened.
+        /// The seconds seen in the turn before and in this one, and the counts of openings, deaths and turns left out.
         var seen: [Set<Int>] = []
         var openings = 0, deaths = 0, turnsLeftOut = 0
     }
 
-    /// A list in which a decoder dies every few minutes, for a week: what is whole is played in each turn, what has one bad place is seen but for that
-    /// within two, and what dies at once costs an opening an hour.
+    /// A list in which a decoder dies every few minutes, for a week. A whole clip plays in each turn. A clip with one bad place shows all
+    /// the rest within two turns. A clip that dies at once costs an opening an hour.
     @Test(arguments: UInt64(1)...5) func aWeekOfDeaths(_ seed: UInt64) {
         var (record, random, now) = (CrashRecord(), SeededRandom(seed: seed), 0.0)
         var clips = [
@@ -173,7 +173,7 @@ import Testing
         }
         #expect(clips[1].deaths * 2 - clips[1].openings <= 1 && clips[1].deaths > 500, "\(clips[1].deaths) of \(clips[1].openings)")
         #expect(clips[2].openings > 10 * clips[2].turnsLeftOut / 9, "\(clips[2].openings), \(clips[2].turnsLeftOut)")
-        // 10 s, twice as long each time, then once an hour.
+        // After 10 s, after twice as long each time, then once an hour.
         for clip in clips[3...] { #expect((168...185).contains(clip.openings), "\(clip.path): \(clip.openings)") }
     }
 

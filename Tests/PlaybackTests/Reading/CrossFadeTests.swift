@@ -4,16 +4,16 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// One item fades into the next: which pictures are mixed, by how much, and what is heard.
+/// One item fades into the next: the mixed pictures, their shares, and the sound.
 @Suite(.blocking) struct CrossFadeTests {
     private let duration = MediaTime.milliseconds(200)
 
-    /// The places where the display showed something beneath something else, fade by fade.
+    /// Returns the flips with a picture beneath, fade by fade.
     private func fades(_ display: RecordingDisplay) -> [[RecordingDisplay.Vblank]] {
         var fades: [[RecordingDisplay.Vblank]] = [[]]
         for flip in display.flips {
             let before = fades[fades.count - 1].last?.underlay
-            // One may follow at the heels of another.
+            // One fade may follow directly on another.
             let begins = before.map { $0.share > flip.underlay?.share ?? 0 } ?? false
             if begins { fades.append([]) }
             if flip.underlay != nil { fades[fades.count - 1].append(flip) }
@@ -27,7 +27,7 @@ import Testing
         }
         #expect(stage.wait { fades(stage.display).count >= 5 })
         let numbers = stage.numbers.filter { $0 != 0 }
-        // A fifth of a second is six frames of the one and ten of the other: they appear beneath, and nothing of either is left out.
+        // A fifth of a second is six frames of one clip and ten of the other. They appear beneath, and no frame of either is missing.
         #expect(Stage.missing(from: numbers, cycle: Array(1...24) + Array(101...110)) ?? 99 <= stage.statistics.framesDropped, "\(numbers)")
         for fade in fades(stage.display).prefix(4) {
             let shares = fade.map { $0.underlay!.share }
@@ -67,7 +67,7 @@ import Testing
         let stage = Stage([PlaylistItem(source: try Reel.still(), duration: .milliseconds(600)), PlaylistItem(source: try Reel.single())]) {
             [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration)
         }
-        // One frame is too short to fade for long: half of it. What comes after fades in from it.
+        // One frame is too short for a whole fade: it gets half its length. The next item fades in from it.
         #expect(stage.wait { fades(stage.display).count >= 4 })
         let longest = fades(stage.display).filter { $0[0].number == 401 }
         #expect(longest.allSatisfy { $0.allSatisfy { $0.underlay!.number == 201 } })
@@ -79,12 +79,12 @@ import Testing
         let items = [PlaylistItem(source: try Reel.still(), duration: .milliseconds(700))]
         let stage = Stage(items) { [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration) }
         #expect(stage.wait { fades(stage.display).count >= 3 })
-        // What has been dropped is counted for all of them together.
+        // `framesDropped` counts for all fades together.
         let counts = fades(stage.display).prefix(2).map(\.count)
         #expect(counts.allSatisfy { $0 <= 7 && $0 + stage.statistics.framesDropped >= 5 }, "\(counts)")
     }
 
-    /// What cannot be faded into is cut to, after the last frame and not where the fade was to begin.
+    /// If the next item cannot fade in, the player cuts to it after the last frame. It does not cut at the start of the fade.
     @Test func whereNothingFadesInTheEndIsPlayed() throws {
         let tone = Stage([PlaylistItem(source: try Reel.thirty()), PlaylistItem(source: try Reel.tone())]) { [duration] in
             ($0.transition, $0.transitionDuration) = (.fade, duration)
@@ -99,7 +99,7 @@ import Testing
         let still = Stage([PlaylistItem(source: try Reel.still(), duration: .milliseconds(500)), PlaylistItem(source: try Reel.tone())]) {
             [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration)
         }
-        // The rest of the still is enqueued apart.
+        // The rest of the still is enqueued separately.
         still.expectPlays([401, 401, 0], count: 8)
         #expect(fades(still.display).isEmpty)
     }
@@ -111,8 +111,7 @@ import Testing
             display: RecordingDisplay(refreshRate: RecordingDisplay.oddRefreshRate), audio: audio
         ) { [duration] in ($0.transition, $0.transitionDuration) = (.fade, duration) }
         #expect(stage.wait { fades(stage.display).count >= 4 })
-        // Half of three frames is a frame and a half: the thirtieth goes on beneath the first of them, and the third of them beneath the
-        // first.
+        // Half of three frames is a frame and a half: frame 30 goes on beneath 301, and 303 beneath 1.
         let numbers = stage.numbers.filter { $0 != 0 }
         #expect(Stage.missing(from: numbers, cycle: Array(1...29) + [301, 302]) ?? 99 <= stage.statistics.framesDropped, "\(numbers)")
         let heard = audio.samples.filter { $0 != 0 }
@@ -128,7 +127,7 @@ import Testing
                 most = max(most, stage.player.snapshot.buffered.frames)
                 return stage.numbers.last == 401 && stage.display.flips.last?.underlay == nil
             })
-        // A fifth of a second, and what is composed.
+        // A fifth of a second, and the composed frames.
         #expect(most <= 12)
         #expect(fades(stage.display)[0].count + stage.statistics.framesDropped >= 40, "half of three seconds")
     }

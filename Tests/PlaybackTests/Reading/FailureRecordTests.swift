@@ -6,7 +6,7 @@ import Testing
 @Suite struct FailureRecordTests {
     private let now = HostTime(nanoseconds: 1_000_000_000)
 
-    /// Whether each of so many failures in a row was the last of a round of three.
+    /// Returns, for each of `times` failures in a row, whether it was the last of a round of three.
     private func fail(_ failures: inout FailureRecord, _ times: Int) -> [Bool] { (0..<times).map { _ in failures.fail(of: 3) } }
 
     @Test func aRoundIsOverWhenEveryItemHasFailedInARow() {
@@ -30,7 +30,7 @@ import Testing
         #expect(last == [true])
     }
 
-    /// What plays meanwhile is before what failed ahead: that counts on.
+    /// Items that play meanwhile come before the one that failed ahead, so its failure still counts.
     @Test func whatFailedAheadCountsFromItsTurnOn() {
         var failures = FailureRecord()
         failures.failAhead()

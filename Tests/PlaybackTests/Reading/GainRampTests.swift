@@ -8,7 +8,7 @@ import Testing
     private let format = AudioFormat(sampleRate: 48_000, channelCount: 2)
 
     private func ones(_ frames: Int) -> [Float] { Array(repeating: 1, count: 2 * frames) }
-    /// The gain of each frame; both channels have the same.
+    /// Returns the gain of each frame; both channels have the same.
     private func gains(_ samples: [Float]) -> [Float] {
         let left = stride(from: 0, to: samples.count, by: 2).map { samples[$0] }
         #expect(left == stride(from: 1, to: samples.count, by: 2).map { samples[$0] })
@@ -34,7 +34,7 @@ import Testing
     @Test(arguments: [(Float(0.25), Float(1)), (1, 0.25), (0, 1), (1, 0)]) func reachesAnotherGainWithoutAStep(from: Float, to: Float) {
         var ramp = GainRamp()
         _ = apply(from, to: &ramp, frames: 10)
-        // In pieces, as the feeder lays sound.
+        // In pieces, as the feeder enqueues sound.
         let gains: [Float] = [from] + apply(to, to: &ramp, frames: 100) + apply(to, to: &ramp, frames: 300)
         #expect(zip(gains, gains.dropFirst()).allSatisfy { abs($1 - $0) < 1.001 / 240 })
         let steps = Int((abs(to - from) * 240).rounded())

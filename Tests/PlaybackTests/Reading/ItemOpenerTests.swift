@@ -9,7 +9,7 @@ import Testing
 @testable import KioskPlayback
 
 @Suite(.blocking) struct ItemOpenerTests {
-    /// Opens an item once for each of `uses`, which are given the reader.
+    /// Opens an item once for each of `uses`, and passes it the reader.
     private func open(_ item: PlaylistItem, _ uses: (any ItemReader) throws -> Void...) throws {
         let outcomes = Monitor(0)
         let sources = SourceOpener(samples: AudioFormat(sampleRate: 48000, channelCount: 2), readers: Stage.readers)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// In the playthroughs after the one that has shown it nothing is tried again, and nothing said.
+    /// The reader does not retry them in later playthroughs, and does not report them again.
     @Test func fieldsThatAreTooManyAreRemembered() throws {
         try open(
             PlaylistItem(source: Clips.moreFieldsThanCanBeMade()),

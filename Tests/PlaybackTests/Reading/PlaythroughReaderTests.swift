@@ -8,7 +8,7 @@ import Testing
 @Suite struct PlaythroughReaderTests {
     private let queue = AudioQueue(format: AudioFormat(sampleRate: 48_000, channelCount: 2)) {}
 
-    /// An hour of it would be.
+    /// Otherwise, after an hour, it would skip an hour of sound.
     @Test(arguments: [true, false]) func aChangeOfRateSkipsNoSoundThatNobodyHears(isMuted: Bool) throws {
         let (reader, media) = try PlaythroughReader.madeUp(isMuted: isMuted, queue: queue)
         reader.handOut(to: .seconds(3))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// The picture from which it was to fade out is not lost.
+    /// The picture at which the fade would begin is not lost.
     @Test func whatWasToFadeOutCanBeResumed() throws {
         let (reader, _) = try PlaythroughReader.madeUp(queue: queue)
         reader.setFadeOut(from: .milliseconds(3500))
@@ -66,7 +66,7 @@ import Testing
 }
 
 extension PlaythroughReader {
-    /// Reads four seconds of made-up pictures of 10 ms, or pictures with the given edges, and their sound.
+    /// Returns a reader of simulated pictures and their sound: four seconds of pictures of 10 ms, or pictures with the given edges.
     static func madeUp(
         edges: [Double] = (0...400).map { Double($0) / 100 }, limit: MediaTime? = nil, isMuted: Bool = false, queue: AudioQueue
     ) throws -> (PlaythroughReader, SimulatedMedia) {
@@ -81,7 +81,7 @@ extension PlaythroughReader {
         return (reader, media)
     }
 
-    /// Has it hand out pictures up to a timeline instant, or to the end; returns how many there were.
+    /// Hands out pictures up to a timeline instant, or to the end; returns how many.
     @discardableResult func handOut(to instant: MediaTime) -> Int {
         var count = 0
         while end < instant, !isAtEnd {

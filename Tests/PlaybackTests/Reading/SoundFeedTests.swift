@@ -7,7 +7,7 @@ import Testing
 @Suite struct SoundFeedTests {
     private let queue = AudioQueue(format: AudioFormat(sampleRate: 48_000, channelCount: 2)) {}
 
-    /// Enqueues what is wanted; where each go ended.
+    /// Enqueues all sound that is wanted, and returns the end of each piece.
     private func enqueueAll(_ reader: PlaythroughReader) -> [Int64] {
         var feed = SoundFeed(queue)
         var ends: [Int64] = []
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Or it would be early or late against pictures that have been enqueued at the rate before; by seconds, where they are far ahead.
+    /// Otherwise the sound would be early or late against pictures enqueued at the old rate: by seconds, if they are far ahead.
     @Test func theSoundChangesItsRateWhereThePicturesDo() throws {
         let (reader, media) = try PlaythroughReader.madeUp(queue: queue)
         reader.handOut(to: .milliseconds(400))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import KioskPlayback
 
-/// What must hold of what viewers ask for.
+/// Checks of viewers' commands.
 extension SimulationCheck {
-    /// How long the first picture of a seek may take that is asked for at `time`: half a second, and what holds it up.
+    /// Returns how long the first picture of a seek at `time` may take, in seconds: half a second, plus the hindrances.
     private func longestLanding(from time: Double) -> Double {
         scenario.events.reduce(0.5) { limit, event in
             let end = event.time + lengthOfHindrance(event)
@@ -27,7 +27,7 @@ extension SimulationCheck {
 
     private func firstShown(_ generation: UInt64) -> Outcome.Shown? { outcome.shown.first { self.generation($0) == generation } }
 
-    /// Every seek and skip that the player began leads to the picture it was for, soon; unless the next one came before.
+    /// Every seek and skip that the player began soon leads to its picture, unless the next one came before.
     func seeksLand() {
         for (index, jump) in outcome.jumps.enumerated() {
             let next = index + 1 < outcome.jumps.count ? outcome.jumps[index + 1].time : scenario.seconds
@@ -41,7 +41,7 @@ extension SimulationCheck {
             let isRight =
                 switch jump.jump.precision {
                 case .exact: frame == scenario.clips[clip].frame(at: target)
-                // Not back, where one moves forward, and otherwise to the key frame before.
+                // Going forward, it lands after `after` or on the target, so it never goes back; otherwise on the key frame before.
                 case .keyFrame(let after?):
                     scenario.clips[clip].edges[frame] > after.seconds || frame == scenario.clips[clip].frame(at: target)
                 case .keyFrame(nil): frame % SimulatedReader.keyFrameInterval == 0 && frame <= scenario.clips[clip].frame(at: target)
@@ -50,14 +50,14 @@ extension SimulationCheck {
         }
     }
 
-    /// A seek or a skip that comes while nothing else happens leads to where the viewer asked for, by what is on the screen.
+    /// If nothing else happens, a seek or a skip leads to the viewer's target, judged by the picture on the screen.
     func commandsLand() {
         for (time, event) in scenario.events {
             guard case .command(let command) = event, isAlone(time) else { continue }
             guard let shown = outcome.shown.last(where: { $0.time < time }) else { continue }
             let (clip, frame) = picture(shown)
             let edges = scenario.clips[clip].edges
-            // Near a seam it is open which of the two items was meant.
+            // Near a seam, the viewer may have meant either item.
             guard edges[frame] > 0.2, edges[frame] < edges.last! - 0.3 else { continue }
             let count = scenario.clips.count
             let wanted: (clip: Int, frame: Int)
@@ -74,19 +74,19 @@ extension SimulationCheck {
         }
     }
 
-    /// Whether nothing happens from a second before `time` to half a second after it but what happens then.
+    /// Returns whether nothing else happens from a second before `time` to half a second after it.
     private func isAlone(_ time: Double) -> Bool {
         time > 1 && time < scenario.seconds - 1
             && scenario.events.allSatisfy { $0.time == time || $0.time > time + 0.5 || $0.time + length($0.event) < time - 1 }
     }
 
-    /// A pause stands: from two vblanks after it to the next event nothing comes on the screen but the first picture of a seek or skip that
-    /// was under way; and when it is over the pictures go on.
+    /// A pause stands. From two vblanks after it to the next event, only the first picture of a seek or skip under way may appear. After
+    /// the pause the pictures go on.
     func pausesStand() {
         for (index, (time, event)) in scenario.events.enumerated() {
             guard case .command(.pause) = event, index + 1 < scenario.events.count else { continue }
             let end = scenario.events[index + 1].time
-            // The same picture comes again where what lies over it has changed.
+            // A picture comes again if its overlay has changed.
             let wrong = pictures.filter { shown in
                 shown.time > time + 2 * period + 0.001 && shown.time < end && firstShown(generation(shown))!.time != shown.time
             }

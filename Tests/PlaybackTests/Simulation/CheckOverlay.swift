@@ -4,10 +4,10 @@ import Testing
 
 @testable import KioskPlayback
 
-/// What must hold of what lies over the pictures.
+/// Checks of the overlays.
 extension SimulationCheck {
-    /// Each change is on the screen within `periods` refresh periods, or one that came after it; where there is a display. Where playing goes
-    /// on at that moment, to a picture that lay ready and must not be late, a period later.
+    /// While there is a display, each change, or a later one, is on the screen within `periods` refresh periods. If play resumes at that
+    /// moment, the next picture lay ready and must not be late: one period more is allowed.
     func overlaysAreSeen(within periods: Double) {
         let pictures = pictures
         func isAtPlay(_ time: Double) -> Bool {
@@ -30,13 +30,13 @@ extension SimulationCheck {
         #expect(scenario.overlays.count >= 100, "enough to judge by", sourceLocation: location)
     }
 
-    /// None that has been seen gives way to one before it.
+    /// An overlay that was seen gives way to no earlier one.
     func overlaysDoNotGoBack() {
         let seen = outcome.overlays.filter { $0.value > 0 }
         expectNone(zip(seen, seen.dropFirst()).filter { $0.value > $1.value }.map(\.1), "overlays that go back")
     }
 
-    /// Nothing lies there that was not asked for last, once it has been there long enough.
+    /// The last overlay that was set is the last one on the screen.
     func theLastOverlayStays() {
         #expect(outcome.overlays.last?.value == scenario.overlays.last?.value, sourceLocation: location)
     }

@@ -11,9 +11,9 @@ import Testing
         .init(edges: (0...Int(seconds * rate)).map { Double($0) / rate }, rate: rate)
     }
 
-    /// A finger draws the slider back and forth, and lets go: whatever the decoder takes, one seek is under way and one waits, and the frame of
-    /// the place where it is let go is the next one seen. The slider that is drawn for each place, on a plane, in the scenes or in both, keeps none of
-    /// them from the screen.
+    /// A finger drags the slider back and forth, and lets go. However slow the decoder is, one seek is under way and one waits. The frame
+    /// of the last place is the next one seen. The slider is drawn for each place, on a plane, in the scenes or in both. It keeps none of
+    /// these frames from the screen.
     @Test(arguments: [0.1, 0.9, 6], [Slider.none, .onPlane, .blended, .inBoth]) func scrubbing(decodeShare: Double, slider: Slider) throws {
         var random = SeededRandom(seed: 7)
         var scenario = Scenario(clips: [Self.clip(60)])
@@ -42,12 +42,12 @@ import Testing
         for (jump, next) in zip(jumps, jumps.dropFirst()) where jump.jump.precision != .exact && next.jump.precision != .exact {
             scrubs += 1
             let first = check.outcome.shown.first { check.generation($0) == jump.generation }
-            // It has been committed, at least.
+            // At least, it has been committed.
             #expect(first.map { $0.time <= next.time + 1.1 * check.period } == true, "one more was begun before \(jump.time) was seen")
         }
         #expect(scrubs > ends.count, "enough to judge by")
         for end in ends {
-            // What had been committed when it was let go comes with the vblank after that.
+            // A picture committed before the release comes with the vblank after it.
             let next = try #require(check.pictures.first { $0.time > end.time + check.period })
             #expect(check.picture(next).frame == scenario.clips[0].frame(at: end.target), "\(end), \(next.time)")
             #expect(check.pictures.contains { $0.time > next.time + 0.5 && $0.time < next.time + 2 }, "it plays on")
@@ -62,10 +62,10 @@ import Testing
         #expect(check.outcome.snapshot?.statistics.framesLate == 0)
     }
 
-    /// What is drawn over the picture while a finger is on the slider.
+    /// Where the display shows the slider while a finger is on it.
     enum Slider { case none, onPlane, blended, inBoth }
 
-    /// A clip of one second is played between: at both ends picture follows picture, and then it goes on where it was.
+    /// A clip of one second plays as an interlude. At both ends picture follows picture, and then the item goes on at its old place.
     @Test(arguments: [false, true]) func anInterludeReturns(isPaused: Bool) throws {
         var scenario = Scenario(clips: [Self.clip(20), Self.clip(1)])
         scenario.listed = 1
@@ -78,11 +78,11 @@ import Testing
         let begin = try #require(pictures.firstIndex { check.picture($0).clip == 1 })
         let after = try #require(pictures.lastIndex { check.picture($0).clip == 1 }) + 1
         #expect(pictures[begin..<after].map { check.picture($0).frame } == Array(0..<30), "all of it, in order")
-        // What is on the screen stands until it has been opened.
+        // The picture on the screen stands until the clip is open.
         #expect(pictures[begin].time - 6 < 0.1)
         let left = check.picture(pictures[begin - 1]).frame, back = check.picture(pictures[after])
         #expect(back.clip == 0 && back.frame == left, "\(left), \(back)")
-        // The first one stands until enough is decoded.
+        // The first picture stands until enough is decoded.
         #expect(zip(pictures[(begin + 1)..<after], pictures[(begin + 2)...after]).allSatisfy { $1.vblank - $0.vblank == 2 })
         #expect(check.outcome.snapshot?.statistics.framesLate == 0)
         let next = pictures[after + 1]
@@ -94,7 +94,7 @@ import Testing
         #expect(check.outcome.snapshot?.status == .playing && check.outcome.snapshot?.item == 0)
     }
 
-    /// A source that cannot be opened is told of, and it goes on where it was.
+    /// The player reports a source that it cannot open, and goes on at its old place.
     @Test(arguments: [false, true]) func anInterludeThatCannotBeOpened(isPaused: Bool) throws {
         var scenario = Scenario(clips: [Self.clip(20)])
         if isPaused { scenario.events.append((5, .command(.pause))) }
@@ -109,7 +109,7 @@ import Testing
         #expect(outcome.snapshot?.status == (isPaused ? .paused : .playing))
     }
 
-    /// Without a return the playlist goes on with what follows the item that it was asked for at.
+    /// Without a return, the playlist goes on with the successor of the interrupted item.
     @Test func anInterludeThatDoesNotReturn() {
         var scenario = Scenario(clips: [Self.clip(4), Self.clip(3), Self.clip(1)])
         scenario.listed = 2

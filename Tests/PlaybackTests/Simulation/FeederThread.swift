@@ -5,28 +5,28 @@ import KioskVocabulary
 
 @testable import KioskPlayback
 
-/// The feeder's thread and the openers' in made-up time: the real ``Feeder`` and two real ``ItemOpener``s, each of whose pieces of work
-/// takes what a decoder or a disk would take.
+/// The threads of the feeder and the openers in simulated time: the real ``Feeder``, and two real ``ItemOpener``s. Each piece of work takes
+/// as long as on a decoder or a disk.
 final class FeederThread {
     private var feeder: Feeder
     private let openers: [ItemOpener]
     private let pipeline: Monitor<Pipeline>
     private let decodeShare: Double
     private let slowShare: Double
-    /// How many pictures after a start or a seek are slow, and how many of the present ones still are.
+    /// The number of slow pictures after a start or a seek, and how many of them are left now.
     private let slowPictures: Int
     private var slowLeft: Int
 
-    /// When each runs next; nil while it waits. Of an opener, for which request.
+    /// The time of the next run of each; nil while it waits. For an opener, with the serial number of its request.
     private var feederDue: HostTime?, openersDue: [(serial: UInt64, time: HostTime)?]
     private var stalledUntil = HostTime(nanoseconds: 0)
-    /// Whether the next picture has been decoded as far as its time goes.
+    /// Whether the time to decode the next picture has passed.
     private var isDecoded = false
 
-    /// Where each picture that was enqueued lies on the timeline, by its number, and the generation it belongs to.
+    /// The place of each enqueued picture on the timeline, by its number, and its generation.
     private(set) var enqueued: [Int: (place: FramePlace, generation: UInt64)] = [:]
     private var lastNumber = 0
-    /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.
+    /// The most time decoded ahead, counted only above `FrameQueue.fewest` pictures; and the most pictures.
     private(set) var longestQueue = MediaTime.zero
     private(set) var mostFrames = 0
 
@@ -34,7 +34,7 @@ final class FeederThread {
     private let openings: [Int: Scenario.Opening]
     private let begin: HostTime
 
-    /// What a seek within an item takes.
+    /// The time that a seek within an item takes.
     private static let seekingTime = MediaTime.milliseconds(10)
 
     init(_ scenario: Scenario, feeder: consuming Feeder, openers: [ItemOpener], pipeline: Monitor<Pipeline>, begin: HostTime) {
@@ -45,15 +45,15 @@ final class FeederThread {
         (slowShare, slowPictures, slowLeft) = (scenario.slowShare, scenario.slowPictures, scenario.slowPictures)
     }
 
-    /// Where what was enqueued before lies is no longer of interest.
+    /// Forgets the places of the pictures before `number`.
     func forget(before number: Int) { enqueued = enqueued.filter { $0.key >= number } }
 
-    // MARK: When it runs
+    // MARK: Schedule
 
-    /// When one of them runs next; nil while both wait.
+    /// The time of the next run of any of them; nil while all wait.
     var due: HostTime? { ([feederDue ?? feeder.deadline] + openersDue.map { $0?.time }).compactMap { $0 }.min() }
 
-    /// Has each run soon if it waits and there is something to do.
+    /// Schedules a run soon for each of them that waits and has work.
     func wakeIfNeeded(at time: HostTime, using random: inout SeededRandom) {
         if feederDue == nil, feeder.nextWork != nil { feederDue = time + random.latency() }
         for (index, opener) in openers.enumerated() {
@@ -74,7 +74,7 @@ final class FeederThread {
         return .seconds(least == most ? least : least + (random.unit() + 1) / 2 * (most - least))
     }
 
-    /// Neither gets to run before `time`, if it was to.
+    /// Delays the scheduled runs until `time`.
     func postpone(until time: HostTime) {
         feederDue = feederDue.map { max($0, time) }
         openersDue = openersDue.map { due in due.map { ($0.serial, max($0.time, time)) } }
@@ -86,9 +86,9 @@ final class FeederThread {
         postpone(until: time)
     }
 
-    // MARK: What it does
+    // MARK: Work
 
-    /// Does what is due at `time`.
+    /// Does the work that is due at `time`.
     func step(at time: HostTime, using random: inout SeededRandom) {
         for (index, opener) in openers.enumerated() where openersDue[index].map({ $0.time <= time }) ?? false {
             openersDue[index] = nil
@@ -127,7 +127,7 @@ final class FeederThread {
         return .seconds(min(0.1, decodeShare * duration) * abs(random.unit()))
     }
 
-    /// Keeps where what has been enqueued lies.
+    /// Records the places of newly enqueued pictures.
     private func record() {
         let (new, count, queued) = pipeline.withLock { pipeline in
             let count = pipeline.frames.count

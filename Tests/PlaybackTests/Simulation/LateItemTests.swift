@@ -4,12 +4,12 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Items that do not open in time: each holds up the others once, and from then on is opened beside them.
+/// Items that do not open in time. Each holds up the others once; from then on the player opens it beside them.
 @Suite struct LateItemTests {
-    /// A clip of so many seconds at 30 frames a second.
+    /// Returns a clip of `seconds` at 30 frames a second.
     private func clip(_ seconds: Double) -> Scenario.Clip { .init(edges: (0...Int(seconds * 30)).map { Double($0) / 30 }, rate: 30) }
 
-    /// Nobody answers, as far as the time limit for that.
+    /// A source that never answers; the time limit ends each try.
     private static let silent = Scenario.Opening(failing: 10, worksFrom: .infinity)
 
     private struct Run {
@@ -21,7 +21,7 @@ import Testing
             #expect(outcome.violations == [])
         }
 
-        /// The clips that came on the screen, and when; 0 seconds for the background.
+        /// The clips that came on the screen, with their times in seconds; the clip is nil for the background.
         var playthroughs: [(clip: Int?, time: Double)] {
             var list: [(clip: Int?, time: Double)] = []
             var reading: Int??
@@ -35,7 +35,7 @@ import Testing
 
         func clips(from time: Double) -> [Int?] { playthroughs.filter { $0.time >= time }.map(\.clip) }
 
-        /// The longest that a picture stood that came at `time` or later.
+        /// Returns how long a picture that came at `time` or later stood at most, in seconds.
         func longestHold(from time: Double) -> Double {
             let times = outcome.shown.map(\.time).filter { $0 >= time } + [scenario.seconds]
             return zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .infinity
@@ -49,7 +49,7 @@ import Testing
         #expect(run.longestHold(from: 13) < 0.05)
         #expect(run.playthroughs.count > 52 && run.clips(from: 0).allSatisfy { $0 == 0 }, "\(run.playthroughs)")
         #expect(run.outcome.snapshot?.statistics.stalls == 1)
-        // Asked for again, less and less often, and complained about once.
+        // The player retries it less and less often, and complains once.
         let tries = run.outcome.opened.filter { $0.clip == 1 }.map(\.time)
         #expect((4...7).contains(tries.count), "\(tries)")
         #expect(run.outcome.events.count { if case .itemFailed = $0 { true } else { false } } == 1)
@@ -69,12 +69,12 @@ import Testing
         let run = Run(scenario)
         #expect(run.longestHold(from: 13) < 0.05)
         #expect(run.clips(from: 0).dropFirst().prefix(10).allSatisfy { $0 != 1 })
-        // No later than half a minute and the last try, and in order.
+        // At the latest after half a minute and the last try, and in order.
         let back = run.clips(from: 85)
         #expect(back.contains(1) && zip(back, back.dropFirst()).allSatisfy { $1 == ($0! + 1) % 3 }, "\(back)")
     }
 
-    /// It has played, and then nobody answers any more.
+    /// It has played, and then its source stops answering.
     @Test func whatStopsAnsweringIsWaitedForOnce() {
         var scenario = Scenario(seconds: 90, clips: [clip(2), clip(2)])
         scenario.openings = [1: .init(failing: 10, worksUntil: 20)]
@@ -82,7 +82,7 @@ import Testing
         #expect(run.longestHold(from: 0) > 7 && run.longestHold(from: 35) < 0.05)
     }
 
-    /// A server far away, or a slow disk: it works, and takes longer than the clip before it lasts.
+    /// A server far away, or a slow disk: it works, but takes longer than the clip before it lasts.
     @Test func whatOpensSlowlyIsPlayedWhenItLiesReady() {
         var scenario = Scenario(seconds: 120, clips: [clip(2), clip(4)])
         scenario.openings = [1: .init(working: 5)]
@@ -93,7 +93,7 @@ import Testing
         #expect(clips.count { $0 == 0 } > 3 * clips.count { $0 == 1 } - 4, "\(clips)")
     }
 
-    /// Two of them: each is opened while the other plays.
+    /// Two slow ones: each opens while the other plays.
     @Test func onesThatOpenSlowlyTakeTurns() {
         var scenario = Scenario(seconds: 120, clips: [clip(10), clip(10)])
         scenario.openings = [0: .init(working: 5), 1: .init(working: 5)]
@@ -112,7 +112,7 @@ import Testing
         #expect(clips.count > 20 && zip(clips, clips.dropFirst()).allSatisfy { $0 != $1 }, "\(clips)")
     }
 
-    /// Nothing plays: the background, and what answers first is on the screen at once.
+    /// Nothing plays: the background shows, and the first item that answers is on the screen at once.
     @Test func whereEverythingIsLateWhatAnswersFirstIsPlayed() {
         var scenario = Scenario(seconds: 90, clips: [clip(2), clip(2), clip(2)])
         scenario.openings = [0: Self.silent, 1: Self.silent, 2: .init(failing: 10, worksFrom: 45)]
@@ -123,7 +123,7 @@ import Testing
         #expect(run.longestHold(from: 66) < 0.05)
     }
 
-    /// The last one that played fails at once while another does not answer: it is back within two seconds.
+    /// The last one that played now fails at once, and another one never answers. The player still retries the first every two seconds.
     @Test func whatIsLateDoesNotHoldUpWhatComesBack() {
         var scenario = Scenario(seconds: 90, clips: [clip(2), clip(2)])
         scenario.openings = [0: .init(failing: 0.01, worksUntil: 30), 1: Self.silent]
@@ -133,7 +133,7 @@ import Testing
         #expect(zip(tries, tries.dropFirst()).allSatisfy { $1 - $0 < 2.1 } && tries.count > 20, "\(tries)")
     }
 
-    /// A viewer who asks for it has it opened at once.
+    /// If a viewer asks for the item, the player opens it at once.
     @Test func whoAsksForItGetsIt() {
         var scenario = Scenario(seconds: 60, clips: [clip(2), clip(30)])
         scenario.openings = [1: .init(failing: 10, worksFrom: 29)]

@@ -2,42 +2,42 @@ import KioskPlatform
 
 @testable import KioskPlayback
 
-/// What was played, seen and heard.
+/// The record of a run: everything played, seen and heard.
 struct Outcome {
     /// A picture that came on the screen.
     struct Shown {
         /// Seconds after the beginning.
         var time: Double
         var vblank: Int
-        /// The picture's own.
+        /// The picture's number.
         var number: Int
-        /// The picture that shows through it while it fades in, and what of the mixture is its own.
+        /// The picture that shows through it while it fades in, and its own share of the mixture.
         var underlay: (number: Int, share: Double)?
-        /// Which instant of the timeline was heard then, in seconds; nil in silence.
+        /// The timeline instant that was heard then, in seconds; nil in silence.
         var heard: Double?
     }
 
     var shown: [Shown] = []
-    /// What lies over the pictures from each vblank on for which something was committed (seconds), and whether that was the overlay alone.
+    /// The overlay from each vblank with a commit on: the time in seconds, the value, and whether the overlay was committed alone.
     var overlays: [(time: Double, value: Int, isAlone: Bool)] = []
-    /// Where each picture that was enqueued lies, by its number, and the generation it belongs to.
+    /// The place of each enqueued picture, by its number, and its generation.
     var enqueued: [Int: (place: FramePlace, generation: UInt64)] = [:]
-    /// What each picture that was read is, by its number, and what it was read in.
+    /// The pictures that were read, by number, and their readings.
     var pictures: [Int: SimulatedMedia.Picture] = [:]
     var readings: [SimulatedMedia.Reading] = []
-    /// Samples of the device; the sample of the timeline each one was, nil in silence.
+    /// For each sample of the device, the sample of the timeline; nil in silence.
     var played: [Double?] = []
-    /// The generations that began: when (in seconds), and where.
+    /// The generations that began: when, in seconds, and where to.
     var jumps: [(time: Double, generation: UInt64, jump: SeekRequest)] = []
-    /// What the engine did that it must not do.
+    /// The engine's faults.
     var violations: [String] = []
-    /// When each clip was opened, or failed to be, in seconds.
+    /// The time at which each clip was opened or failed to open, in seconds.
     var opened: [(clip: Int, time: Double)] = []
-    /// How many decoders have died in the middle of a clip, and how many while one was opened.
+    /// The number of decoders that died in mid-clip, and during an opening.
     var deaths = (inMiddle: 0, atOpening: 0)
     var events: [PlaybackEvent] = []
     var snapshot: PlayerSnapshot?
-    /// The most that was decoded ahead: how long, when it was more pictures than may always wait; and how many.
+    /// The most time decoded ahead, counted only above `FrameQueue.fewest` pictures; and the most pictures.
     var longestQueue = MediaTime.zero
     var mostFrames = 0
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Controls that come, change and go at random while pictures play and stand: on displays with a plane for them, and on such whose scenes
+/// Controls appear, change and disappear at random while pictures play and stand. Some displays have a plane for them; on others the scenes
 /// contain them.
 @Suite struct OverlaySimulationTests {
     struct Case: CustomStringConvertible, Sendable {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    /// A clip that is looped, and changes: one by one, and step by step at every vblank as controls fade.
+    /// Returns a looped clip with changes of the overlay: single ones, and steps at every vblank, as when controls fade.
     private func scenario(_ given: Case, pauses: Bool, seconds: Double = 36) -> Scenario {
         var random = SeededRandom(seed: given.seed)
         for _ in 0..<8 { _ = random.unit() }
@@ -59,7 +59,7 @@ import Testing
         return scenario
     }
 
-    /// Every picture stands for its vblanks as if nothing lay over it, and what lies over it is there within two periods.
+    /// Every picture stands for its vblanks as without an overlay, and each overlay shows within two periods.
     @Test(arguments: cases) func whilePicturesPlay(given: Case) {
         let check = SimulationCheck(scenario(given, pauses: false))
         check.order()
@@ -73,7 +73,7 @@ import Testing
             check.nothingIsLost()
             check.noPictureIsMissed()
         }
-        // Where there is a frame for every vblank it brings the overlay along.
+        // A frame at every vblank brings the overlay along.
         if given.way == .plane, given.rate <= given.refreshRate {
             #expect(check.outcome.overlays.contains { $0.isAlone } == (given.rate < given.refreshRate))
         }
@@ -94,8 +94,8 @@ import Testing
         }
     }
 
-    /// Controls fade while playing goes on. The next frame may be several vblanks away then, and they do not wait for it. Where scenes contain them,
-    /// and one has to be painted first, the clock's first readings may put that frame off for a vblank meanwhile.
+    /// Controls fade while play resumes. The next frame may be several vblanks away, and the controls do not wait for it. Scenes that
+    /// contain the controls need painting first; the clock's first readings may then delay that frame by a vblank.
     @Test(arguments: [(25, 50, 75), (10, 60, 1), (10, 50, 2), (12, 60, 3)], Scenario.OverlayWay.allCases)
     func playingGoesOnUnderAFade(given: (rate: Double, refreshRate: Double, seed: UInt64), way: Scenario.OverlayWay) {
         var scenario = scenario(
@@ -120,7 +120,7 @@ import Testing
         check.noPictureIsMissed()
     }
 
-    /// With the display that comes back comes what lies over the picture.
+    /// A display that reconnects shows the overlay again.
     @Test(arguments: Scenario.OverlayWay.allCases) func aDisplayThatComesBack(way: Scenario.OverlayWay) throws {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 5), pauses: false)
         scenario.overlays = [(2, 7)]
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// Two buffers are too few to keep one ready while it is prepared again; nothing is missed for that.
+    /// Two buffers are too few to keep one ready while it is prepared again. Even so, the player misses nothing.
     @Test(arguments: Scenario.OverlayWay.allCases) func twoBuffers(way: Scenario.OverlayWay) {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 6), pauses: true)
         scenario.buffers = 2
@@ -148,7 +148,7 @@ import Testing
         check.theLastOverlayStays()
     }
 
-    /// A box that needs most of a frame's time to prepare it has none to prepare it twice: the overlay comes later, and no picture does.
+    /// A machine that needs most of a frame's time to prepare it cannot prepare it twice. The overlay comes later, but no picture does.
     @Test(arguments: [0.7, 0.9]) func aSlowBox(share: Double) {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, way: .blended, seed: 7), pauses: false)
         scenario.composeTime = share / 30
@@ -160,7 +160,7 @@ import Testing
         check.theLastOverlayStays()
     }
 
-    /// The first thing on the screen may lie over nothing: before there is a picture, and where there never is one.
+    /// The overlay may be the first thing on the screen: before the first picture, or without any.
     @Test(arguments: Scenario.OverlayWay.allCases) func beforeTheFirstPicture(way: Scenario.OverlayWay) {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 8), pauses: false)
         scenario.overlays = [(0, 3)]
@@ -170,7 +170,7 @@ import Testing
         #expect(outcome.shown.count > 50)
     }
 
-    /// A still stands for an hour, and nothing follows it for as long.
+    /// A still stands for an hour, and nothing follows it in that time.
     @Test(arguments: Scenario.OverlayWay.allCases) func overAStill(way: Scenario.OverlayWay) {
         var scenario = scenario(.init(rate: 30, refreshRate: 60, way: way, seed: 9), pauses: false)
         scenario.clips = [.init(edges: [0, 3600], rate: 1.0 / 3600)]

@@ -2,98 +2,98 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// What is played, on what, and what happens to it.
+/// A simulated run: the clips, the display, the sound card and the events.
 struct Scenario {
     var seed: UInt64 = 0
     var seconds = 20.0
     var clips: [Clip] = []
-    /// How many of them are on the playlist; nil is all.
+    /// The number of clips on the playlist, from the first one on; nil for all.
     var listed: Int?
-    /// Nominal Hz, and how many parts per million faster it is.
+    /// The nominal refresh rate in Hz, and by how many parts per million the display runs faster.
     var refreshRate = 60.0, displayError = 0.0
     /// Peak jitter of the vblanks' timestamps, in seconds.
     var vblankJitter = 0.0
     var buffers = 3
-    /// How many parts per million faster than nominal the card plays, and in what steps it tells where it is.
+    /// By how many parts per million the card plays fast; and the step in which it reports its position, in frames.
     var cardError = 0.0, cardStep = 1
     var cardPeriod = 20, cardPeriods = 4
-    /// Frames a second that it takes.
+    /// The card's nominal sample rate, in frames a second.
     var sampleRate = SimulatedCard.sampleRate
-    /// Longest time to convert a picture, in seconds; and to decode one, as a share of its duration.
+    /// The longest conversion of a picture, in seconds; and the longest decoding, as a share of the picture's duration.
     var composeTime = 0.004, decodeShare = 0.5
-    /// After a start or a jump so many pictures take this share of their duration to decode, instead.
+    /// The number of slow pictures after a start or a seek, and their decoding time as a share of their duration.
     var slowPictures = 0, slowShare = 0.0
-    /// What opening an item takes, in seconds, from the shortest to the longest.
+    /// The time to open an item, in seconds, from the shortest to the longest.
     var openingTime = 0.01...0.01
-    /// Clips that do not open like the others, by their numbers.
+    /// Clips with an opening of their own, by clip number.
     var openings: [Int: Opening] = [:]
-    /// Decoders that die; nil where none does.
+    /// The decoder deaths; nil for none.
     var deaths: Deaths?
-    /// How long one clip fades into the next at most.
+    /// The longest fade from one clip into the next.
     var transition = MediaTime.zero
-    /// In order.
+    /// The events, in order of time.
     var events: [(time: Double, event: Event)] = []
-    /// Whether the display has a plane for what lies over the pictures.
+    /// How the display shows the overlay.
     var overlayWay = OverlayWay.blended
 
-    /// Where the display shows what lies over the picture; `.both`: what is in scenes is another thing with every fourth overlay, and what is
-    /// on a plane with each.
+    /// Where the display shows the overlay. With `.both`, the part in the scenes changes with every fourth overlay, and the part on the
+    /// plane with each.
     enum OverlayWay: Sendable, CaseIterable { case plane, blended, both }
 
-    /// What is to lie over them, and from when on, in order: numbers that grow, and 0 for nothing.
+    /// The overlays, in order of time: growing numbers, and 0 for none.
     var overlays: [(time: Double, value: Int)] = []
 
-    /// From one vblank to the next as it is, in seconds.
+    /// The true time from one vblank to the next, in seconds.
     var refreshPeriod: Double { 1 / (refreshRate * (1 + displayError * 1e-6)) }
 
     /// A clip, by its pictures.
     struct Clip {
-        /// When each begins, and where the last one ends, in seconds.
+        /// The start of each picture, and then the end of the last one, in seconds.
         var edges: [Double]
-        /// The nominal rate, where there is one.
+        /// The nominal rate; nil if the clip has none.
         var rate: Double?
 
         var count: Int { edges.count - 1 }
-        /// The picture that is on at `time`, else the one nearest to it.
+        /// Returns the picture at `time`, or the one nearest to it.
         func frame(at time: Double) -> Int { max(0, (edges.lastIndex { $0 <= time + 1e-9 } ?? 0)).clamped(to: 0...count - 1) }
     }
 
-    /// What decoders die of.
+    /// The causes of decoder deaths.
     struct Deaths {
-        /// Seconds from one death to the next, whatever is played.
+        /// Seconds from one death to the next, whichever clip plays.
         var interval: ClosedRange<Double>
-        /// Which share of them happens while a clip is opened, and not in its middle.
+        /// The share of the deaths that happen during an opening; the others happen in mid-clip.
         var shareOfOpenings: Double
-        /// Each decoder of this clip dies of this picture.
+        /// The picture that kills each decoder of its clip.
         var badPicture: (clip: Int, frame: Int)?
     }
 
     /// How a clip opens; times are in seconds.
     struct Opening {
-        /// Until `worksFrom` it fails, and takes so long for that.
+        /// The time that a failed opening takes. Openings fail until `worksFrom`.
         var failing = 0.0, worksFrom = 0.0
-        /// What it takes from then on.
+        /// The time that a successful opening takes.
         var working = 0.01
-        /// When it fails again.
+        /// The time from which on openings fail again.
         var worksUntil = Double.infinity
 
         func works(at time: Double) -> Bool { worksFrom <= time && time < worksUntil }
     }
 
-    /// What happens; times are in seconds.
+    /// An event; times are in seconds.
     enum Event {
         case decoderStalls(Double)
         case vblanksLost(Int)
-        /// The next flip comes six vblanks late, and without an event: the output takes it for done then.
+        /// The next flip comes six vblanks late, without an event from the driver. The output then assumes that it is done.
         case flipUnreported
-        /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
+        /// The vblanks move to half-way between the old ones, and the next flip is reported twice.
         case vblankDoubled
         /// The driver turns out to count no vblanks.
         case vblanksUncounted
         case cardRunsDry(Double)
-        /// Nobody gets to run for some seconds from the next commit on; the first thing told then is a wake.
+        /// No thread runs for some seconds from the next commit on. The presenter's next event is then a wake.
         case everythingStops(Double)
-        /// Nobody runs but display and card.
+        /// The process stands; only the display and the card go on.
         case frozen(Double)
         case display(isConnected: Bool)
         case command(PlayerCommand)
@@ -104,7 +104,7 @@ extension Scenario {
     private static let rates = [10, 12.5, 15, 24000.0 / 1001, 24, 25, 30000.0 / 1001, 30, 48, 50, 60000.0 / 1001, 60]
     private static let refreshRates = [24, 25, 30, 48, 50, 60000.0 / 1001, 60, 72, 75, 90, 100, 120, 144]
 
-    /// A display, a card and a playlist like no other seed's.
+    /// Returns the random display, card and playlist of a seed; if `rough`, with random events.
     static func random(_ seed: UInt64, rough: Bool) -> Scenario {
         var random = SeededRandom(seed: seed)
         for _ in 0..<8 { _ = random.unit() }
@@ -123,11 +123,11 @@ extension Scenario {
         // Up to half a second, as the cards of virtual machines need.
         scenario.cardPeriods = random.unit() > 0.5 ? 1000 / scenario.cardPeriod : Int(number(3...8))
         scenario.cardStep = choice([1, 1, scenario.cardPeriod / 2, scenario.cardPeriod])
-        // Whoever converts and decodes keeps up.
+        // Conversion and decoding keep up.
         scenario.composeTime = number(0.0005...(0.6 / scenario.refreshRate))
         scenario.decodeShare = number(0.05...0.8)
         let rates = rates.filter { $0 <= scenario.refreshRate * 1.005 }
-        // One rate for all items in half of the cases, so that the cadence has to hold across seams.
+        // Half of the cases have one rate for all items, so the cadence has to hold across seams.
         let rate = choice(rates)
         let isUniform = random.unit() > 0
         for _ in 0..<Int(number(1...6)) {
@@ -155,7 +155,7 @@ extension Scenario {
             case 6: scenario.events.append((time, .vblankDoubled))
             case 7: scenario.events.append((time, .command(choice([.nextItem, .previousItem, .restartItem]))))
             default:
-                // A key that is held down.
+                // A key held down.
                 for step in 0..<5 { scenario.events.append((time + Double(step) * 0.04, .command(.seekBy(.seconds(number(-1...1)))))) }
             }
             time += length + number(0.2...4)

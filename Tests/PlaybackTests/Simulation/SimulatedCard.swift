@@ -2,31 +2,31 @@ import KioskMedia
 import KioskPlatform
 import KioskPlayback
 
-/// A sound card: a line of samples that it was given and plays at a rate of its own, served by a thread of its own.
+/// A simulated sound card. It plays a line of samples at its own rate, and its own thread serves it.
 ///
-/// Of each sample it keeps which one it is (``NumberedSound``), and that is what is heard. Once a period the thread fills the line from the
-/// engine's queue and reports where the card is, in steps. What is interrupted is given back; when the line has been played to its end the
-/// card stands still until it is served (an underrun).
+/// The card keeps the identity of each sample (``NumberedSound``); that is the sound heard. Once a period the thread fills the line from
+/// the engine's queue, and reports the card's position in steps. An interruption gives the unheard samples back. At the end of the line the
+/// card stands until the thread serves it (an underrun).
 struct SimulatedCard {
     /// Nominal frames a second.
     static let sampleRate = 2000
 
-    private let rate: Double  // frames a second, as it is
-    /// Frames.
+    private let rate: Double  // true frames a second
+    /// In frames.
     private let period: Int, capacity: Int, reportStep: Int
     private var renderer: (any AudioRenderer)?
 
-    /// What it was given, the places of samples from number `forgotten` on; nil for silence.
+    /// The place of each sample that the card was given, from number `forgotten` on; nil for silence.
     private var line: [Double?] = []
     private var forgotten = 0
-    /// Samples that it was given.
+    /// The number of samples that the card was given.
     private var count: Int { forgotten + line.count }
-    /// It is at frame `frames` at `since`, and goes on from there unless it stands.
+    /// The card is at frame `frames` at `since`, and goes on from there unless it stands.
     private var since = HostTime(nanoseconds: 0)
     private var frames = 0.0
     private var stands = true
 
-    /// When its thread runs next; nil before it was started.
+    /// The time of the thread's next run; nil before the start.
     private(set) var due: HostTime?
     private var blockedUntil = HostTime(nanoseconds: 0)
     private var isInterrupted = false
@@ -46,12 +46,12 @@ struct SimulatedCard {
         due = min(due ?? time, time + .milliseconds(1))
     }
 
-    /// Its thread does not get to run before `time`.
+    /// Keeps the thread from running before `time`.
     mutating func block(until time: HostTime) { blockedUntil = time }
 
     // MARK: Its thread
 
-    /// Does what is due at `time`.
+    /// Runs the thread if it is due at `time`.
     mutating func step(at time: HostTime, using random: inout SeededRandom) {
         guard let due, due <= time, let renderer else { return }
         guard time >= blockedUntil else {
@@ -78,7 +78,7 @@ struct SimulatedCard {
         self.due = time + (isWaiting ? .milliseconds(5) : .seconds(Double(period) / rate)) + random.latency()
     }
 
-    /// Whether it waits for samples that are still to come.
+    /// Fills the line, and returns whether it waits for samples that are still to come.
     private mutating func fill(at time: HostTime, from renderer: any AudioRenderer) -> Bool {
         while count - heard(at: time) + period <= capacity {
             if count - heard(at: time) >= period + 20 && !renderer.isReady(frames: period) { return true }
@@ -101,15 +101,15 @@ struct SimulatedCard {
 
     private func heard(at time: HostTime) -> Int { Int(position(at: time)) }
 
-    /// The number of the sample that is at the speaker, to a fraction of one; nil in silence. The tone leaves open which turn it is of:
-    /// that nearest to `believed`.
+    /// Returns the number of the sample at the speaker, with its fraction; nil in silence. The tone repeats: the turn nearest to `believed`
+    /// counts.
     func number(at time: HostTime, believed: Double) -> Double? {
         let position = position(at: time)
         guard !stands, Int(position) < count, let place = line[Int(position) - forgotten] else { return nil }
         return NumberedSound.number(at: place + position - position.rounded(.down), nearest: believed)
     }
 
-    /// How many of the samples that have been heard since the last call were silent. They are forgotten.
+    /// Forgets the samples heard since the last call, and returns how many of them were silent.
     mutating func forget(until time: HostTime) -> Int {
         let heard = max(0, heard(at: time) - forgotten)
         defer {
@@ -119,6 +119,6 @@ struct SimulatedCard {
         return line.prefix(heard).count { $0 == nil }
     }
 
-    /// The number of each sample that was heard until `time`; nil in silence.
+    /// Returns the number of each sample heard until `time`; nil in silence.
     func played(until time: HostTime) -> [Double?] { NumberedSound.numbers(of: line.prefix(heard(at: time) - forgotten)) }
 }

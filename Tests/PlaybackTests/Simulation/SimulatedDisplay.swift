@@ -2,50 +2,51 @@ import KioskMedia
 import KioskPlatform
 import KioskPlayback
 
-/// A display: buffers of which one is on the screen and one may be on its way there, and vblanks, of which the next one brings it. Each
-/// buffer keeps the number of its picture, and that is what is seen.
+/// A simulated display. One of its buffers is on the screen, and one may be pending until the next vblank. Each buffer keeps the number of
+/// its picture; that number is seen.
 ///
-/// Vblank n is n periods after the beginning. A frame that is presented comes with the first vblank after that, unless that one is lost;
-/// its flip is reported a jitter later, with that time, and nothing more can be presented before.
+/// Vblank n is n periods after the beginning. A committed frame comes with the first vblank after the commit, unless that vblank is lost.
+/// The display reports the flip a random jitter later, with that time, and takes no other commit before.
 ///
-/// What lies over the picture is a number: on a plane, where it has one, with the next commit of a buffer or of the plane alone; else in
-/// every buffer that is prepared. Where it is in part here and in part there, the plane shows it with the first buffer whose part is the one
-/// that belongs to it. A display that goes or comes has forgotten it.
+/// The overlay is a number. A plane shows it from the next commit on, of a buffer or of the plane alone. Without a plane, every prepared
+/// buffer contains it. With a part in both, the plane shows its part with the first buffer that has the matching part. The display forgets
+/// the overlay when it disconnects or reconnects.
 ///
-/// It keeps the book on its buffers: what the engine does with one that is not its to give is one of the ``violations``.
+/// The display keeps account of its buffers. If the engine commits or discards a buffer that it does not hold, that is one of the
+/// ``violations``.
 struct SimulatedDisplay {
     private let refreshRate: Double
     private let begin: HostTime
     /// Seconds.
     private let period: Double, jitter: Double
-    /// How much later than whole periods from the beginning vblanks are, in seconds.
+    /// The delay of vblanks behind whole periods from the beginning, in seconds.
     private var shift = 0.0
 
-    /// What lies in each buffer, and what shows through it.
+    /// The picture in each buffer, and the picture that shows through it.
     private var pictures: [(number: Int, underlay: (number: Int, share: Double)?)]
     private var free: Set<Int>
     private var onScreen: Int?
     private var pending: (buffer: Int?, id: UInt64, time: HostTime, vblank: Int, overlay: Int)?
     private let overlayWay: Scenario.OverlayWay
-    /// What lies over the picture as it was given, and in each buffer.
+    /// The overlay that was set last, and the overlay in each buffer.
     private var overlay = 0
     private var overlays: [Int]
-    /// What the plane showed last, where buffers contain a part of it.
+    /// The overlay that the plane showed last, if buffers contain a part of it.
     private var onPlane = 0
 
     private var isConnected = true, hasChanged = false, isWoken = false
     private(set) var generation: UInt64 = 0
     /// Whether the driver counts vblanks; it may turn out that it does not.
     var reportsVblank = true
-    /// Vblanks that the next commit will miss.
+    /// The number of vblanks that the next commit misses.
     var lost = 0
-    /// Whether nobody tells of the next flip.
+    /// Whether the driver does not report the next flip.
     var isUnreported = false
-    /// Whether the next flip is reported twice, and which has been once.
+    /// Whether the next flip is reported twice, and the flip that has been reported once.
     private var isRepeating = false
     private var repeated: Flip?
 
-    /// What the engine did that it must not do; the first few.
+    /// The first five faults of the engine.
     private(set) var violations: [String] = []
 
     init(_ scenario: Scenario, begin: HostTime) {
@@ -57,9 +58,9 @@ struct SimulatedDisplay {
         free = Set(0..<scenario.buffers)
     }
 
-    // MARK: What the engine sees
+    // MARK: For the engine
 
-    /// In the dark there is none. Its period is the nominal one.
+    /// The mode, with the nominal refresh period; nil while the display is disconnected.
     var mode: DisplayMode? {
         guard isConnected else { return nil }
         return DisplayMode(
@@ -80,7 +81,7 @@ struct SimulatedDisplay {
     ) -> CommitResult {
         guard prepared.generation == generation else { return .stale }
         if free.contains(prepared.buffer) || onScreen == prepared.buffer { violation("\(prepared) was not prepared", at: time) }
-        // A commit that is not taken changes nothing.
+        // A refused commit changes nothing.
         if pending != nil { return .busy }
         let contained = overlays[prepared.buffer]
         let seen =
@@ -92,10 +93,10 @@ struct SimulatedDisplay {
         return flip(to: prepared.buffer, id: id, overlay: seen, at: time, using: &random)
     }
 
-    /// The part of an overlay that is in buffers.
+    /// Returns the part of an overlay that buffers contain.
     private static func painting(_ overlay: Int) -> UInt64 { overlay == 0 ? 0 : UInt64(overlay / 4 + 1) }
 
-    /// What is seen of the plane over a buffer with this part in it.
+    /// Returns the overlay that the plane shows over a buffer with this part in it.
     private mutating func seenOver(_ painting: UInt64, at time: HostTime) -> Int {
         if Self.painting(overlay) == painting { onPlane = overlay }
         if Self.painting(onPlane) != painting { violation("part \(painting) without its other part", at: time) }
@@ -112,7 +113,7 @@ struct SimulatedDisplay {
         guard isConnected else { return .stale }
         if overlayWay == .blended { violation("an overlay alone, without a plane", at: time) }
         if pending == nil, overlayWay == .both {
-            // It has been given another one meanwhile.
+            // A newer overlay has replaced it, with another part in the buffers.
             guard let onScreen, Self.painting(overlays[onScreen]) == Self.painting(overlay) else { return .busy }
             onPlane = overlay
         }
@@ -129,7 +130,7 @@ struct SimulatedDisplay {
         return .queued
     }
 
-    /// The number that an overlay bears, and an overlay that bears it.
+    /// The number in an overlay, and an overlay with a number.
     private static func number(of overlay: Overlay) -> Int { overlay.pictures.first?.x ?? 0 }
     static func overlay(_ number: Int) -> Overlay {
         number == 0 ? Overlay() : Overlay(pictures: [.init(surface: Surface(width: 1, height: 1, pixels: [0]), x: number, y: 0)])
@@ -143,10 +144,10 @@ struct SimulatedDisplay {
 
     mutating func wake() { isWoken = true }
 
-    /// When the frame that was presented comes on the screen; nil when none is on its way.
+    /// The time of the pending flip; nil if none is pending.
     var due: HostTime? { pending?.time }
 
-    /// What there is to tell of at `time`, and what came on the screen with it.
+    /// Returns the next event at `time` and the picture that came on the screen with it; nil if there is no event.
     mutating func event(at time: HostTime) -> Told? {
         if hasChanged {
             hasChanged = false
@@ -159,7 +160,7 @@ struct SimulatedDisplay {
                 id: flip.id, time: flip.time, sequence: isUnreported ? nil : UInt64(flip.vblank), isAssumed: isUnreported)
             isUnreported = false
             if isRepeating { (isRepeating, repeated) = (false, event) }
-            // A timestamp's jitter is not when it was seen.
+            // Only the timestamp has the jitter; the picture is seen at the vblank.
             let seen = seconds(ofVblank: flip.vblank)
             var told = Told(event: .flipped(event), overlay: (seen, flip.overlay, flip.buffer == nil))
             if let buffer = flip.buffer {
@@ -177,7 +178,7 @@ struct SimulatedDisplay {
         return nil
     }
 
-    /// What there is to tell, and what came on the screen with it.
+    /// An event, and the picture and the overlay that came on the screen with it.
     struct Told {
         var event: SceneOutputEvent
         var shown: Outcome.Shown?
@@ -186,24 +187,24 @@ struct SimulatedDisplay {
 
     private func seconds(ofVblank vblank: Int) -> Double { Double(vblank) * period + shift }
 
-    // MARK: What happens to it
+    // MARK: Events
 
-    /// It goes, or comes; either way nothing of what was composed means anything.
+    /// Disconnects or reconnects the display; either makes every composed buffer stale.
     mutating func set(isConnected: Bool) {
         (self.isConnected, hasChanged, pending, onScreen, overlay, onPlane) = (isConnected, true, nil, nil, 0, 0)
         generation += 1
         free = Set(pictures.indices)
     }
 
-    /// A vblank half-way between two, from which on they go on; and the next flip is reported twice.
+    /// Moves the vblanks to half-way between the old ones, and reports the next flip twice.
     mutating func doubleVblank() {
         shift -= 0.5 * period
         isRepeating = true
     }
 
-    // MARK: What it finds
+    // MARK: Checks
 
-    /// Every buffer is free, on the screen, pending, or one of the `known` that the engine has.
+    /// Checks that every buffer is free, on the screen, pending, or one of the `known` ones that the engine holds.
     mutating func checkBuffers(known: Int, at time: HostTime) {
         let out = pictures.count - free.count - (onScreen == nil ? 0 : 1) - (pending?.buffer == nil ? 0 : 1)
         if out != known { violation("\(out) buffers are out, and \(known) are known of", at: time) }

@@ -4,27 +4,27 @@ import KioskVocabulary
 @testable import KioskMedia
 @testable import KioskPlayback
 
-/// Made-up media: the clips of a scenario, opened and read by number. Every picture that is read bears a number of its own
-/// (``NumberedPicture``), and so does every sample (``NumberedSound``); what each of them is, is kept here and not told by the engine.
+/// Simulated media: the clips of a scenario, opened and read by number. Every picture has a number of its own (``NumberedPicture``), and so
+/// has every sample (``NumberedSound``). The class records the meaning of each number itself; the engine does not report it.
 ///
-/// Touched by the one thread that runs the simulation.
+/// Only the thread that runs the simulation uses it.
 final class SimulatedMedia: @unchecked Sendable {
     // Sendable because one thread runs the simulation.
 
-    /// A picture that was read: of which reading, and which of its clip's.
+    /// A picture that was read: the index of its reading, and its index in the clip.
     struct Picture: Hashable {
         var reading: Int
         var frame: Int
     }
 
-    /// What was read of a clip from its opening, or a seek, on.
+    /// The pictures and samples read from a clip since its opening or a seek.
     struct Reading {
         var clip: Int
         /// Item time of its first sample.
         var begin: MediaTime
-        /// Number of its first sample: the timeline's, by the number of samples that went before; nil where none has been read.
+        /// The number of its first sample on the timeline: the count of samples written before. Nil if none has been read.
         var firstSample: Int64?
-        /// Samples that were read, and in how many calls.
+        /// The number of samples read, and of the calls that read them.
         var samples: Int64 = 0
         var requests = 0
     }
@@ -35,14 +35,14 @@ final class SimulatedMedia: @unchecked Sendable {
     private let openings: [Int: Scenario.Opening]
     private let time: () -> Double
     private var deaths: SimulatedDeaths?
-    /// The clips that were opened, or failed to, in seconds.
+    /// The clips that were opened or failed to open, with the time in seconds.
     private(set) var opened: [(clip: Int, time: Double)] = []
     fileprivate(set) var readings: [Reading] = []
-    /// By their numbers, from 1: 0 is the bare background's.
+    /// The pictures by number, from 1 on; 0 is the bare background.
     private(set) var pictures: [Int: Picture] = [:]
 
-    /// Clips whose sound goes into `queue`: the number of a reading's first sample is that which is written next when it is read. `time` is the
-    /// present, in seconds.
+    /// Creates the clips, whose sound goes into `queue`. The first sample of a reading gets the number of the sample that `queue` writes
+    /// next. `time` returns the present, in seconds.
     init(_ scenario: Scenario, queue: AudioQueue, time: @escaping () -> Double) {
         (clips, openings, self.queue, self.time) = (scenario.clips, scenario.openings, queue, time)
         deaths = scenario.deaths.map { SimulatedDeaths($0, seed: scenario.seed) }
@@ -77,13 +77,13 @@ final class SimulatedMedia: @unchecked Sendable {
     }
     private var lastNumber = 0
 
-    /// What was read before is no longer of interest.
+    /// Forgets the pictures before `number`.
     func forget(before number: Int) {
         let old = pictures.keys.filter { $0 < number }
         for number in old { pictures[number] = nil }
     }
 
-    /// How many decoders have died in the middle, and how many while they were opened.
+    /// The number of decoders that died in mid-clip, and during an opening.
     var deathCount: (inMiddle: Int, atOpening: Int) { deaths.map { ($0.inMiddle, $0.atOpening) } ?? (0, 0) }
 
     fileprivate func dies(_ clip: Int, _ frame: Int) -> Bool { deaths?.dies(clip, frame, at: time()) ?? false }
@@ -98,7 +98,7 @@ final class SimulatedMedia: @unchecked Sendable {
         return readings.count - 1
     }
 
-    /// Counts samples that are read, and returns the number of the first.
+    /// Counts samples as read, and returns the number of the first one.
     fileprivate func read(_ count: Int, of reading: Int) -> Int64 {
         let first = readings[reading].firstSample ?? queue.writtenSamples
         readings[reading].firstSample = first
@@ -108,23 +108,23 @@ final class SimulatedMedia: @unchecked Sendable {
     }
 }
 
-/// Reads a made-up clip.
+/// A reader of a simulated clip.
 final class SimulatedReader: ItemReader, @unchecked Sendable {
-    // Sendable as its media is.
+    // Sendable for the same reason as its media.
     let interruption: Interruption
     private let media: SimulatedMedia
     private let clip: Int
     private var reading: Int
-    /// The picture that is read next.
+    /// The index of the next picture.
     private var next = 0
     /// Samples of the clip that are left.
     private var samplesLeft: Int
-    /// What its turn has come to, in item time, and whether its decoder has died.
+    /// The range of item time that the reader has read in its turn, and whether its decoder has died.
     private var turn = (start: MediaTime.zero, end: MediaTime.zero)
     private var isDead = false
 
     static let keyFrameInterval = 12
-    /// As a codec's padding goes on behind the end that the container tells.
+    /// Samples after the end that the container states, like a codec's padding.
     private static let padding = 5
 
     fileprivate init(_ clip: Int, of media: SimulatedMedia, interruption: Interruption) {
@@ -145,7 +145,7 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
         Int(((length - time).seconds * Double(media.format.sampleRate)).rounded(.up)) + Self.padding
     }
 
-    /// How long the picture that is read next lasts, in seconds; nil at the end.
+    /// The duration of the next picture, in seconds; nil at the end.
     var nextDuration: Double? { next + 1 < edges.count ? edges[next + 1] - edges[next] : nil }
 
     // MARK: ItemReader
@@ -213,13 +213,13 @@ final class SimulatedReader: ItemReader, @unchecked Sendable {
     }
 }
 
-/// Decoders that die, and what is done with their clips: the real ``CrashRecord``, as ``SourceOpener`` goes by it.
+/// Decoder deaths, and the real ``CrashRecord`` that decides about their clips, as it does for ``SourceOpener``.
 struct SimulatedDeaths {
     var crashes = CrashRecord()
     private(set) var inMiddle = 0, atOpening = 0
     private let deaths: Scenario.Deaths
     private var random: SeededRandom
-    /// When the next one dies, in seconds, and whether that is one that opens a clip.
+    /// The time of the next death, in seconds, and whether it happens during an opening.
     private var next = 0.0, isOpening = false
 
     init(_ deaths: Scenario.Deaths, seed: UInt64) {
@@ -234,7 +234,8 @@ struct SimulatedDeaths {
         isOpening = (random.unit() + 1) / 2 < deaths.shareOfOpenings
     }
 
-    /// The place behind which a clip begins; nil for its beginning.
+    /// Returns the place behind which a clip begins; nil for its beginning. Throws if the record leaves the clip out, or if the decoder
+    /// dies.
     mutating func open(_ request: ItemOpener.Request, at time: Double) throws(MediaError) -> MediaTime? {
         let source = request.item.source
         let turn = crashes.turn(of: request.item.path, nil, isAlone: request.isAlone, now: Self.host(time))
@@ -248,7 +249,7 @@ struct SimulatedDeaths {
         return nil
     }
 
-    /// Whether what decodes this picture dies of it.
+    /// Returns whether the decoder dies of this picture.
     mutating func dies(_ clip: Int, _ frame: Int, at time: Double) -> Bool {
         if let bad = deaths.badPicture, bad == (clip, frame) { return true }
         guard !isOpening, time >= next else { return false }

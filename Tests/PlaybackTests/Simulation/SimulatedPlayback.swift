@@ -6,24 +6,24 @@ import KioskVocabulary
 
 @testable import KioskPlayback
 
-/// The engine in made-up time, on one thread: the real player, opener, feeder, presenter, compositor, scheduler, queue and clock between
-/// media, a display and a sound card that are simulated. The presenter's `wait` is the simulation: it goes from event to event until
-/// something has happened that the presenter waits for. Nothing depends on the machine; a run is the same every time.
+/// The engine in simulated time, on one thread. The player, opener, feeder, presenter, compositor, scheduler, queue and clock are real; the
+/// media, the display and the sound card are simulated. The presenter's `wait` runs the simulation: it steps from event to event until one
+/// concerns the presenter. Nothing depends on the machine; every run is the same.
 ///
-/// What would be a thread has a time at which it is `due` and a step that it takes then. How long it takes to be woken, to decode and to
-/// convert, and how a vblank's timestamp jitters, is drawn from one generator, in the order in which it is needed.
+/// Each simulated thread has a time at which it is `due`, and a step to take then. One generator draws all random values in order of use:
+/// the delay of a wake, the times to decode and to convert, and the jitter of a vblank's timestamp.
 ///
-/// What was seen and heard is kept apart from what the engine believes: every picture carries its number (``NumberedPicture``), and so does
-/// every sample (``NumberedSound``).
+/// The record of pictures and sounds does not rely on the engine: every picture (``NumberedPicture``) and every sample (``NumberedSound``)
+/// carries its number.
 final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
-    // Sendable because all of it is touched by the one thread that runs it.
+    // Sendable because only the thread that runs it touches it.
 
     private let scenario: Scenario
     private var random: SeededRandom
     private let begin = HostTime(nanoseconds: 1_000_000_000)
     private var time: HostTime
     private let end: HostTime
-    /// What is still to happen, and the standstill that is to come with the next commit.
+    /// The events still to come, and the standstill that begins with the next commit.
     private var events: ArraySlice<(time: Double, event: Scenario.Event)>
     private var overlays: ArraySlice<(time: Double, value: Int)>
     private var nextStop: MediaTime?
@@ -34,23 +34,23 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
     private var feeder: FeederThread!
     private var player: PlaybackEngine!
     private var compositor: Compositor!
-    /// What the compositor has in hand, and when that is done.
+    /// The compositor's work in hand, and the time when it is done.
     private var composing: Compositor.Done?
     private var compositorDue: HostTime?
 
     private var outcome = Outcome()
 
-    /// What is told of each picture that comes on the screen: what it is, and how many samples were silent since the one before. Nothing is kept
-    /// then, so that a run may last.
+    /// A callback for each picture that comes on the screen, with the number of silent samples since the one before. A run with a callback
+    /// keeps no record, so it can last.
     typealias Watch = (Outcome.Shown, SimulatedMedia.Picture, SimulatedMedia.Reading, FramePlace, Int) -> Void
     private let watch: Watch?
     private var watched = 0
 
-    /// Plays it to its end, on this thread.
+    /// Plays a scenario to its end on this thread, and returns the outcome.
     static func run(_ scenario: Scenario, watch: Watch? = nil) -> Outcome {
         let playback = SimulatedPlayback(scenario, watch)
         playback.run()
-        // They hold it as their output.
+        // These hold the playback as their output.
         playback.player = nil
         playback.compositor = nil
         playback.feeder = nil
@@ -106,7 +106,7 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
     // MARK: Time
 
     func wait(until deadline: HostTime?) -> SceneOutputEvent {
-        // The presenter may have begun one: a seek that had waited.
+        // The presenter may have begun a seek that had waited.
         recordJump()
         while true {
             if let stop = nextStop, display.due != nil {
@@ -125,10 +125,10 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
                 player.pipeline.withLock { $0.stop() }
                 return .deadline
             }
-            // Both wait on the pipeline, which anything may have changed.
+            // Both wait on the pipeline, and any step may have changed it.
             feeder.wakeIfNeeded(at: time, using: &random)
             if compositorDue == nil, let done = compositor.begin() {
-                // To give an overlay takes less than to prepare a picture, and to find no buffer nothing.
+                // Setting an overlay takes less time than preparing a picture; finding no free buffer takes none.
                 compositorDue = time + composeTime().scaled(by: done.prepared != nil ? 1 : done.isOverlay ? 0.3 : 0)
                 composing = .some(done)
             }
@@ -141,7 +141,7 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
         }
     }
 
-    /// Does what is due.
+    /// Runs every step that is due.
     private func step() {
         while let first = events.first, begin + .seconds(first.time) <= time {
             events.removeFirst()
@@ -183,9 +183,9 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
 
     private func composeTime() -> MediaTime { .seconds(scenario.composeTime * (0.2 + 0.8 * abs(random.unit()))) }
 
-    // MARK: What was seen and heard
+    // MARK: Pictures and sounds
 
-    /// Keeps where a generation that has begun leads to.
+    /// Records the target of a seek if its generation has begun.
     private func recordJump() {
         player.pipeline.withLock { pipeline in
             if pipeline.generation != outcome.jumps.last?.generation ?? 0, let jump = pipeline.seek.pending {
@@ -208,15 +208,15 @@ final class SimulatedPlayback: SceneOutput, PCMOutput, @unchecked Sendable {
         }
     }
 
-    /// The timeline's instant at the speaker, in seconds; nil in silence. Half a second of ambiguity, which what the engine believes
-    /// resolves.
+    /// Returns the timeline's instant at the speaker, in seconds; nil in silence. The tone repeats every 1000 samples, half a second at 2
+    /// kHz; the engine's own time selects the turn.
     private func heard(at time: HostTime) -> Double? {
         let believed = player.audio.timelineTime(at: time)?.seconds ?? 0
         let rate = Double(scenario.sampleRate)
         return card.number(at: time, believed: believed * rate).map { $0 / rate }
     }
 
-    /// How many composed buffers the engine has.
+    /// The number of composed buffers that the engine holds.
     private var buffersKnown: Int {
         player.pipeline.withLock { pipeline in
             var known = pipeline.screen.waiting == nil ? 0 : 1

@@ -5,10 +5,10 @@ import Testing
 
 @testable import KioskPlayback
 
-/// What must hold, looked for in what was seen and heard: of pictures and their order here, of sound and of commands in files of their own.
+/// Checks what was seen and heard against the rules. This file checks pictures and their order; sound and commands have files of their own.
 ///
-/// What a picture or a sample is follows from its number (``SimulatedMedia``), not from what the engine says of it. A check that finds
-/// little to judge fails.
+/// A picture or a sample is identified by its number (``SimulatedMedia``), not by the engine's account. A check that finds little to judge
+/// fails.
 struct SimulationCheck {
     let scenario: Scenario
     let outcome: Outcome
@@ -25,13 +25,13 @@ struct SimulationCheck {
     func place(_ shown: Outcome.Shown) -> FramePlace { outcome.enqueued[shown.number]!.place }
     func generation(_ shown: Outcome.Shown) -> UInt64 { outcome.enqueued[shown.number]!.generation }
 
-    /// The clip that a picture is of, and which of its pictures it is.
+    /// Returns the clip of a picture, and the picture's index in it.
     func picture(_ shown: Outcome.Shown) -> (clip: Int, frame: Int) {
         let picture = outcome.pictures[shown.number]!
         return (outcome.readings[picture.reading].clip, picture.frame)
     }
 
-    /// How long an event goes on, in seconds.
+    /// Returns how long an event lasts, in seconds.
     func length(_ event: Scenario.Event) -> Double {
         switch event {
         case .decoderStalls(let seconds), .cardRunsDry(let seconds), .everythingStops(let seconds), .frozen(let seconds): seconds
@@ -43,7 +43,7 @@ struct SimulationCheck {
         }
     }
 
-    /// Whether nothing has happened for a second, the start included.
+    /// Returns whether nothing has happened for a second; the start counts, too.
     func isQuiet(_ time: Double) -> Bool {
         time > 1
             && scenario.events.allSatisfy { begin, event in
@@ -52,12 +52,12 @@ struct SimulationCheck {
             }
     }
 
-    /// What came on the screen, each picture once: it comes again where what lies over it has changed.
+    /// The pictures on the screen, each once. A picture comes again if its overlay has changed.
     var pictures: [Outcome.Shown] {
         zip([nil] + outcome.shown.map { Optional($0) }, outcome.shown).filter { $0?.number != $1.number }.map(\.1)
     }
 
-    /// What followed each other while nothing happened.
+    /// Consecutive pictures of one generation while nothing happened.
     private var quietPairs: [(Outcome.Shown, Outcome.Shown)] {
         zip(pictures, pictures.dropFirst()).filter { isQuiet($0.time) && isQuiet($1.time) && generation($0) == generation($1) }
     }
@@ -66,7 +66,7 @@ struct SimulationCheck {
         #expect(wrong.isEmpty, "\(what): \(wrong.count), first \(wrong.prefix(3))", sourceLocation: location)
     }
 
-    /// What holds whatever the display is like and whatever happens.
+    /// Checks the rules that hold for any display and any event.
     func whatAlwaysHolds() {
         order()
         accounts()
@@ -76,27 +76,27 @@ struct SimulationCheck {
         together()
     }
 
-    /// Later pictures follow earlier ones, and none comes back. (The same comes again where the display has.)
+    /// Later pictures follow earlier ones, and none comes back. (After a reconnect, the display shows the same one again.)
     func order() {
         expectNone(zip(outcome.shown, outcome.shown.dropFirst()).filter { $0.number > $1.number }, "out of order")
     }
 
-    /// What the player says of itself is what was seen.
+    /// The player's statistics match the pictures on the screen.
     func accounts() {
         let told = outcome.snapshot?.statistics
         #expect(told?.framesShown == outcome.shown.count, sourceLocation: location)
-        // One that began while the display went or was away is none that was seen.
+        // A seam that began while the display went or was away was not seen.
         let seams = Set(outcome.shown.compactMap { place($0).playthrough?.isSeam == true ? place($0).playthrough?.serial : nil }).count
         let absences = scenario.events.count { if case .display(isConnected: false) = $0.event { true } else { false } }
         #expect(told.map { (seams - 3 * absences...seams).contains($0.seams) } == true, sourceLocation: location)
-        // With no display frames pass by that nobody sees, and none of them is left out.
+        // Without a display, frames pass by unseen; none of them counts as dropped.
         if absences == 0 {
             #expect(told?.framesDropped == leftOut, sourceLocation: location)
             #expect(told?.items.values.map(\.framesDropped).reduce(0, +) == leftOut, sourceLocation: location)
         }
     }
 
-    /// How many pictures were left out before one that was seen. Those that are still to be seen at the end, or at a jump, are none of them.
+    /// The number of pictures that were dropped before one that was seen. Pictures still queued at the end or at a jump do not count.
     private var leftOut: Int {
         let shown = Set(outcome.shown.map(\.number))
         var last: [UInt64: Int] = [:]
@@ -104,7 +104,7 @@ struct SimulationCheck {
         return outcome.enqueued.count { number, frame in !shown.contains(number) && last[frame.generation].map { number < $0 } ?? false }
     }
 
-    /// As much is decoded ahead as was agreed, and no more.
+    /// The engine decodes ahead as far as the limits allow, and no further.
     func bounds() {
         #expect(outcome.mostFrames <= 30 && outcome.longestQueue < FrameQueue.longest + .milliseconds(200), sourceLocation: location)
         let least = outcome.snapshot?.statistics.leastBuffered
@@ -113,7 +113,7 @@ struct SimulationCheck {
         )
     }
 
-    /// No picture was left out: each is followed by the next one of its clip, and the last by the first of the next clip.
+    /// No picture is missing: each is followed by the next one of its clip, and the last by the first of the next clip.
     func nothingIsLost() {
         func isNext(_ next: Outcome.Shown, after shown: Outcome.Shown) -> Bool {
             let (a, b) = (outcome.pictures[shown.number]!, outcome.pictures[next.number]!)
@@ -124,7 +124,7 @@ struct SimulationCheck {
         expectNone(quietPairs.filter { !isNext($1, after: $0) }, "left out")
     }
 
-    /// Where one clip fades into the next, its pictures go on beneath it from where they stopped to its end, and give way step by step.
+    /// In a fade, the old clip's pictures go on beneath the new clip, from their last place to the clip's end. They give way step by step.
     func fades() {
         var wrong: [(time: Double, what: String)] = []
         var count = 0
@@ -144,7 +144,7 @@ struct SimulationCheck {
         for (shown, next) in zip(outcome.shown, outcome.shown.dropFirst()) where shown.underlay != nil && next.underlay == nil {
             let under = outcome.pictures[shown.underlay!.number]!
             let edges = scenario.clips[outcome.readings[under.reading].clip].edges
-            // What is on beneath the last picture that is mixed: its rate may be another.
+            // The last mixed picture's duration; its rate may differ from the rate beneath it.
             let (clip, frame) = picture(shown)
             let step = scenario.clips[clip].edges[frame + 1] - scenario.clips[clip].edges[frame]
             if edges[under.frame + 1] + step + 0.001 < edges.last! { wrong.append((next.time, "ends before its end")) }
@@ -155,8 +155,8 @@ struct SimulationCheck {
 
     // MARK: Cadence
 
-    /// Where a rate fits a refresh rate: that so many pictures stand for so many vblanks. The well-known pairs are written down here and
-    /// not worked out, so that this is no second place with the scheduler's own arithmetic.
+    /// For a rate that fits a refresh rate: the vblanks that so many pictures take. The well-known pairs are listed, not computed, so the
+    /// table does not repeat the scheduler's arithmetic.
     private static let patterns: [Double: [Double: (vblanks: Int, pictures: Int)]] = [
         10: [24: (12, 5), 25: (5, 2), 30: (3, 1), 50: (5, 1), 60: (6, 1), 90: (9, 1), 100: (10, 1), 120: (12, 1)],
         12.5: [25: (2, 1), 30: (12, 5), 50: (4, 1), 75: (6, 1), 100: (8, 1)],
@@ -169,13 +169,13 @@ struct SimulationCheck {
         60: [60: (1, 1), 72: (6, 5), 75: (5, 4), 90: (3, 2), 100: (5, 3), 120: (2, 1), 144: (12, 5)],
     ]
 
-    /// The pattern of a clip's rate on the scenario's display; 23.976, 29.97 and 59.94 are taken for 24, 30 and 60.
+    /// Returns the pattern of a clip's rate on the scenario's display. 23.976, 29.97 and 59.94 count as 24, 30 and 60.
     private func pattern(_ clip: Int) -> (vblanks: Int, pictures: Int)? {
         func nominal(_ rate: Double) -> Double { rate == 12.5 ? rate : rate.rounded() }
         return scenario.clips[clip].rate.flatMap { Self.patterns[nominal($0)]?[nominal(scenario.refreshRate)] }
     }
 
-    /// Where the rate fits the refresh each picture stands for exactly its vblanks, whatever seams there are between items of that rate.
+    /// If the rate fits the refresh rate, each picture stands for exactly its vblanks. Seams between items of that rate change nothing.
     func cadence() {
         var stretch: [Outcome.Shown] = []
         var judged = 0

@@ -6,10 +6,9 @@ import Testing
 
 @testable import KioskPlayback
 
-/// Random playlists on random displays and cards: whatever the rates, the crystals and the card's steps are, and whatever happens, some
-/// things always hold.
+/// Random playlists on random displays and cards. Some rules hold for any rates, crystals, card steps and events.
 @Suite struct TimelineSimulationTests {
-    /// Nothing happens: every picture is shown, in order, for its own time, with its sound.
+    /// Without events, every picture is shown, in order, for its own time, with its sound.
     @Test(arguments: Proof.some(Array(0..<40), 16)) func calm(seed: UInt64) {
         let check = SimulationCheck(.random(seed, rough: false))
         check.whatAlwaysHolds()
@@ -17,16 +16,16 @@ import Testing
         check.soundOfEveryClipIsWhole()
         #expect(check.outcome.snapshot?.status == .playing)
         #expect(check.outcome.snapshot?.statistics.stalls == 0)
-        // Whoever keeps up has something ready at all times.
+        // An engine that keeps up has something ready at all times.
         #expect(check.outcome.snapshot?.statistics.leastBuffered.map { $0.frames > 0 && $0.sound > .zero } != false)
         #expect(check.outcome.snapshot?.statistics.framesLate == 0 && check.outcome.snapshot?.statistics.framesDropped == 0)
     }
 
-    /// One clip fades into the next: the real planner and the real fade, of clips that are shorter and longer than it.
+    /// One clip fades into the next, with the real planner and the real fade. Some clips are shorter than the fade, some longer.
     @Test(arguments: Proof.some(Array(100..<112), 6)) func fades(seed: UInt64) {
         var scenario = Scenario.random(seed, rough: false)
         scenario.transition = .milliseconds(300)
-        // Two pictures are decoded for one that is shown.
+        // The engine decodes two pictures for each one shown.
         scenario.decodeShare *= 0.5
         let check = SimulationCheck(scenario)
         check.order()
@@ -35,16 +34,16 @@ import Testing
         check.fades()
         let told = check.outcome.snapshot?.statistics
         #expect(check.outcome.snapshot?.status == .playing && told?.stalls == 0)
-        // The pieces of a picture that stands for long are more than a slow display has vblanks.
+        // A picture that stands for long has more pieces than a slow display has vblanks.
         if scenario.refreshRate > 30 { #expect(told?.framesDropped == 0) }
     }
 
-    /// A second at 30 frames a second, again and again on 60 Hz.
+    /// One second at 30 frames a second, looped on 60 Hz.
     private static var aSecond: Scenario {
         Scenario(clips: [.init(edges: (0...30).map { Double($0) / 30 }, rate: 30)])
     }
 
-    /// What is said of standing still is what was silent.
+    /// The reported stalls match the silence.
     @Test func stalls() throws {
         var scenario = Self.aSecond
         scenario.events = [
@@ -55,13 +54,13 @@ import Testing
         let played = outcome.played
         let begins = played.indices.dropFirst().filter { played[$0] == nil && played[$0 - 1] != nil }
         let silence = begins.map { played[$0...].prefix { $0 == nil }.count }
-        // The pause is the second.
+        // The second silence is the pause.
         #expect(silence.count == 3 && told.stalls == 2, "\(silence), \(told.stalls)")
         #expect(abs(told.stalledTime.seconds - Double(silence[0] + silence[2]) / Double(SimulatedCard.sampleRate)) < 0.002)
         #expect(told.stalledTime > .seconds(1))
     }
 
-    /// A flip that comes later than the vblank it was meant for is late, and nothing else is.
+    /// A flip after its intended vblank counts as late, and nothing else does.
     @Test func lostVblanks() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .vblanksLost(1)), (8, .vblanksLost(1)), (12, .vblanksLost(1))]
@@ -71,7 +70,7 @@ import Testing
         #expect(outcome.snapshot?.statistics.framesLate == 3 && outcome.snapshot?.statistics.framesDropped == 0)
     }
 
-    /// One that nobody tells of is counted as lost, and play goes on.
+    /// A flip that the driver does not report counts as lost, and play goes on.
     @Test func flipsThatNobodyTellsOf() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .flipUnreported), (8, .flipUnreported)]
@@ -81,7 +80,7 @@ import Testing
         #expect(later.count > 300 && zip(later, later.dropFirst()).allSatisfy { $1.vblank - $0.vblank == 2 })
     }
 
-    /// A driver that turns out to count no vblanks: the pictures go on, by the timer.
+    /// The driver turns out to count no vblanks: the pictures go on, timed by the timer.
     @Test func vblanksThatNobodyCounts() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .vblanksUncounted)]
@@ -91,7 +90,7 @@ import Testing
         #expect(outcome.snapshot?.statistics.framesDropped == 0)
     }
 
-    /// At another rate each picture stands for so much longer or shorter, and the item time goes with it.
+    /// At another rate, each picture stands for proportionally longer or shorter, and the item time follows.
     @Test(arguments: [(2.0, 1), (0.5, 4)]) func rates(rate: Double, vblanks: Int) throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .command(.setRate(rate)))]
@@ -101,7 +100,7 @@ import Testing
         #expect(outcome.violations == [] && outcome.snapshot?.statistics.framesDropped == 0)
     }
 
-    /// A flip that was told of late because nobody ran is not a lost one.
+    /// A flip that is reported late because no thread ran does not count as lost.
     @Test func stops() throws {
         var scenario = Self.aSecond
         scenario.events = [(4, .everythingStops(1.7)), (9, .everythingStops(0.5))]
@@ -110,8 +109,8 @@ import Testing
         #expect(outcome.violations == [] && outcome.snapshot?.status == .playing)
     }
 
-    /// While all of the process stands (a debugger, a freezer) the card plays what it holds and no more: of the pictures no more are left
-    /// out than there are for that.
+    /// While the whole process stands (a debugger, a freezer), the card plays what it holds and no more. The player drops no more pictures
+    /// than that sound covers.
     @Test(arguments: [0.5, 2, 60]) func frozen(seconds: Double) throws {
         var scenario = Self.aSecond
         scenario.seconds = 90
@@ -131,8 +130,8 @@ import Testing
         #expect(holds.max()! <= 6, "no standing still afterwards")
     }
 
-    /// Decoders stall, vblanks are lost, the card runs dry, the display goes and comes, and viewers press keys: a second after each it is
-    /// as if nothing had been.
+    /// Decoders stall, vblanks are lost, the card runs dry, the display disconnects and reconnects, and viewers press keys. One second
+    /// after each, playback is as before.
     @Test(arguments: Proof.some(Array(1000..<1060), 24)) func rough(seed: UInt64) {
         let check = SimulationCheck(.random(seed, rough: true))
         check.whatAlwaysHolds()
@@ -143,14 +142,14 @@ import Testing
         #expect(check.outcome.snapshot?.status == .playing)
     }
 
-    /// Items that open late: the last picture stands until the next one is there, and no longer.
+    /// Items open late: the last picture stands until the next one is ready, and no longer.
     @Test(arguments: Proof.some(Array(2000..<2012), 5)) func lateOpenings(seed: UInt64) {
         var scenario = Scenario.random(seed, rough: true)
         scenario.seconds = 60
         scenario.openingTime = 0.2...3
         let outcome = SimulatedPlayback.run(scenario)
         #expect(outcome.violations == [])
-        // Before the first there is the background, number 0.
+        // Before the first picture there is the background, number 0.
         let shown = outcome.shown.filter { $0.number > 0 }
         #expect(zip(shown, shown.dropFirst()).allSatisfy { $0.number <= $1.number })
         #expect(outcome.snapshot?.statistics.framesShown == outcome.shown.count)

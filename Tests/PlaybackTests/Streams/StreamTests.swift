@@ -6,7 +6,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-/// Streams from servers on this machine, over networks that fail: in real time, so on a machine that does nothing else.
+/// Streams from servers on this machine, over failing networks. They run in real time, so the machine must be idle otherwise.
 @Suite(.blocking, .serialized, .enabled(if: StreamTool.isThere, StreamTool.whyNot), .enabled(if: StreamTool.isWanted, StreamTool.howTo))
 struct StreamTests {
     private func item(_ source: String, _ change: (inout StreamSettings) -> Void = { _ in }) -> PlaylistItem {
@@ -15,7 +15,7 @@ struct StreamTests {
         return PlaylistItem(source: source, stream: settings)
     }
 
-    /// Whether the numbers from the `since`-th flip on count up, but where something is left out.
+    /// Returns whether the numbers stand or count up, by at most `steps` at a time.
     private func countUp(_ numbers: [Int], steps: Int = 3) -> Bool {
         zip(numbers, numbers.dropFirst()).allSatisfy { $0 == $1 || 1...steps ~= $1 - $0 }
     }
@@ -43,7 +43,7 @@ struct StreamTests {
         #expect(camera.output.contains("session 1"))
     }
 
-    /// The session of before is left before the next is asked for.
+    /// The player closes the old session before it requests the next one.
     @Test func aCameraWithOneSessionComesBackAfterItsConnectionBroke() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())
         let camera = try StreamTool("rtsp-server", ["\(port)", StreamTool.camera(), "--sessions", "1"])
@@ -63,7 +63,8 @@ struct StreamTests {
         #expect(camera.output.count { $0.hasPrefix("session") } == 2)
     }
 
-    /// Not at the seam from one turn to the next, with a file between them or without, and not when it is opened again.
+    /// The player never opens a second session: not at the seam between two turns, with or without a file between them, and not on a
+    /// reconnect.
     @Test func aCameraWithOneSessionIsNeverAskedForTwo() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())
         let camera = try StreamTool("rtsp-server", ["\(port)", StreamTool.camera(), "--sessions", "1"])
@@ -82,7 +83,7 @@ struct StreamTests {
         #expect(!stage.pictures.contains(0))
     }
 
-    /// A cable is pulled for ten seconds. The connection stays, and what was sent meanwhile comes afterwards.
+    /// A cable is out for ten seconds. The connection stays, and the data sent meanwhile arrives afterwards.
     @Test func tenSecondsWithoutANetworkLeaveNoLatencyBehind() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())
         let camera = try StreamTool("rtsp-server", ["\(port)", StreamTool.camera()])
@@ -118,9 +119,9 @@ struct StreamTests {
         _ = camera
     }
 
-    // MARK: What follows, and what comes back
+    // MARK: Fallback and return
 
-    /// It is left after its time, and comes back when a file ends.
+    /// The player leaves the stream after its reconnect time, and returns to it when a file ends.
     @Test func aFileStandsInForAStreamUntilItIsBack() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())
         let camera = try StreamTool("rtsp-server", ["\(port)", StreamTool.camera()])
@@ -136,13 +137,13 @@ struct StreamTests {
         let waited = (HostTime.now - begin).seconds
         #expect(1.5...4.5 ~= waited, "\(waited) s")
         let count = stage.numbers.count
-        // The rest of the list goes round, without a hole.
+        // The rest of the list loops without a gap.
         _ = stage.wait(6) { false }
         let meanwhile = Array(stage.numbers.dropFirst(count))
         #expect(meanwhile.contains(303) && !meanwhile.contains(0) && meanwhile.allSatisfy { $0 < 1000 }, "\(meanwhile)")
         relay.tell("join")
         #expect(stage.wait { stage.numbers.last ?? 0 > 1000 })
-        // It begins where a file has ended.
+        // The stream begins at the end of a file.
         let numbers = stage.numbers
         let join = numbers.lastIndex { $0 < 1000 } ?? 0
         #expect([30, 303].contains(numbers[join]), "\(numbers[max(0, join - 3)...join])")
@@ -150,7 +151,7 @@ struct StreamTests {
         _ = camera
     }
 
-    /// What is played between two files is joined to them as they are to each other.
+    /// A stream between two files has the same seams as a file.
     @Test func aStreamBetweenTwoFilesHasSeams() throws {
         let port = try StreamTool.port()
         let folder = Clips.folder
@@ -201,7 +202,7 @@ struct StreamTests {
                 && !asked.contains { $0.hasSuffix("kiosk") }, "\(asked)")
     }
 
-    /// A line that becomes too slow: what has been measured chooses the variant when the stream is opened again.
+    /// The line becomes too slow. When the player reopens the stream, the measured rate chooses the variant.
     @Test func aLineThatIsTooSlowGetsASmallerVariant() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())
         let folder = Clips.folder + "/slow"
@@ -230,7 +231,7 @@ struct StreamTests {
         #expect(stage.wait { stage.numbers.count > count + 60 })
     }
 
-    /// A file is fetched ahead: a server that is restarted is not seen.
+    /// The player fetches a file ahead, so a restart of the server does not show.
     @Test func aServerThatIsRestartedIsNotSeenInAFile() throws {
         let (port, outside) = (try StreamTool.port(), try StreamTool.port())
         _ = try StreamTool.camera()

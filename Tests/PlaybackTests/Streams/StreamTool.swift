@@ -4,7 +4,7 @@ import KioskPlatform
 import TestSupport
 import Testing
 
-/// A program of `Tests/Streams`, or ffmpeg: a server of streams, or a bad network, on the loopback interface. It ends with this object.
+/// A program of `Tests/Streams`, or ffmpeg: a stream server or a bad network on the loopback interface. It ends with this object.
 final class StreamTool {
     private let process = Process()
     private let input = Pipe()
@@ -15,7 +15,7 @@ final class StreamTool {
     static let isThere = onPath("python3")
     static let whyNot: Comment = "python3 is not installed, in which the servers of these tests are written"
 
-    /// They are judged by the clock.
+    /// Whether to run these tests: they measure time.
     static let isWanted = getenv("KIOSK_TEST_STREAMS") != nil
     static let howTo: Comment = "in real time, on an idle machine: KIOSK_TEST_STREAMS=1 swift test --filter StreamTests"
 
@@ -23,7 +23,7 @@ final class StreamTool {
         (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":").contains { access("\($0)/\(name)", X_OK) == 0 }
     }
 
-    /// Starts `name` of `Tests/Streams`, and waits until it is ready.
+    /// Starts `name` of `Tests/Streams`, and waits until it is ready; does not wait for ffmpeg.
     init(_ name: String, _ arguments: [String]) throws {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = name == "ffmpeg" ? [name] + arguments : ["python3", Self.folder + name] + arguments
@@ -45,17 +45,17 @@ final class StreamTool {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// Gives it a command.
+    /// Sends a command to the program.
     func tell(_ command: String) { try? input.fileHandleForWriting.write(contentsOf: Data((command + "\n").utf8)) }
 
-    /// What it has written.
+    /// The lines that the program has written.
     var output: [String] { lines.withLock { $0 } }
 
     func wait(_ seconds: Double = 20, until condition: ([String]) -> Bool) -> Bool {
         lines.wait(until: .now + .seconds(seconds)) { condition($0) ? true : nil } ?? false
     }
 
-    /// A port that nobody listens on now.
+    /// Returns a port without a listener.
     static func port() throws -> Int {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -70,7 +70,7 @@ final class StreamTool {
         return Int(in_port_t(bigEndian: address.sin_port))
     }
 
-    /// What a camera sends: 60 seconds, frames 1001…2800, a key frame every half second.
+    /// Returns a camera's clip: 60 seconds, frames 1001…2800, a key frame every half second.
     static func camera() throws -> String {
         try Clips.numbered("camera.mp4", frames: 1800, from: 1001, extra: ["-g", "15", "-bf", "0", "-preset", "ultrafast"])
     }

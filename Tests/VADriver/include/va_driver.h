@@ -1,36 +1,37 @@
-// A driver of libva for tests, without a device: "decodes" H.264 by drawing each picture's number, as Tests/Clips/make burns it in, and "encodes" it without
-// loss (va_encoder.c). It takes the place of libva's loader of drivers in a process that it is linked into or preloaded in (LD_PRELOAD): there /dev/null is a
-// device that decodes and encodes, and the driver of /dev/zero hangs. /dev/full is another such device, which nothing that is set here reaches, for tests that
-// run beside others. All other devices are opened as ever.
+// A libva driver for tests, without a device. It "decodes" H.264 by drawing each picture's number, as Tests/Clips/make burns it in.
+// It "encodes" without loss (va_encoder.c). It replaces libva's driver loader in a process that links or preloads it (LD_PRELOAD).
+//
+// There /dev/null is a device that decodes and encodes, and the driver of /dev/zero hangs. /dev/full is another such device,
+// for tests that run beside others: the functions below do not affect it. All other devices open as usual.
 #pragma once
 
-/// Forgets all faults and counts.
+/// Clears all faults and call counts, and restores the default limits, delay and offers.
 void va_driver_reset(void);
-/// Has the calls of `name` (`EndPicture`, `CreateSurfaces`, `Export` …) fail from number `first` on, `count` times; counted from 1, from now on.
+/// Makes `count` calls of `name` (`EndPicture`, `CreateSurfaces`, `Export` …) fail, from call `first` on. Counts from 1, starting now.
 void va_driver_fail(const char *_Nonnull name, int first, int count);
-/// How often `name` has been called since the last reset or fault.
+/// Returns the number of calls of `name` since the last reset or fault.
 int va_driver_calls(const char *_Nonnull name);
-/// There can be no more surfaces than this at once.
+/// Limits the number of surfaces that can exist at once.
 void va_driver_limit_surfaces(int count);
-/// There can be no more contexts than this at once: decoders in use.
+/// Limits the number of contexts (decoders in use) that can exist at once.
 void va_driver_limit_contexts(int count);
-/// Surfaces there are.
+/// Returns the number of surfaces.
 int va_driver_surfaces(void);
-/// A picture is drawn so many microseconds after it was asked for, by the call that waits for it.
+/// Draws each picture this many microseconds after its request, in the call that waits for it.
 void va_driver_delay(int microseconds);
-/// Whether profiles are offered at all.
+/// Sets whether the driver offers profiles at all.
 void va_driver_offer(int offers);
-/// Whether there is a filter that makes pictures of fields. It is asked for when the device is opened.
+/// Sets whether the driver offers a deinterlacing filter. kiosk queries it when it opens the device.
 void va_driver_offer_filter(int offers);
-/// Whether it encodes at all; 2 has it offer the low-power entry point instead.
+/// Sets whether the driver encodes; 2 offers the low-power entry point instead.
 void va_driver_offer_encoder(int offers);
-/// Whether pictures may be predicted from later ones. It does not at first.
+/// Sets whether pictures may refer to later ones. The default is 0.
 void va_driver_offer_b_pictures(int offers);
-/// Whether one can wait for what has been encoded (vaSyncBuffer), or for the surface only.
+/// Sets whether vaSyncBuffer works; otherwise callers can wait only for the surface.
 void va_driver_offer_sync_buffer(int offers);
-/// Whether it takes headers that libavcodec writes.
+/// Sets whether the driver accepts headers that libavcodec writes.
 void va_driver_offer_headers(int offers);
-/// Whether it encodes with a constant quantiser, or with bit rates only.
+/// Sets whether the driver offers a constant quantiser; otherwise it offers only bit rates.
 void va_driver_offer_quantiser(int offers);
-/// Calls that would fail take so many microseconds instead, and succeed; 0 has them fail.
+/// Makes failing calls take this many microseconds and succeed instead; 0 makes them fail.
 void va_driver_stall(int microseconds);

@@ -1,4 +1,4 @@
-// sign FILE…   plays files one after the other for ever. A tap pauses and plays, an arrow key goes to the next or the previous file.
+// sign FILE…   loops the files. A tap pauses or resumes; an arrow key selects the next or the previous file.
 import KioskAudio
 import KioskDisplay
 import KioskInput

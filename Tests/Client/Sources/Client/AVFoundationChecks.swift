@@ -2,7 +2,7 @@ import Foundation
 import KioskAVFoundation
 import Observation
 
-// Lines of AVPlayer tutorials, as they stand there, but for the import.
+// Lines of AVPlayer tutorials, unchanged except for the import.
 
 func checkAVFoundation(_ clips: [String]) async throws {
     let display = VideoOutput.offscreen(width: 640, height: 360)
@@ -98,7 +98,7 @@ func checkAVFoundation(_ clips: [String]) async throws {
     display.close()
 }
 
-/// Properties by Swift's Observation.
+/// Checks that Swift's Observation tracks the properties.
 func checkObservation(_ clips: [String]) async {
     let display = VideoOutput.offscreen(width: 320, height: 180)
     let item = PlayerItem(clips[0])

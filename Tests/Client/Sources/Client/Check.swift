@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What is checked, and how much of it was not so.
+/// Prints checks and counts the failures.
 enum Check {
     private static let failures = Atomic(0)
 
@@ -12,14 +12,14 @@ enum Check {
     static var failed: Int { failures.load(ordering: .relaxed) }
 }
 
-/// Counts from any thread.
+/// A counter for any thread.
 final class Counter: Sendable {
     private let value = Atomic(0)
     func add() { value.add(1, ordering: .relaxed) }
     var count: Int { value.load(ordering: .relaxed) }
 }
 
-/// Waits until `condition` holds, ten seconds at most.
+/// Waits until `condition` holds, for ten seconds at most.
 func eventually(_ condition: () -> Bool) async -> Bool {
     for _ in 0..<1000 {
         if condition() { return true }

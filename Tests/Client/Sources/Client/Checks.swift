@@ -20,7 +20,7 @@ func checkAssets(_ clips: [String]) async throws {
     }
 }
 
-/// What is known of an item: before, while and after a player has it.
+/// Checks the properties of an item before, during and after its use by a player.
 func checkItem(_ clips: [String]) async throws {
     let display = VideoOutput.offscreen(width: 320, height: 180)
     let properties = try await Asset(clips[0]).load()
@@ -52,7 +52,7 @@ func checkItem(_ clips: [String]) async throws {
     Check.expect(
         await eventually { missing.error?.description.contains("no such file") == true }, "why an item failed is known: \(missing.status)")
 
-    // It keeps what was chosen of it when another player has it.
+    // An item keeps its selection for another player.
     item.select(.none, in: .audio)
     player.stop()
     let other = Player(item, video: display)
@@ -65,7 +65,7 @@ func checkItem(_ clips: [String]) async throws {
     display.close()
 }
 
-/// A session that pauses, and one that ducks: an application's own interruptions.
+/// Checks a session that pauses and one that ducks: an application's own interruptions.
 func checkSession(_ clips: [String]) async {
     let display = VideoOutput.offscreen(width: 320, height: 180)
     var session = AudioSession()
@@ -93,7 +93,7 @@ func checkSession(_ clips: [String]) async {
     for await event in events where event == .interruptionBegan || event == .interruptionEnded { seen.append(event) }
     Check.expect(seen == [.interruptionBegan, .interruptionEnded, .interruptionBegan, .interruptionEnded], "events tell: \(seen)")
 
-    // A card by its session; without one it is silent.
+    // The session selects the card; without a card the output is silent.
     var mixed = AudioSession()
     (mixed.mixesWithOthers, mixed.route) = (true, .port)
     let card = AudioOutput.alsa(session: mixed)
@@ -206,7 +206,7 @@ func checkQueue(_ clips: [String]) async {
     display.close()
 }
 
-/// Players that have a display one after the other, stopped or let go of: each shows its pictures.
+/// Checks that each of many players on one display shows its pictures. The players are stopped or released one after the other.
 func checkManyPlayers(_ clips: [String]) async {
     let display = VideoOutput.offscreen(width: 320, height: 180)
     for turn in 1...20 {
@@ -214,7 +214,7 @@ func checkManyPlayers(_ clips: [String]) async {
         player.play()
         let isSeen = await eventually { player.statistics.framesShown >= 5 }
         Check.expect(isSeen, "player \(turn) on a display shows frames: \(player.statistics.framesShown)")
-        // Every other one is let go of, and ends while the next one has come already.
+        // Every other player is released without a stop, and ends after the next one has started.
         if turn % 2 == 0 { player.stop() }
     }
     display.close()
@@ -222,7 +222,7 @@ func checkManyPlayers(_ clips: [String]) async {
 }
 
 func checkTwoPlayers(_ clips: [String]) async {
-    // Two on one output and one sound, and a third on an output of its own.
+    // Two players on one output and one sound, and a third on its own output.
     let (display, other) = (VideoOutput.offscreen(width: 640, height: 360), VideoOutput.offscreen(width: 320, height: 180, refreshRate: 50))
     let sound = AudioOutput.silent()
     let large = QueuePlayer(items: [PlayerItem(clips[0])], loop: .queue, video: display, audio: sound)
@@ -249,7 +249,7 @@ func checkTwoPlayers(_ clips: [String]) async {
 }
 
 func checkInput() {
-    // What an application's own tests are made of.
+    // Events for an application's own tests.
     let touch = InputDevices.Touch(phase: .began, id: 3, x: 0.5, y: 0.25)
     let key = InputDevices.Key(name: "KEY_SPACE", phase: .pressed, time: .seconds(1))
     Check.expect(InputDevices.Event.touch(touch) != .key(key) && touch.x == 0.5, "an application can make events for its tests")
@@ -259,7 +259,8 @@ func checkInput() {
     } catch { Check.expect("\(error)".contains("SPACE"), "a key that there is not is refused: \(error)") }
 }
 
-/// Media are read by processes if `kiosk-reader` lies beside this program, and by this one if that is wanted. Before all else: what is loaded stays.
+/// Checks isolation: processes read media if `kiosk-reader` is beside this program, unless isolation is off.
+/// Runs before all other checks, because loaded libraries stay loaded.
 func checkIsolation(_ clips: [String]) async {
     Check.expect(Player.isolation == .automatic, "processes read media, where there is a program for that")
     let display = VideoOutput.offscreen(width: 320, height: 180)
@@ -275,7 +276,7 @@ func checkIsolation(_ clips: [String]) async {
     display.close()
 }
 
-/// Whether this process has a library in its memory.
+/// Returns whether this process has loaded a library.
 private func hasLoaded(_ name: String) -> Bool {
     guard let file = fopen("/proc/self/maps", "r") else { return false }
     defer { fclose(file) }

@@ -2,7 +2,7 @@ import Foundation
 import KioskInput
 import KioskPlayer
 
-/// What Foundation says of errors, which knows them only as such.
+/// Checks Foundation's description of errors as plain `Error` values.
 func checkErrors() async {
     do { _ = try await Asset("/nowhere/at/all.mp4").load() } catch let error as any Error {
         Check.expect(

@@ -2,7 +2,7 @@ import Foundation
 import KioskExport
 import KioskPlayer
 
-/// A film of two clips with a fade, with music of the second one.
+/// Exports a film of two clips with a fade and with the second clip's sound as music.
 func checkExport(_ clips: [String]) async throws {
     let folder = NSTemporaryDirectory() + "kiosk-client-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

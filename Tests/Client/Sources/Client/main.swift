@@ -1,4 +1,4 @@
-// Client CLIP OTHER   uses the libraries as an application does, on displays in memory and without a sound card; says what was not so.
+// Client CLIP OTHER   uses the libraries like an application, with offscreen displays and no sound card. Prints each check and its result.
 import Audio
 import Configuration
 import Controls

@@ -1,5 +1,6 @@
-// TwoDisplays CARD CLIP OTHER [SECONDS]   plays a clip on each display of one seat, again and again, until it is interrupted; the first is heard on an
-// ALSA device. With SECONDS both begin at one instant, that far from now; it says when, on standard error.
+// TwoDisplays CARD CLIP OTHER [SECONDS]   loops a clip on each of two displays of one seat until a signal interrupts it.
+// The first clip's sound goes to the ALSA device CARD. With SECONDS both start at one instant, that many seconds from now;
+// the program prints the remaining time on standard error.
 import Glibc
 import KioskAudio
 import KioskDisplay
