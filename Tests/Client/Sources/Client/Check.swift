@@ -19,9 +19,9 @@ final class Counter: Sendable {
     var count: Int { value.load(ordering: .relaxed) }
 }
 
-/// Waits until `condition` holds, for ten seconds at most.
+/// Waits until `condition` holds, for a minute at most.
 func eventually(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<1000 {
+    for _ in 0..<6000 {
         if condition() { return true }
         try? await Task.sleep(for: .milliseconds(10))
     }
