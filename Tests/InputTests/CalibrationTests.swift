@@ -99,7 +99,7 @@ import Testing
         var calibration = Calibration(rotation: rotation)
         var outcomes: [Calibration.Outcome] = []
         for _ in Calibration.targets {
-            // The target's place on the glass.
+            // The target's place on the display.
             let target = calibration.target
             let glass = [(target.x, target.y), (1 - target.y, target.x), (1 - target.x, 1 - target.y), (target.y, 1 - target.x)][
                 rotation.rawValue / 90]

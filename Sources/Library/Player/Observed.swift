@@ -8,11 +8,6 @@ internal import Synchronization
 // again sees the new one. Announcements come on the event thread of the player, or on the thread that sets the property.
 
 extension Player: Observable {
-    func reading<Value>(_ property: KeyPath<Player, Value>, _ body: () -> Value) -> Value {
-        observation.access(self, keyPath: property)
-        return body()
-    }
-
     func reading<Value, Other>(_ property: KeyPath<Player, Value>, _ body: () -> Other) -> Other {
         observation.access(self, keyPath: property)
         return body()
@@ -35,11 +30,6 @@ extension Player: Observable {
 }
 
 extension PlayerItem: Observable {
-    func reading<Value>(_ property: KeyPath<PlayerItem, Value>, _ body: () -> Value) -> Value {
-        observation.access(self, keyPath: property)
-        return body()
-    }
-
     func reading<Value, Other>(_ property: KeyPath<PlayerItem, Value>, _ body: () -> Other) -> Other {
         observation.access(self, keyPath: property)
         return body()

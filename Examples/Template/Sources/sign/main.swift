@@ -1,11 +1,15 @@
 // sign FILE…   loops the files. A tap pauses or resumes; an arrow key selects the next or the previous file.
+import Glibc
 import KioskAudio
 import KioskDisplay
 import KioskInput
 import KioskPlayer
 
 let files = CommandLine.arguments.dropFirst()
-guard !files.isEmpty else { fatalError("usage: sign FILE…") }
+guard !files.isEmpty else {
+    print("usage: sign FILE…")
+    exit(64)
+}
 
 let display = VideoOutput.display()
 let player = QueuePlayer(items: files.map { PlayerItem($0) }, loop: .queue, video: display, audio: .alsa(display: display))
