@@ -156,6 +156,7 @@ lint: setup
 	@Tools/setup shellcheck:-shellcheck
 	$(SWIFT) format lint --strict --parallel --recursive $(SOURCES)
 	shellcheck $(SCRIPTS)
+	"$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")"/clang -fsyntax-only -Wall -Werror $$(pkg-config --cflags pangocairo) Tests/pango.c
 	Tools/rooms --check
 
 # They have no suffix: whatever begins by naming a shell

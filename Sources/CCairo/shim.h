@@ -1,5 +1,3 @@
-// cairo draws, pango lays text out with the fonts that fontconfig finds. What Swift does not import: macros that cast.
+// cairo draws, pango lays text out with the fonts that fontconfig finds.
 #pragma once
-#include <pango/pangocairo.h>
-
-static const int kPANGO_SCALE = PANGO_SCALE;
+#include "pango.h"

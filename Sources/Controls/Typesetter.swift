@@ -26,7 +26,7 @@ let log = Logger(label: "controls")
                 log.warning("\(domain): \(message)")
             }, nil)
         let map = unsafe pango_cairo_font_map_new()!
-        defer { unsafe g_object_unref(map) }
+        defer { unsafe g_object_unref(UnsafeMutableRawPointer(map)) }
         guard unsafe Self.hasFonts(map) else {
             // pango ends the process if it finds none.
             log.warning("no font is installed: the controls have no text; install fonts-inter or fonts-dejavu-core")
@@ -39,8 +39,8 @@ let log = Logger(label: "controls")
 
     deinit { if let context = unsafe context { unsafe g_object_unref(UnsafeMutableRawPointer(context)) } }
 
-    private static func hasFonts(_ map: UnsafeMutablePointer<PangoFontMap>) -> Bool {
-        var families: UnsafeMutablePointer<UnsafeMutablePointer<PangoFontFamily>?>?
+    private static func hasFonts(_ map: OpaquePointer) -> Bool {
+        var families: UnsafeMutablePointer<OpaquePointer?>?
         var count: Int32 = 0
         unsafe pango_font_map_list_families(map, &families, &count)
         unsafe g_free(families)
@@ -51,12 +51,12 @@ let log = Logger(label: "controls")
     private static let generic: Set<String> = ["sans-serif", "sans", "serif", "monospace", "system-ui"]
 
     /// Logs a warning if none of the requested families is installed.
-    private func reportOtherFont(_ map: UnsafeMutablePointer<PangoFontMap>) {
+    private func reportOtherFont(_ map: OpaquePointer) {
         let asked = family.split(separator: ",").map { $0.trimming(" ").lowercased() }
         let description = unsafe description(size: 12, isBold: false)
         defer { unsafe pango_font_description_free(description) }
         guard let font = unsafe pango_font_map_load_font(map, context, description) else { return }
-        defer { unsafe g_object_unref(font) }
+        defer { unsafe g_object_unref(UnsafeMutableRawPointer(font)) }
         guard let found = unsafe pango_font_describe(font) else { return }
         defer { unsafe pango_font_description_free(found) }
         let name = unsafe pango_font_description_get_family(found).map { unsafe String(cString: $0) } ?? "?"
@@ -67,8 +67,8 @@ let log = Logger(label: "controls")
     private func description(size: Double, isBold: Bool) -> OpaquePointer {
         let description = unsafe pango_font_description_new()!
         unsafe pango_font_description_set_family(description, family)
-        unsafe pango_font_description_set_absolute_size(description, max(size, 1) * Double(kPANGO_SCALE))
-        unsafe pango_font_description_set_weight(description, isBold ? PANGO_WEIGHT_SEMIBOLD : PANGO_WEIGHT_MEDIUM)
+        unsafe pango_font_description_set_absolute_size(description, max(size, 1) * Double(kPangoScale))
+        unsafe pango_font_description_set_weight(description, isBold ? kPangoWeightSemibold : kPangoWeightMedium)
         return unsafe description
     }
 
@@ -77,9 +77,9 @@ let log = Logger(label: "controls")
     /// Draws a text in its box at `x`, `y`; white if no colour is given.
     func draw(_ text: Part.Text, on canvas: borrowing Canvas, _ x: Double = 0, _ y: Double = 0, color: Color? = nil) {
         unsafe withLayout(text) { layout, height in
-            unsafe pango_layout_set_width(layout, Int32(text.width) * kPANGO_SCALE)
-            unsafe pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END)
-            unsafe pango_layout_set_alignment(layout, text.alignment == .trailing ? PANGO_ALIGN_RIGHT : PANGO_ALIGN_LEFT)
+            unsafe pango_layout_set_width(layout, Int32(text.width) * kPangoScale)
+            unsafe pango_layout_set_ellipsize(layout, kPangoEllipsizeEnd)
+            unsafe pango_layout_set_alignment(layout, text.alignment == .trailing ? kPangoAlignRight : kPangoAlignLeft)
             canvas.set(color.map { .color($0, 1) } ?? .white(Double(text.shade) / 100))
             unsafe cairo_move_to(canvas.raw, x, y + ((Double(text.height) - height) / 2).rounded())
             unsafe pango_cairo_show_layout(canvas.raw, layout)
@@ -107,15 +107,15 @@ let log = Logger(label: "controls")
     /// Lays out a text in lines no wider than `width`. `body` gets their distance from the left side, their width and their height, in
     /// pixels. Returns nil without any font.
     func withLines<Result>(
-        _ text: String, size: Double, width: Double, alignment: PangoAlignment,
+        _ text: String, size: Double, width: Double, alignment: UInt32,
         _ body: (OpaquePointer, (left: Double, width: Double, height: Double)) -> Result
     ) -> Result? {
         guard let layout = unsafe layout(text) else { return nil }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
         unsafe set(size: size, isBold: false, of: layout)
         unsafe pango_layout_set_alignment(layout, alignment)
-        unsafe pango_layout_set_wrap(layout, PANGO_WRAP_WORD_CHAR)
-        unsafe pango_layout_set_width(layout, Int32(saturating: width) * kPANGO_SCALE)
+        unsafe pango_layout_set_wrap(layout, kPangoWrapWordChar)
+        unsafe pango_layout_set_width(layout, Int32(saturating: width) * kPangoScale)
         reportMissing(unsafe Int(pango_layout_get_unknown_glyphs_count(layout)), in: text)
         var drawn = PangoRectangle()
         unsafe pango_layout_get_pixel_extents(layout, nil, &drawn)
@@ -132,14 +132,12 @@ let log = Logger(label: "controls")
         reportMissing(unsafe Int(pango_layout_get_unknown_glyphs_count(layout)), in: text)
         var width: Int32 = 0
         unsafe pango_layout_get_pixel_size(layout, &width, nil)
-        return unsafe body(layout, Int(max(width, 1)), Double(pango_layout_get_baseline(layout)) / Double(kPANGO_SCALE))
+        return unsafe body(layout, Int(max(width, 1)), Double(pango_layout_get_baseline(layout)) / Double(kPangoScale))
     }
 
     /// Returns whether the first letter with a direction belongs to a script that is read from right to left.
     func isReadFromTheRight(_ text: String) -> Bool {
-        guard let layout = unsafe layout(text) else { return false }
-        defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
-        return unsafe pango_layout_get_line_readonly(layout, 0).pointee.resolved_dir == PANGO_DIRECTION_RTL.rawValue
+        unsafe pango_find_base_dir(text, -1) == kPangoDirectionRTL
     }
 
     /// Creates a layout of a text, in figures of equal width: a running clock does not move. Returns nil without any font.

@@ -158,11 +158,11 @@ final class OverlayDrawing {
 
 extension OverlayAnchor {
     /// The alignment of lines to each other.
-    fileprivate var alignment: PangoAlignment {
+    fileprivate var alignment: UInt32 {
         switch shares.x {
-        case 0: PANGO_ALIGN_LEFT
-        case 1: PANGO_ALIGN_RIGHT
-        default: PANGO_ALIGN_CENTER
+        case 0: kPangoAlignLeft
+        case 1: kPangoAlignRight
+        default: kPangoAlignCenter
         }
     }
 }
