@@ -42,7 +42,7 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "KioskCapture", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
+                "Remote", "Doctor", "KioskCaptureCore", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
                 "KioskAudioCore", "Cache",
                 "Content",
                 "KioskCommands", "KioskConfiguration", "KioskSchedule",
@@ -108,7 +108,7 @@ let package = Package(
         .target(
             name: "KioskControlsCore",
             dependencies: [
-                "CKioskCairo", "CKioskQRCode", "KioskConfiguration", "KioskSchedule", "KioskCapture", "KioskReaders", "KioskInputCore",
+                "CKioskCairo", "CKioskQRCode", "KioskConfiguration", "KioskSchedule", "KioskCaptureCore", "KioskReaders", "KioskInputCore",
                 "KioskDisplayCore",
                 "KioskPlayback",
                 "KioskMedia",
@@ -126,9 +126,10 @@ let package = Package(
             ],
             path: "Sources/Export", swiftSettings: upcoming),
         .target(
-            name: "KioskCapture",
+            name: "KioskCaptureCore",
             dependencies: [
-                "CCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "KioskAudioCore", "KioskPlayback", "KioskReaders", "KioskMedia",
+                "CKioskCapture", "CKioskALSA", "CKioskFFmpeg", "CKioskPlatform", "KioskAudioCore", "KioskPlayback", "KioskReaders",
+                "KioskMedia",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
             path: "Sources/Capture", swiftSettings: upcoming),
@@ -200,7 +201,7 @@ let package = Package(
         .target(name: "CKioskAudio", dependencies: ["CKioskALSA"], path: "Sources/CAudio", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskInput", dependencies: ["CKioskEvdev"], path: "Sources/CInput", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskDisplay", path: "Sources/CDisplay"),
-        .target(name: "CCapture", cSettings: [.treatAllWarnings(as: .error)]),
+        .target(name: "CKioskCapture", path: "Sources/CCapture", cSettings: [.treatAllWarnings(as: .error)]),
         // What a process that reads media may do.
         .target(name: "CSandbox", cSettings: [.treatAllWarnings(as: .error)]),
         // libass and fontconfig, loaded when subtitles are wanted.
@@ -275,7 +276,7 @@ let package = Package(
         .testTarget(
             name: "CaptureTests",
             dependencies: [
-                "KioskCapture", "KioskReaders", "CKioskFFmpeg", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskVocabulary",
+                "KioskCaptureCore", "KioskReaders", "CKioskFFmpeg", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskVocabulary",
                 "KioskPlatform",
                 "TestSupport", "VADriver",
             ],

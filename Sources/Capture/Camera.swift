@@ -1,4 +1,4 @@
-import CCapture
+import CKioskCapture
 import Glibc
 import KioskPlatform
 import KioskVocabulary

@@ -1,4 +1,4 @@
-import CCapture
+import CKioskCapture
 import CKioskFFmpeg
 import Glibc
 import KioskMedia

@@ -1,6 +1,6 @@
 import ArgumentParser
 import KioskAudioCore
-import KioskCapture
+import KioskCaptureCore
 import KioskConfiguration
 import KioskDisplayCore
 import KioskInputCore

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import KioskCapture
+import KioskCaptureCore
 import KioskCommands
 import KioskMedia
 import KioskPlatform

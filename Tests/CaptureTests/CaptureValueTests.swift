@@ -6,7 +6,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskCapture
+@testable import KioskCaptureCore
 
 @Suite struct CaptureValueTests {
     // MARK: Formats

@@ -4,7 +4,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import KioskCapture
+@testable import KioskCaptureCore
 
 /// Tests of the folder of visitors' films, on the disk.
 @Suite struct FilmFolderTests {

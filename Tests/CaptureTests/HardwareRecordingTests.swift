@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 import VADriver
 
-@testable import KioskCapture
+@testable import KioskCaptureCore
 
 extension RecordingTests {
     /// Tests with Tests/VADriver, whose device /dev/full encodes without loss.

@@ -7,7 +7,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import KioskCapture
+@testable import KioskCaptureCore
 
 /// Tests of films from simulated cameras and microphones.
 @Suite struct RecordingTests {

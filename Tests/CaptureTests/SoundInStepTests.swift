@@ -5,7 +5,7 @@ import KioskPlatform
 import KioskPlayback
 import Testing
 
-@testable import KioskCapture
+@testable import KioskCaptureCore
 
 /// Checks that sound stays in sync with the pictures, although camera and card have separate clocks.
 @Suite struct SoundInStepTests {

@@ -1,5 +1,5 @@
 import Glibc
-import KioskCapture
+import KioskCaptureCore
 import KioskInputCore
 import KioskPlatform
 import KioskPlayback
