@@ -44,7 +44,7 @@ let package = Package(
             dependencies: [
                 "Remote", "Doctor", "KioskCaptureCore", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
                 "KioskAudioCore", "Cache",
-                "Content",
+                "KioskContent",
                 "KioskCommands", "KioskConfiguration", "KioskSchedule",
                 "KioskPlayback", "KioskReaderProtocol", "KioskReaders",
                 "KioskMedia", "KioskVocabulary",
@@ -176,9 +176,9 @@ let package = Package(
             path: "Sources/Media", swiftSettings: upcoming),
         .target(name: "Cache", dependencies: ["CTransfer", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(
-            name: "Content",
+            name: "KioskContent",
             dependencies: ["CKioskPlatform", "KioskConfiguration", "KioskSchedule", "KioskVocabulary", "KioskPlatform", log, system],
-            swiftSettings: pure),
+            path: "Sources/Content", swiftSettings: pure),
         .target(
             name: "KioskConfiguration",
             dependencies: ["CKioskTOML", "KioskCommands", "KioskSchedule", "KioskVocabulary", "KioskPlatform", system],
@@ -258,7 +258,9 @@ let package = Package(
             name: "CacheTests", dependencies: ["Cache", "TestSupport", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .testTarget(
             name: "ContentTests",
-            dependencies: ["Content", "KioskConfiguration", "KioskSchedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system],
+            dependencies: [
+                "KioskContent", "KioskConfiguration", "KioskSchedule", "TestSupport", "KioskVocabulary", "KioskPlatform", system,
+            ],
             swiftSettings: upcoming),
         .testTarget(
             name: "AudioTests",

@@ -1,6 +1,6 @@
 import ArgumentParser
-import Content
 import KioskConfiguration
+import KioskContent
 import KioskDisplayCore
 import KioskExportCore
 import KioskMedia

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Content
 import Doctor
 import Glibc
 import KioskCommands
 import KioskConfiguration
+import KioskContent
 import KioskPlatform
 import KioskReaders
 import KioskVocabulary

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Content
 import Glibc
 import KioskCommands
 import KioskConfiguration
+import KioskContent
 import KioskExportCore
 import KioskMedia
 import KioskPlatform

@@ -1,8 +1,8 @@
 import Cache
-import Content
 import Glibc
 import KioskCommands
 import KioskConfiguration
+import KioskContent
 import KioskControlsCore
 import KioskDisplayCore
 import KioskMedia

@@ -1,10 +1,10 @@
 import ArgumentParser
 import CKioskPlatform
 import Cache
-import Content
 import Glibc
 import KioskAudioCore
 import KioskConfiguration
+import KioskContent
 import KioskControlsCore
 import KioskDisplayCore
 import KioskInputCore

@@ -1,6 +1,6 @@
-import Content
 import Glibc
 import KioskConfiguration
+import KioskContent
 import KioskInputCore
 import KioskPlatform
 import KioskVocabulary

@@ -1,9 +1,9 @@
 import Cache
-import Content
 import Glibc
 import KioskAudioCore
 import KioskCommands
 import KioskConfiguration
+import KioskContent
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback

@@ -1,7 +1,7 @@
 import Cache
-import Content
 import KioskCommands
 import KioskConfiguration
+import KioskContent
 import KioskDisplayCore
 import KioskPlatform
 import KioskPlayback

@@ -3,8 +3,8 @@ import KioskVocabulary
 import Synchronization
 import Testing
 
-@testable import Content
 @testable import KioskConfiguration
+@testable import KioskContent
 
 @Suite struct ExpansionScheduleTests {
     private let begin = HostTime(nanoseconds: 1_000_000_000)

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import Content
+@testable import KioskContent
 
 /// Two temporary folders: one is the stick, the other the box.
 @Suite final class FolderCopyTests {

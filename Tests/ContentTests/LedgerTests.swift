@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Content
+@testable import KioskContent
 
 /// A simulated folder and a simulated clock: every edge of a file's life.
 @Suite struct LedgerTests {

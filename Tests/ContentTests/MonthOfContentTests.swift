@@ -3,8 +3,8 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Content
 @testable import KioskConfiguration
+@testable import KioskContent
 
 /// Months of a shop's content, made up from a seed, on a disk and on a share.
 ///

@@ -5,7 +5,7 @@ import KioskVocabulary
 import TestSupport
 import Testing
 
-@testable import Content
+@testable import KioskContent
 
 /// Scheduling rules from the documentation of other players, written in kiosk.conf, with answers worked out by hand from each rule.
 ///

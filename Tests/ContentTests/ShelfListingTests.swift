@@ -3,7 +3,7 @@ import KioskPlatform
 import KioskVocabulary
 import Testing
 
-@testable import Content
+@testable import KioskContent
 
 /// Real folders, with the kernel's change events.
 @Suite(.serialized) struct ShelfListingTests {

@@ -5,8 +5,8 @@ import SystemPackage
 import TestSupport
 import Testing
 
-@testable import Content
 @testable import KioskConfiguration
+@testable import KioskContent
 
 /// A temporary folder for a test.
 struct Scratch: ~Copyable {

@@ -4,8 +4,8 @@ import KioskVocabulary
 import SystemPackage
 import Testing
 
-@testable import Content
 @testable import KioskConfiguration
+@testable import KioskContent
 
 /// Real folders, with the kernel's change events. Files with "bad" in them count as unplayable.
 @Suite(.serialized) struct WatchedFolderTests {
