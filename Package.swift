@@ -21,6 +21,7 @@ let package = Package(
         .library(name: "KioskAudio", targets: ["KioskAudio"]),
         .library(name: "KioskInput", targets: ["KioskInput", "KioskInputErrors"]),
         .library(name: "KioskExport", targets: ["KioskExport", "KioskExportErrors"]),
+        .library(name: "KioskCapture", targets: ["KioskCapture", "KioskCaptureErrors"]),
         .library(name: "KioskAVFoundation", targets: ["KioskAVFoundation"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
@@ -81,6 +82,14 @@ let package = Package(
             ],
             path: "Sources/Library/Export", swiftSettings: upcoming),
         .target(name: "KioskExportErrors", dependencies: ["KioskExport"], path: "Sources/Library/ExportErrors", swiftSettings: upcoming),
+        .target(
+            name: "KioskCapture",
+            dependencies: [
+                "KioskPlayer", "KioskCaptureCore", "KioskDisplayCore", "KioskPlayback", "KioskReaders", "KioskMedia", "KioskVocabulary",
+                "KioskPlatform",
+            ],
+            path: "Sources/Library/Capture", swiftSettings: upcoming),
+        .target(name: "KioskCaptureErrors", dependencies: ["KioskCapture"], path: "Sources/Library/CaptureErrors", swiftSettings: upcoming),
         // Apple's names and forms for the libraries.
         .target(
             name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],

@@ -14,6 +14,10 @@ package struct Camera: Hashable, Sendable {
     /// Its direction, if known.
     package var position: Position?
 
+    package init(path: String, name: String, bus: String, position: Position?) {
+        (self.path, self.name, self.bus, self.position) = (path, name, bus, position)
+    }
+
     /// The direction of a camera: front faces the person before the display.
     package enum Position: String, Hashable, Sendable { case front, rear }
 
@@ -29,6 +33,12 @@ package struct Camera: Hashable, Sendable {
             }
         }
         return (cameras, refused)
+    }
+
+    /// Its readable formats. Opens it for a moment; empty if that fails.
+    package var formats: [CameraFormat] {
+        guard let device = Descriptor(opening: path, O_RDWR | O_NONBLOCK) else { return [] }
+        return CameraOffer.formats(device.raw, wanted: CameraMode()).filter { CameraPixels(code: $0.code) != nil && $0.rate > 0 }
     }
 
     /// Its readable formats with sizes and rates: `MJPG  1920x1080 at 30; 1280x720 at 60, 30`. Opens it for a moment.
@@ -95,7 +105,7 @@ extension Camera {
 
 extension CameraChoice {
     /// Returns the chosen one of the cameras.
-    func choose(_ cameras: [Camera], refused: [(path: String, errno: Int32)]) throws(CaptureError) -> Camera {
+    package func choose(_ cameras: [Camera], refused: [(path: String, errno: Int32)]) throws(CaptureError) -> Camera {
         let found: Camera? =
             switch self {
             case .automatic: cameras.first

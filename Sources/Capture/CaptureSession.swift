@@ -21,7 +21,6 @@ package final class CaptureSession: Sendable {
     package let format: CameraFormat
     /// ALSA's name of the microphone; nil without sound.
     package let microphone: String?
-    private let colours: CameraColours?
     private let inbox: Monitor<Inbox>
     private let state: Monitor<State>
     private let wakeUps: [WakeUp]
@@ -86,15 +85,6 @@ package final class CaptureSession: Sendable {
         }
     }
 
-    /// Devices on the way to their threads.
-    private final class Opened: @unchecked Sendable {
-        // Sendable because only one thread has it at a time.
-        var camera: CameraStream?
-        var microphone: CapturePCM?
-        init(camera: consuming CameraStream) { self.camera = consume camera }
-        init(microphone: consuming CapturePCM) { self.microphone = consume microphone }
-    }
-
     // MARK: Opening
 
     /// Opens and starts the devices. `readers` encode the recordings. Calls `preview` with each picture, on the thread that reads the
@@ -108,40 +98,36 @@ package final class CaptureSession: Sendable {
         let (cameras, refused) = Camera.all()
         let camera = try choice.choose(cameras, refused: refused)
         let stream = try CameraStream.open(camera, mode)
-        let (format, colours) = (stream.format, stream.colours)
         let name: String?
         switch device {
         case .off: name = nil
         case .pcm(let pcm): name = pcm
         case .automatic:
-            let found = Microphone.choose(Microphone.all(), beside: camera) { path in
-                realpath(path, nil).map { resolved in
-                    defer { free(resolved) }
-                    return String(cString: resolved)
-                }
-            }
-            guard let found else { throw .noMicrophone }
+            guard let found = Microphone.choose(Microphone.all(), beside: camera, device: Microphone.resolve) else { throw .noMicrophone }
             name = found.pcm
         }
-        let pcm: Opened? = if let name { Opened(microphone: try CapturePCM.open(name)) } else { nil }
-        return CaptureSession(camera, format, colours, name, Opened(camera: stream), pcm, readers, preview: preview)
+        let pcm: Opened<CapturePCM>? = if let name { Opened(try CapturePCM.open(name)) } else { nil }
+        return CaptureSession(stream, pcm, microphone: name, readers, preview: preview)
     }
 
-    private init(
-        _ camera: Camera, _ format: CameraFormat, _ colours: CameraColours?, _ microphone: String?, _ stream: Opened, _ pcm: Opened?,
-        _ readers: Readers, preview: (@Sendable (borrowing CapturedPicture) -> Void)?
+    /// Creates a session of open devices, and starts their threads.
+    init<Pictures: PictureSource & ~Copyable, Sound: SoundSource & ~Copyable>(
+        _ pictures: consuming Pictures, _ pcm: Opened<Sound>?, microphone: String?, _ readers: Readers,
+        preview: (@Sendable (borrowing CapturedPicture) -> Void)?
     ) {
-        (self.camera, self.format, self.colours, self.microphone) = (camera, format, colours, microphone)
+        let (camera, format, colours) = (pictures.camera, pictures.format, pictures.colours)
+        let stream = Opened(pictures)
+        (self.camera, self.format, self.microphone) = (camera, format, microphone)
         (inbox, state) = (Monitor(Inbox()), Monitor(State()))
         wakeUps = [WakeUp(), WakeUp()]
         let inbox = inbox
         Thread("camera", realtimePriority: 4) { [wakeUp = wakeUps[0]] in
-            if let stream = stream.camera.take() { Self.readCamera(stream, inbox, wakeUp, preview) }
+            if let stream = stream.source.take() { Self.readCamera(stream, inbox, wakeUp, preview) }
         }.detach()
-        let layout = pcm?.microphone?.layout
+        let layout = pcm?.source?.layout
         if let pcm {
             Thread("microphone", realtimePriority: 4) { [wakeUp = wakeUps[1]] in
-                if let pcm = pcm.microphone.take() { Self.readMicrophone(pcm, inbox, wakeUp) }
+                if let pcm = pcm.source.take() { Self.readMicrophone(pcm, inbox, wakeUp) }
             }.detach()
         }
         let (state, samples) = (state, layout == nil ? nil : Self.samples)
@@ -184,8 +170,8 @@ package final class CaptureSession: Sendable {
 
     // MARK: Threads
 
-    private static func readCamera(
-        _ stream: consuming CameraStream, _ inbox: Monitor<Inbox>, _ wakeUp: WakeUp,
+    private static func readCamera<Pictures: PictureSource & ~Copyable>(
+        _ stream: consuming Pictures, _ inbox: Monitor<Inbox>, _ wakeUp: WakeUp,
         _ preview: (@Sendable (borrowing CapturedPicture) -> Void)?
     ) {
         var stream = stream
@@ -226,7 +212,9 @@ package final class CaptureSession: Sendable {
         }
     }
 
-    private static func readMicrophone(_ pcm: consuming CapturePCM, _ inbox: Monitor<Inbox>, _ wakeUp: WakeUp) {
+    private static func readMicrophone<Sound: SoundSource & ~Copyable>(
+        _ pcm: consuming Sound, _ inbox: Monitor<Inbox>, _ wakeUp: WakeUp
+    ) {
         var pcm = pcm
         while !inbox.withLock({ $0.isClosed }) {
             var descriptors = [wakeUp.pollDescriptor] + pcm.pollDescriptors()

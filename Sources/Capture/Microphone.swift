@@ -25,6 +25,20 @@ package struct Microphone: Hashable, Sendable {
         }
     }
 
+    /// Returns the capture devices of this machine that the process may not open. A card without permission is not among ``all()``.
+    package static func refused() -> [String] {
+        Folder.names(in: "/dev/snd").filter { $0.hasPrefix("pcmC") && $0.hasSuffix("c") }.map { "/dev/snd/\($0)" }
+            .filter { access($0, R_OK | W_OK) != 0 && (errno == EACCES || errno == EPERM) }
+    }
+
+    /// Returns the real path of a device in /sys, for ``choose(_:beside:device:)``.
+    package static func resolve(_ path: String) -> String? {
+        realpath(path, nil).map { resolved in
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+    }
+
     private static func devices(of card: Int32) -> [Microphone] {
         var control: OpaquePointer?
         guard snd_ctl_open(&control, "hw:\(card)", SND_CTL_READONLY) == 0, let control else { return [] }
@@ -55,7 +69,7 @@ package struct Microphone: Hashable, Sendable {
     }
 
     /// Returns the microphone of `camera`, else the first real one; nil if there is none.
-    static func choose(_ microphones: [Microphone], beside camera: Camera, device: (String) -> String?) -> Microphone? {
+    package static func choose(_ microphones: [Microphone], beside camera: Camera, device: (String) -> String?) -> Microphone? {
         let real = microphones.filter { !$0.isVirtual }
         // The camera and the card are interfaces of one USB device.
         func parent(_ path: String) -> String? { device(path).map { String($0[..<($0.lastIndex(of: "/") ?? $0.endIndex)]) } }

@@ -104,8 +104,9 @@ struct Recorder: ~Copyable {
             if let free, status.elapsed > .seconds(2), status.byteCount > 0 {
                 let pace = Double(status.byteCount) / status.elapsed.seconds
                 limits.append(.seconds(Double(max(0, free.bytes - RecordingFile.reserve)) / pace))
+                if let most = recording?.request.mostBytes { limits.append(.seconds(Double(max(0, most - status.byteCount)) / pace - 1)) }
             }
-            status.remaining = limits.min()
+            status.remaining = limits.min().map { max(.zero, $0) }
             return status
         }
     }

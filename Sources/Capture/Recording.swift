@@ -12,6 +12,8 @@ package struct RecordingRequest: Hashable, Sendable {
     package var replaces = false
     /// The length; nil for no limit.
     package var duration: MediaTime?
+    /// The size of the file; nil for no limit. The film ends when a second more would exceed it.
+    package var mostBytes: Int?
     /// How a player must rotate the camera's pictures.
     package var orientation = Orientation.up
     /// The codec and the quality of the video (``FilmFormat/Video/quality``).
@@ -42,8 +44,15 @@ package struct RecordingReport: Hashable, Sendable {
     package var notes: [String] = []
     /// The note that applies to every recording: why the processor encodes, although the hardware was requested.
     package var encoderNote: String?
+    /// The limit of the request that ended it.
+    package var limit: Limit?
     /// The failure that ended the recording early; the file keeps the part before it.
     package var failure: CaptureError?
+}
+
+extension RecordingReport {
+    /// A limit of a request: ``RecordingRequest/duration`` or ``RecordingRequest/mostBytes``.
+    package enum Limit: Hashable, Sendable { case duration, size }
 }
 
 /// A film in progress: takes pictures and sound, and writes each at its time. Belongs to the writing thread.
@@ -70,6 +79,7 @@ struct Recording: ~Copyable {
     /// The bytes written, and the number of the next sample.
     private(set) var byteCount = 0, samplePosition = 0
     private(set) var failure: CaptureError?
+    private var limit: RecordingReport.Limit?
 
     /// How long sound may be missing before kiosk writes silence.
     private static let patience = MediaTime.seconds(1)
@@ -156,7 +166,7 @@ struct Recording: ~Copyable {
         droppedNow = count
         guard let time = film.film(picture.time) else { return }
         if let duration = request.duration, time >= duration {
-            end = (duration, .now + .milliseconds(600))
+            (end, limit) = ((duration, .now + .milliseconds(600)), .duration)
             return
         }
         do throws(FilmError) {
@@ -166,8 +176,16 @@ struct Recording: ~Copyable {
                 pictureCount += 1
             }
             byteCount = writer?.byteCount ?? byteCount
+            if let most = request.mostBytes, Self.size(after: byteCount, elapsed) > Double(most) {
+                (end, limit) = ((elapsed, .now + .milliseconds(600)), .size)
+            }
             try bridge()
         } catch { failWriting(error) }
+    }
+
+    /// Returns the size of a file in a second. The encoder and the current fragment hold back up to that much.
+    private static func size(after byteCount: Int, _ elapsed: MediaTime) -> Double {
+        Double(byteCount) + Double(byteCount) / max(elapsed.seconds, 1)
     }
 
     /// Writes silence if the microphone has stopped, so that pictures do not pile up in memory.
@@ -219,7 +237,7 @@ struct Recording: ~Copyable {
         var report = RecordingReport(
             path: request.path, begin: film.start, length: elapsed, width: width, height: height, rate: rate, pictureCount: pictureCount,
             droppedCount: droppedCount, encoder: encoder, hasSound: format != nil, notes: notes, encoderNote: encoderNote,
-            failure: failure)
+            limit: limit, failure: failure)
         guard pictureCount > 0 else {
             writer?.discard()
             if !isOpen { unlink(FilmWriter.draftPath(of: request.path)) }

@@ -1,6 +1,6 @@
 internal import Glibc
 internal import KioskPlatform
-internal import KioskPlayback
+package import KioskPlayback
 internal import KioskReaders
 public import KioskVocabulary
 internal import Observation
@@ -17,6 +17,8 @@ public class Player: @unchecked Sendable {
     // Sendable because its properties are Sendable constants; subclasses are in this module and add none.
 
     let engine: PlaybackEngine
+    /// The engine, for the products that draw over its picture.
+    package var playback: PlaybackEngine { engine }
     let options: Mutex<PlaybackEngine.Options>
     let board = ItemBoard()
     private let isStopped = Mutex(false)

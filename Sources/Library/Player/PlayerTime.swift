@@ -113,7 +113,7 @@ public struct TimeObserver: Hashable, Sendable {
 
 extension MediaTime {
     /// Creates a time from a duration, to the nanosecond; clamps a longer one to the maximum.
-    init(_ duration: Duration) {
+    package init(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let (whole, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         self.init(nanoseconds: overflow ? (seconds < 0 ? .min : .max) : whole)

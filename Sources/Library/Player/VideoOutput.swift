@@ -89,10 +89,39 @@ public final class VideoOutput: Sendable {
             // With the lock held, so the later of two changes wins.
             var overlay = Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine))
             overlay.isOfPlayers = state.windows.contains { $0.picture != nil }
-            state.presenting?.setOverlay(overlay, by: .init(.controls, number))
-            if let next { state.presenting?.expectOverlay(in: next, by: .init(.controls, number)) }
+            // Under the controls of a player, which the engine draws.
+            state.presenting?.setOverlay(overlay, by: .init(.signs, number))
+            if let next { state.presenting?.expectOverlay(in: next, by: .init(.signs, number)) }
         }
     }
+
+    // MARK: Pictures of other products
+
+    /// Whether a player presents the display.
+    package var hasPlayer: Bool { state.withLock { $0.first != nil } }
+
+    /// The engine of the player that presents the display.
+    package var presenting: PlaybackEngine? { state.withLock { $0.presenting } }
+
+    /// Adds a place for a picture over those of players, beside the windows of players: a camera's. Returns its number.
+    package func addPicture() -> Int {
+        state.withLock { state in
+            state.lastNumber += 1
+            state.windows.append((state.lastNumber, nil))
+            return state.lastNumber
+        }
+    }
+
+    /// Shows a picture at such a place; nil for none.
+    package func setPicture(_ picture: Overlay.Picture?, of number: Int) {
+        change(by: number) { state in
+            guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
+            state.windows[index].picture = picture
+        }
+    }
+
+    /// Removes such a place.
+    package func removePicture(_ number: Int) { change { state in state.windows.removeAll { $0.number == number } } }
 
     // MARK: Players
 
