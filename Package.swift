@@ -22,6 +22,7 @@ let package = Package(
         .library(name: "KioskInput", targets: ["KioskInput", "KioskInputErrors"]),
         .library(name: "KioskExport", targets: ["KioskExport", "KioskExportErrors"]),
         .library(name: "KioskCapture", targets: ["KioskCapture", "KioskCaptureErrors"]),
+        .library(name: "KioskShelf", targets: ["KioskShelf", "KioskShelfErrors"]),
         .library(name: "KioskAVFoundation", targets: ["KioskAVFoundation"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
@@ -90,6 +91,14 @@ let package = Package(
             ],
             path: "Sources/Library/Capture", swiftSettings: upcoming),
         .target(name: "KioskCaptureErrors", dependencies: ["KioskCapture"], path: "Sources/Library/CaptureErrors", swiftSettings: upcoming),
+        .target(
+            name: "KioskShelf",
+            dependencies: [
+                "KioskPlayer", "KioskInput", "KioskControlsCore", "KioskContent", "KioskInputCore", "KioskDisplayCore", "KioskPlayback",
+                "KioskReaders", "KioskMedia", "KioskVocabulary", "KioskPlatform", log,
+            ],
+            path: "Sources/Library/Shelf", swiftSettings: upcoming),
+        .target(name: "KioskShelfErrors", dependencies: ["KioskShelf"], path: "Sources/Library/ShelfErrors", swiftSettings: upcoming),
         // Apple's names and forms for the libraries.
         .target(
             name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],

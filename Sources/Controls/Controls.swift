@@ -393,6 +393,11 @@ package final class Controls: Sendable {
             case .closed:
                 shared.reading?.cancel()
                 goOn(&shared)
+                surroundings.finish(nil)
+            case .picked(let entries):
+                shared.reading?.cancel()
+                goOn(&shared)
+                surroundings.finish(entries)
             case .play(let entry):
                 // The item to which the player returns plays, too.
                 goOn(&shared)
@@ -421,7 +426,7 @@ package final class Controls: Sendable {
         if shared.hasShelfThreads { return }
         shared.hasShelfThreads = true
         // Here, since a thread that starts the readers passes its priority on to them.
-        Readers.shared.prepare()
+        surroundings.readers.prepare()
         Thread("shelf") { [weak self] in self?.drawRows() }.detach()
         Thread("thumbnails") { [weak self] in self?.makeThumbnails() }.detach()
     }
@@ -462,7 +467,10 @@ package final class Controls: Sendable {
             Thread.runWhenIdle()
             let store = surroundings.store
             let kept = job.entry.version.flatMap { store?.find(job.entry.source, $0, job.width, job.height) }
-            let made = kept ?? Thumbnail.read(of: job.entry.source, fitting: job.width, job.height, interruption: interruption)
+            let made =
+                kept
+                ?? Thumbnail.read(
+                    of: job.entry.source, fitting: job.width, job.height, by: surroundings.readers, interruption: interruption)
             let picture = made?.picture.map { PreviewPicture(Surface(width: $0.width, height: $0.height, pixels: $0.pixels)) }
             shared.signal { shared in
                 shared.reading = nil

@@ -23,6 +23,9 @@ package struct KeyMap: Sendable {
     /// The keys of chords with several keys.
     private var sharedKeys: Set<KeyCode> = []
 
+    /// Creates a map without keys.
+    package init() {}
+
     /// Creates a map from `bindings`, in order; nil removes a command.
     ///
     /// - Throws: the first key name that evdev does not know.

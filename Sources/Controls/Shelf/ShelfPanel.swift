@@ -8,6 +8,7 @@ enum ShelfButton: Hashable, Sendable {
     case play, playFrom, add, remove, useAsMusic, dropMusic
     case export, cancelExport, clear, dismiss
     case earlier, later, removeClip, back
+    case choose, addToChoice, finishChoice
 
     var label: String {
         switch self {
@@ -24,11 +25,14 @@ enum ShelfButton: Hashable, Sendable {
         case .earlier: "Earlier"
         case .later: "Later"
         case .back: "Back"
+        case .choose: "Choose"
+        case .addToChoice: "Add"
+        case .finishChoice: "Done"
         }
     }
 
     /// Whether it is the usual choice.
-    var isMain: Bool { self == .play || self == .export }
+    var isMain: Bool { [.play, .export, .choose, .addToChoice, .finishChoice].contains(self) }
 }
 
 /// The content of a panel.
@@ -84,7 +88,10 @@ extension ShelfState {
         var details = [entry.name, entry.folder]
         if let duration = facts?.duration { details.insert(NowPlaying.text(Int(duration.seconds.rounded())), at: 0) }
         var buttons = [ShelfButton.play, .playFrom]
-        if settings.makesFilms {
+        if let picking = settings.picking {
+            let isChosen = film.clips.contains(entry), isFull = film.clips.count >= picking.most
+            buttons = picking.most < 2 ? [.choose] : isChosen ? [.remove] : isFull ? [] : [.addToChoice]
+        } else if settings.makesFilms {
             let isChosen = film.clips.contains(entry) || film.music == entry
             buttons.append(isChosen ? .remove : entry.kind == .sound ? .useAsMusic : .add)
         }
@@ -110,7 +117,8 @@ extension ShelfState {
     }
 
     private func filmText(_ layout: ShelfLayout) -> ShelfPanelText {
-        var text = ShelfPanelText(title: "Your film", lines: [], chosenClip: chosenClip, buttons: filmButtons)
+        var text = ShelfPanelText(
+            title: settings.picking == nil ? "Your film" : "Your choice", lines: [], chosenClip: chosenClip, buttons: filmButtons)
         var below: [String] = []
         if film.clips.isEmpty { below.append("No clip is chosen yet: touch a clip, and add it.") }
         if let music = film.music { below.append("Music: \(facts[music]?.title ?? music.title)") }
@@ -139,7 +147,7 @@ extension ShelfState {
         if export?.isRunning == true { return [.cancelExport, .dismiss] }
         if chosenClip != nil { return [.earlier, .later, .removeClip, .back] }
         var buttons: [ShelfButton] = []
-        if !film.clips.isEmpty { buttons.append(.export) }
+        if !film.clips.isEmpty { buttons.append(settings.picking == nil ? .export : .finishChoice) }
         if film.music != nil { buttons.append(.dropMusic) }
         if !film.clips.isEmpty || film.music != nil { buttons.append(.clear) }
         return buttons + [.dismiss]
@@ -173,7 +181,11 @@ extension ShelfState {
             if let entry { return play(entry) }
         case .playFrom:
             if let entry { return playFrom(entry) }
-        case .add, .useAsMusic:
+        case .choose:
+            if let entry { return pick([entry]) }
+        case .finishChoice:
+            if !film.clips.isEmpty { return pick(film.clips) }
+        case .add, .addToChoice, .useAsMusic:
             if let entry { add(entry) }
             panel = nil
         case .remove:

@@ -2,6 +2,7 @@ import KioskInputCore
 import KioskMedia
 import KioskPlatform
 import KioskPlayback
+import KioskReaders
 import KioskVocabulary
 
 /// An action that the shelf requests.
@@ -15,6 +16,8 @@ package enum ShelfAction: Hashable, Sendable {
     /// Makes a film of these clips.
     case export(ShelfFilm)
     case cancelExport
+    /// Hands these entries to the program that has the viewer pick (``ShelfState/Picking``).
+    case picked([ShelfEntry])
 }
 
 /// The clips that a viewer has chosen for a film, in order, and the sound under them.
@@ -46,6 +49,10 @@ package struct ShelfSurroundings: Sendable {
     /// Starts to make a film. The program reports its progress through ``Controls/changeShelf(at:isInput:_:)``.
     package var export: @Sendable (ShelfFilm) -> Void = { _ in }
     package var cancelExport: @Sendable () -> Void = {}
+    /// Takes the picked entries, or nil if the viewer has closed the shelf.
+    package var finish: @Sendable ([ShelfEntry]?) -> Void = { _ in }
+    /// The readers of thumbnails.
+    package var readers = Readers.shared
     /// The thumbnails on the disk; nil if the program keeps none.
     package var store: ThumbnailStore?
 
@@ -70,8 +77,23 @@ package struct ShelfState: Sendable {
         package var closeAfter: MediaTime?
         /// Whether viewers can make films of the clips.
         package var makesFilms = false
+        /// Viewers pick entries for the program, if set, instead of playing them.
+        package var picking: Picking?
+
+        /// Whether viewers collect clips: for a film, or to pick several.
+        var collects: Bool { makesFilms || picking.map { $0.most > 1 } ?? false }
 
         /// Creates settings without a shelf.
+        package init() {}
+    }
+
+    /// A choice of entries for the program.
+    package struct Picking: Hashable, Sendable {
+        /// The most entries to pick; with one, the first choice ends it.
+        package var most = 1
+        /// The request to the viewer, in the head: `Choose a clip`.
+        package var title: String?
+
         package init() {}
     }
 
@@ -224,7 +246,7 @@ package struct ShelfState: Sendable {
 
     /// Lays the shelf out for another screen; nil while there is no screen.
     mutating func setGeometry(_ geometry: ScreenGeometry?, at time: HostTime) {
-        let renewed = geometry.map { ShelfLayout(geometry: $0, hasFilm: settings.makesFilms) }
+        let renewed = geometry.map { ShelfLayout(geometry: $0, hasFilm: settings.collects) }
         if renewed == layout { return }
         let first = layout.map { Int(scroll.position(at: time)) / max(1, $0.pitch) * $0.columns } ?? 0
         layout = renewed
@@ -306,6 +328,9 @@ package struct ShelfState: Sendable {
         return [.playFrom(Array(rest.prefix(Self.longestList)))] + close().filter { $0 != .closed }
     }
 
+    /// Hands entries to the program, and closes the shelf.
+    mutating func pick(_ entries: [ShelfEntry]) -> [ShelfAction] { [.picked(entries)] + close().filter { $0 != .closed } }
+
     /// The most entries of a playlist.
     static let longestList = 10_000
     /// The most clips of a film.
@@ -315,16 +340,20 @@ package struct ShelfState: Sendable {
     /// not yet known.
     package func objection(toAdding entry: ShelfEntry) -> String? {
         if let problem = problem(entry) { return "\(entry.source): \(problem)" }
-        if entry.kind == .sound || film.clips.count < Self.mostClips { return nil }
-        return "the film has \(Self.mostClips) clips, which is the most"
+        let most = settings.picking?.most ?? Self.mostClips
+        if isMusic(entry) || film.clips.count < most { return nil }
+        return "the film has \(most) clips, which is the most"
     }
 
     /// Appends an entry to the film, or sets it as the music if it is sound. Does nothing if there is an objection.
     package mutating func add(_ entry: ShelfEntry) {
         if objection(toAdding: entry) != nil { return }
-        if entry.kind == .sound { film.music = entry } else { film.clips.append(entry) }
+        if isMusic(entry) { film.music = entry } else { film.clips.append(entry) }
         forgetExport()
     }
+
+    /// Whether an entry becomes the music of the film.
+    private func isMusic(_ entry: ShelfEntry) -> Bool { entry.kind == .sound && settings.picking == nil }
 
     /// Removes an entry from the film; its last occurrence if there are several.
     package mutating func remove(_ entry: ShelfEntry) {
@@ -365,39 +394,5 @@ package struct ShelfState: Sendable {
         guard settings.makesFilms, !film.clips.isEmpty, export?.isRunning != true else { return [] }
         export = .running(0, left: nil)
         return [.export(film)]
-    }
-}
-
-/// An index of the entries whose title, file name or folder has every word of the search. It ignores case and accents, since not every
-/// keyboard can type them (``folded(_:)``). A pure value.
-struct ShelfIndex: Sendable {
-    /// The text of each entry, folded.
-    private var texts: [[UInt8]]
-
-    /// An index of `entries`.
-    init(_ entries: [ShelfEntry] = []) { texts = entries.map { folded("\($0.title) \($0.name) \($0.folder)") } }
-
-    /// Adds the title from a file's metadata to the entry at `place`.
-    mutating func add(_ title: String, at place: Int) {
-        let words = folded(title)
-        if texts.indices.contains(place), !Self.has(texts[place], words[...]) { texts[place] += [32] + words }
-    }
-
-    /// Returns the entries that match `text`, in their order; all of them if it is empty.
-    func places(_ text: String) -> [Int] {
-        let words = folded(text).split(separator: 32).map { Array($0) }
-        if words.isEmpty { return Array(texts.indices) }
-        return texts.indices.filter { place in words.allSatisfy { Self.has(texts[place], $0[...]) } }
-    }
-
-    private static func has(_ text: [UInt8], _ word: ArraySlice<UInt8>) -> Bool {
-        guard let first = word.first, text.count >= word.count else { return word.isEmpty }
-        var start = 0
-        let last = text.count - word.count
-        while start <= last {
-            if text[start] == first, text[start..<start + word.count] == word { return true }
-            start += 1
-        }
-        return false
     }
 }

@@ -171,8 +171,8 @@ extension ShelfState {
         case .enter:
             if showsFocus { openPanel(of: focus) } else { moveFocus(by: 0, at: time, layout) }
         case .play:
-            if showsFocus, let entry = focusedEntry, problem(entry) == nil { return play(entry) }
-        case .film: if settings.makesFilms { (panel, chosenButton) = (.film, 0) }
+            if showsFocus, let entry = focusedEntry, problem(entry) == nil { return playOrPick(entry) }
+        case .film: if settings.collects { (panel, chosenButton) = (.film, 0) }
         case .wheel(let notches): scroll.go(to: scroll.target(at: time) - Double(notches * layout.pitch / 2), at: time)
         case .character(let character): if character != " " || !search.isEmpty { find(search + String(character), at: time) }
         case .erase: find(String(search.dropLast()), at: time)
@@ -185,6 +185,14 @@ extension ShelfState {
                 find("", at: time)
             }
         }
+        return []
+    }
+
+    /// Carries out the play key on a card: it opens the panel if the viewer picks several.
+    private mutating func playOrPick(_ entry: ShelfEntry) -> [ShelfAction] {
+        guard let picking = settings.picking else { return play(entry) }
+        if picking.most < 2 { return pick([entry]) }
+        openPanel(of: focus)
         return []
     }
 

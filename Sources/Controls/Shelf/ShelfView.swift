@@ -126,7 +126,8 @@ extension ShelfState {
 
     private func head(_ layout: ShelfLayout) -> ShelfHead {
         let number = Self.grouped(shown.count)
-        let count = search.isEmpty ? "\(number) clip\(shown.count == 1 ? "" : "s")" : "\(number) of \(Self.grouped(entries.count))"
+        let found = search.isEmpty ? "\(number) clip\(shown.count == 1 ? "" : "s")" : "\(number) of \(Self.grouped(entries.count))"
+        let count = settings.picking?.title.map { "\($0) · \(found)" } ?? found
         let pressed: ShelfLayout.HeadButton? = if case .head(let button)? = touch?.target, touch?.isOn == true { button } else { nil }
         let percent: Int? = if case .running(let share, _)? = export { Int(share * 100) } else { nil }
         return ShelfHead(

@@ -3,6 +3,7 @@ import KioskPlatform
 import KioskPlayback
 public import KioskPlayer
 import KioskVocabulary
+import Synchronization
 
 /// Keyboards, remotes, touch screens and mice, as they come and go.
 ///
@@ -73,6 +74,7 @@ public final class InputDevices: Sendable {
 
     private let reader: InputReader
     private let streams = Broadcast<Event>()
+    private let interceptors = Mutex((last: 0, all: [(number: Int, take: @Sendable (InputEvent) -> Bool)]()))
 
     /// Starts to read devices: touch screens and mice, and keyboards that have one of `keys`, by the kernel's names (`space`,
     /// `KEY_PLAYPAUSE`). Touches rotate with `display`.
@@ -89,10 +91,29 @@ public final class InputDevices: Sendable {
             display.engine.observeRotation { [reader] in reader.setRotation($0) }
             display.engine.observeTerminal { [reader] in reader.setActive($0) }
         }
-        reader.start { [weak self] in self?.streams.tell(Event($0)) }
+        reader.start { [weak self] in self?.deliver($0) }
     }
 
     deinit { stop() }
+
+    /// Passes an event to the newest interceptor that takes it, else to the sequences.
+    private func deliver(_ event: InputEvent) {
+        for interceptor in interceptors.withLock({ $0.all }).reversed() where interceptor.take(event) { return }
+        streams.tell(Event(event))
+    }
+
+    /// Lets `take` have each event before the application: it returns whether it keeps the event. Called on the input thread, and returns at
+    /// once. Returns the number to end that.
+    package func intercept(_ take: @escaping @Sendable (InputEvent) -> Bool) -> Int {
+        interceptors.withLock { state in
+            state.last += 1
+            state.all.append((state.last, take))
+            return state.last
+        }
+    }
+
+    /// Ends an interception.
+    package func endInterception(_ number: Int) { interceptors.withLock { $0.all.removeAll { $0.number == number } } }
 
     /// All events from now on. Each call returns a sequence of its own; it ends with ``stop()``.
     public var events: AsyncStream<Event> { streams.stream() }
@@ -105,6 +126,30 @@ public final class InputDevices: Sendable {
 }
 
 extension InputDevices.Event {
+    /// The engine's event; nil for a key that the kernel's headers do not define.
+    package var made: InputEvent? {
+        switch self {
+        case .touch(let touch):
+            let phase: ContactEvent.Phase =
+                switch touch.phase {
+                case .began: .down
+                case .moved: .move
+                case .ended: .up
+                case .cancelled: .cancelled
+                }
+            return .made(contact: touch.id, phase, x: touch.x, y: touch.y, at: HostTime(touch.time))
+        case .key(let key):
+            guard let code = try? KeyCode(named: key.name) else { return nil }
+            let phase: KeyEvent.Phase =
+                switch key.phase {
+                case .pressed: .press
+                case .repeated: .repeat
+                case .released: .release
+                }
+            return .made(key: code, phase, at: HostTime(key.time))
+        }
+    }
+
     init(_ event: InputEvent) {
         let time = Duration.nanoseconds(event.time.nanoseconds)
         switch event {
@@ -129,4 +174,9 @@ extension InputDevices.Event {
             self = .key(InputDevices.Key(name: event.key.name, phase: phase, time: time))
         }
     }
+}
+
+extension HostTime {
+    /// The time since boot; clamped to 292 years.
+    fileprivate init(_ time: Duration) { self.init(nanoseconds: MediaTime(time).nanoseconds) }
 }
