@@ -23,6 +23,7 @@ let package = Package(
         .library(name: "KioskExport", targets: ["KioskExport", "KioskExportErrors"]),
         .library(name: "KioskCapture", targets: ["KioskCapture", "KioskCaptureErrors"]),
         .library(name: "KioskShelf", targets: ["KioskShelf", "KioskShelfErrors"]),
+        .library(name: "KioskControls", targets: ["KioskControls"]),
         .library(name: "KioskAVFoundation", targets: ["KioskAVFoundation"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
@@ -99,6 +100,13 @@ let package = Package(
             ],
             path: "Sources/Library/Shelf", swiftSettings: upcoming),
         .target(name: "KioskShelfErrors", dependencies: ["KioskShelf"], path: "Sources/Library/ShelfErrors", swiftSettings: upcoming),
+        .target(
+            name: "KioskControls",
+            dependencies: [
+                "KioskPlayer", "KioskInput", "KioskControlsCore", "KioskInputCore", "KioskConfiguration", "KioskPlayback", "KioskVocabulary",
+                "KioskPlatform",
+            ],
+            path: "Sources/Library/Controls", swiftSettings: pure),
         // Apple's names and forms for the libraries.
         .target(
             name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],
@@ -358,9 +366,10 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "KioskAVFoundation", "KioskExport", "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors", "KioskInput",
+                "KioskAVFoundation", "KioskControls", "KioskDisplay", "KioskExport", "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors",
+                "KioskInput",
                 "KioskInputErrors", "KioskPlayback", "KioskMedia",
-                "KioskPlatform",
+                "KioskPlatform", "CKioskCairo", "TestSupport",
             ],
             exclude: ["Expected"], swiftSettings: upcoming),
         // Damaged files by the thousand: docs/testing.md.

@@ -211,6 +211,7 @@ package struct CommandTable: Sendable {
             answer: .place)
         add("show-controls", "Show the controls, as a touch does.", .showControls)
         add("hide-controls", "Hide the controls.", .hideControls)
+        add("toggle-controls", "Show the controls, or hide them if they are shown.", .toggleControls)
         bind("shelf", .plain(.toggleShelf, keys: ["MENU", "LIST"]))
     }
 

@@ -4,7 +4,7 @@ import KioskPlayback
 import KioskVocabulary
 
 /// A colour to paint with.
-enum Paint {
+package enum Paint {
     case black(Double)
     case white(Double)
     case color(Color, Double)
@@ -19,13 +19,13 @@ enum Paint {
 }
 
 /// A picture under construction, transparent at first. Owns a `cairo_t` and its surface, which uses the memory of the later ``Surface``.
-@safe struct Canvas: ~Copyable {
+@safe package struct Canvas: ~Copyable {
     let raw: OpaquePointer
     private let target: OpaquePointer
     let width: Int, height: Int
 
     /// Returns a surface with the drawing of `body`.
-    static func surface(_ width: Int, _ height: Int, _ body: (borrowing Canvas) -> Void) -> Surface {
+    package static func surface(_ width: Int, _ height: Int, _ body: (borrowing Canvas) -> Void) -> Surface {
         let (width, height) = (max(1, width), max(1, height))
         let pixels = unsafe [UInt32](unsafeUninitializedCapacity: width * height) { memory, count in
             unsafe memory.initialize(repeating: 0)

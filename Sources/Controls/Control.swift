@@ -15,9 +15,13 @@ package enum Control: Hashable, Sendable, CaseIterable {
     case shelf
     /// Opens the list of subtitles and sound tracks.
     case subtitles
+    /// Rotates the picture by a quarter clockwise.
+    case rotate
+    /// Leaves the picture for something else, which is the application's.
+    case back
 
-    /// Its part in `[theme]` and `[input] allow`.
-    var part: ControlsPart {
+    /// Its part in `[theme]` and `[input] allow`; nil for the application's own.
+    var part: ControlsPart? {
         switch self {
         case .playPause: .playButton
         case .skipBack, .skipForward, .previousItem, .nextItem: .skipButtons
@@ -27,6 +31,8 @@ package enum Control: Hashable, Sendable, CaseIterable {
         case .volume: .volume
         case .shelf: .shelf
         case .subtitles: .subtitles
+        case .rotate: .rotate
+        case .back: nil
         }
     }
 }

@@ -36,30 +36,38 @@ package final class Controls: Sendable {
         var hasPicture = false
         var draws = false
         var isStopped = false
+        /// Whether the controls were shown at the last report.
+        var wasShown = false
     }
 
     private let shared: Monitor<Shared>
     private let player: PlaybackEngine
-    private let settings: ControlsSettings
     /// The program's functions that the shelf calls.
     private let surroundings: ShelfSurroundings
     private let screen: any ControlsScreen
     private let program: @Sendable (ProgramCommand) -> Void
+    private let report: @Sendable (ControlsReport) -> Void
+    private let overlay: @Sendable (Overlay, HostTime?) -> Void
+    private let readers: Readers
     private let previews: Mutex<Previews?> = Mutex(nil)
     private let thread = Mutex<Thread?>(nil)
     private let observer = Mutex<PlayerObserver?>(nil)
 
     /// Creates controls of `player` on `screen`; `keys` maps keys to commands. `program` carries out the program's commands; it is called
-    /// with the lock held, from any thread, and returns at once.
+    /// with the lock held, from any thread, and returns at once. So is `report`, which gets the news (``ControlsSettings/reports``).
+    /// `overlay` shows drawings, and gets the time of the input that they answer; by default the player shows them. `readers` read files for
+    /// previews.
     package init(
         _ settings: ControlsSettings, keys: KeyMap, player: PlaybackEngine, screen: any ControlsScreen,
-        shelf surroundings: ShelfSurroundings = ShelfSurroundings(), program: @escaping @Sendable (ProgramCommand) -> Void = { _ in }
+        shelf surroundings: ShelfSurroundings = ShelfSurroundings(), program: @escaping @Sendable (ProgramCommand) -> Void = { _ in },
+        report: @escaping @Sendable (ControlsReport) -> Void = { _ in }, overlay: (@Sendable (Overlay, HostTime?) -> Void)? = nil,
+        readers: Readers = .shared
     ) {
-        self.program = program
+        (self.program, self.report, self.readers) = (program, report, readers)
+        self.overlay = overlay ?? { player.setOverlay($0, at: $1) }
         shared = Monitor(
             Shared(state: ControlsState(settings, keys: keys), shelf: ShelfState(settings.shelf)), groups: ShelfWorker.allCases.count + 1)
         self.surroundings = surroundings
-        self.settings = settings
         self.player = player
         self.screen = screen
     }
@@ -70,6 +78,25 @@ package final class Controls: Sendable {
             handle: { [self] event in handle(event) },
             nextDeadline: { [self] in shared.withLock { $0.state.inputDeadline } },
             expire: { [self] time in change(at: time) { $0.shelf.isOpen ? [] : $0.state.expire(at: time) } })
+    }
+
+    /// Takes other settings, and other keys unless they are nil. Any thread.
+    package func set(_ settings: ControlsSettings, keys: KeyMap? = nil, at time: HostTime = .now) {
+        change(at: time) { shared in
+            if let keys { shared.state.keys = KeyRecognizer(keys) }
+            return shared.state.set(settings, at: time)
+        }
+    }
+
+    /// Whether the controls are shown. Any thread.
+    package var isShown: Bool { shared.withLock { $0.state.isShown } }
+
+    /// The positions of the controls; nil if there are none, or no display. Any thread.
+    package var layout: ControlsLayout? {
+        shared.withLock { shared in
+            refresh(&shared, at: .now)
+            return shared.state.layout
+        }
     }
 
     /// Carries out a command from elsewhere, such as an accelerometer. Any thread.
@@ -118,10 +145,10 @@ package final class Controls: Sendable {
     }
 
     private func begin() {
-        if settings.mode == .none { return }
+        if shared.withLock({ $0.state.settings.mode == .none }) { return }
         thread.withLock { thread in
             if thread != nil || shared.withLock({ $0.isStopped }) { return }
-            previews.withLock { $0 = Previews { [weak self] in self?.show($0) } }
+            previews.withLock { $0 = Previews(by: readers) { [weak self] in self?.show($0) } }
             thread = Thread("controls") { [weak self] in self?.run() }
         }
     }
@@ -159,6 +186,7 @@ package final class Controls: Sendable {
         let begins = shared.signal { shared in
             refresh(&shared, at: input)
             ask(body(&shared), &shared)
+            tell(&shared)
             shared.input = shared.input ?? input
             shared.changes += 1
             if shared.draws, shared.state.isSeen(at: input) { player.expectOverlay() }
@@ -192,8 +220,10 @@ package final class Controls: Sendable {
         let mode = screen.mode
         let period = mode.map { min(max($0.refreshPeriod, .milliseconds(4)), .milliseconds(50)) }
         let entry = snapshot.item.flatMap { player.item($0) }?.entry
-        let now = NowPlaying(snapshot, snapshot.item.flatMap { player.facts(of: $0) }, of: entry, rate: player.rate)
-        let geometry = mode.map { ScreenGeometry(mode: $0, rotation: rotation) }
+        var now = NowPlaying(snapshot, snapshot.item.flatMap { player.facts(of: $0) }, of: entry, rate: player.rate)
+        if let title = shared.state.settings.title { now.title = title }
+        let scale = shared.state.settings.scale
+        let geometry = mode.map { ScreenGeometry(mode: $0, rotation: rotation, scale: scale) }
         ask(shared.state.update(now, on: geometry, refreshPeriod: period ?? shared.state.refreshPeriod, at: time), &shared)
         shared.shelf.setGeometry(geometry, at: time)
     }
@@ -201,12 +231,25 @@ package final class Controls: Sendable {
     private func ask(_ commands: [TimedCommand], _ shared: inout Shared) {
         for asked in commands {
             switch asked.command {
-            case .player(let command): player.perform(command, at: asked.time)
+            case .player(let command):
+                player.perform(command, at: asked.time)
+                if shared.state.settings.reports { report(.command(command)) }
             case .rotate(let rotation): rotate(rotation, &shared)
             case .toggleShelf: perform(shared.shelf.isOpen ? shared.shelf.close() : shared.shelf.open(at: asked.time), &shared)
-            case .showControls, .hideControls: break  // done by ControlsState
+            case .showControls, .hideControls, .toggleControls: break  // done by ControlsState
             case .program(let command): program(command)
             }
+        }
+    }
+
+    /// Passes the news on.
+    private func tell(_ shared: inout Shared) {
+        guard shared.state.settings.reports else { return }
+        for news in shared.state.reports { report(news) }
+        shared.state.reports = []
+        if shared.state.isShown != shared.wasShown {
+            shared.wasShown.toggle()
+            report(.isShown(shared.wasShown))
         }
     }
 
@@ -227,6 +270,7 @@ package final class Controls: Sendable {
     /// The content of one frame to draw.
     private struct Frame {
         var parts: [PlacedPart]
+        var theme: Theme
         var geometry: ScreenGeometry?
         var input: HostTime?
         var preview: (source: String, time: MediaTime, width: Int, height: Int)?
@@ -252,7 +296,7 @@ package final class Controls: Sendable {
     private func run() {
         let isStopped = shared.wait(until: .now + Self.calmStart) { $0.isStopped ? true : $0.input != nil ? false : nil }
         if isStopped == true { return }
-        var drawing = ControlsDrawing(settings.theme)
+        var drawing = ControlsDrawing(shared.withLock { $0.state.settings.theme })
         drawing.prepare(
             shared.withLock { shared in
                 refresh(&shared, at: .now)
@@ -288,6 +332,7 @@ package final class Controls: Sendable {
             deadline = frame.deadline
             nextShelfFrame = frame.next
             request(frame, &preview)
+            if !drawing.has(frame.theme) { drawing = ControlsDrawing(frame.theme) }
             var overlay = Overlay()
             if let geometry = frame.geometry, !frame.parts.isEmpty { overlay = drawing.overlay(frame.parts, on: geometry) }
             if frame.isShelf {
@@ -298,7 +343,7 @@ package final class Controls: Sendable {
             if overlay == shown { continue }
             shown = overlay
             player.setSubtitleInset(frame.inset)
-            player.setOverlay(overlay, at: frame.input)
+            self.overlay(overlay, frame.input)
         }
     }
 
@@ -306,12 +351,14 @@ package final class Controls: Sendable {
         refresh(&shared, at: now)
         ask(shared.state.advance(to: now), &shared)
         perform(shared.shelf.advance(to: now), &shared)
+        tell(&shared)
         defer { shared.input = nil }
         if shared.shelf.isOpen { return shelfFrame(&shared, at: now) }
         // This frame reaches the screen a vblank later: a fade that begins now appears to have begun then.
         return Frame(
-            parts: shared.state.parts(at: now + shared.state.refreshPeriod), geometry: shared.state.geometry, input: shared.input,
-            preview: shared.state.wantedPreview, deadline: shared.state.deadline(after: now),
+            parts: shared.state.parts(at: now + shared.state.refreshPeriod), theme: shared.state.settings.theme,
+            geometry: shared.state.geometry, input: shared.input, preview: shared.state.wantedPreview,
+            deadline: shared.state.deadline(after: now),
             rotations: shared.rotating == nil ? nil : shared.rotations,
             inset: shared.state.fades.bars.value(at: now + shared.state.refreshPeriod) > 0 ? shared.state.layout?.bottomBar ?? 0 : 0)
     }
@@ -327,8 +374,8 @@ package final class Controls: Sendable {
         let moves = shared.shelf.isMoving(at: vblank - period) || shared.state.fades.notice.isUnderWay(at: now)
         let next = (player.vblank(after: now) ?? vblank) + Self.afterVblank
         return Frame(
-            parts: shared.shelf.parts(at: vblank) + shared.state.noticeParts(at: vblank), geometry: shared.state.geometry,
-            input: shared.input, preview: nil,
+            parts: shared.shelf.parts(at: vblank) + shared.state.noticeParts(at: vblank), theme: shared.state.settings.theme,
+            geometry: shared.state.geometry, input: shared.input, preview: nil,
             deadline: [moves ? next : nil, shared.shelf.deadline(after: now), now + .seconds(1)].compactMap { $0 }.min(),
             rotations: shared.rotating == nil ? nil : shared.rotations, isShelf: true, next: next)
     }
@@ -437,8 +484,9 @@ package final class Controls: Sendable {
     }
 
     private func drawRows() {
-        let typesetter = Typesetter(font: settings.theme.font)
-        let drawing = ShelfDrawing(theme: settings.theme)
+        let theme = shared.withLock { $0.state.settings.theme }
+        let typesetter = Typesetter(font: theme.font)
+        let drawing = ShelfDrawing(theme: theme)
         while true {
             let work = shared.wait(as: ShelfWorker.tiles.group) { shared -> Work<(row: Int, cards: [ShelfCard], layout: ShelfLayout)>? in
                 shared.isStopped ? .stop : shared.shelf.wantedRow.map { .job($0) }

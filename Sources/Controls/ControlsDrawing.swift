@@ -18,6 +18,9 @@ struct ControlsDrawing: ~Copyable {
         shelf = ShelfDrawing(theme: theme)
     }
 
+    /// Whether it draws as `other` has it.
+    func has(_ other: Theme) -> Bool { (other.accent, other.font) == (theme.accent, theme.font) }
+
     /// Returns the overlay for `parts`, on the screen `geometry`.
     mutating func overlay(_ parts: [PlacedPart], on geometry: ScreenGeometry) -> Overlay {
         if !parts.isEmpty {

@@ -11,7 +11,7 @@ package struct ControlsLayout: Hashable, Sendable {
     /// The content that a layout depends on besides the screen.
     package struct Content: Hashable, Sendable {
         /// The parts to draw.
-        package var parts = Set(ControlsPart.allCases)
+        package var parts = Theme().parts
         /// The controls that act. The slider and the times are drawn even if they do not act; buttons are not.
         package var allowed = Set(Control.allCases)
         /// Whether the playlist has other items.
@@ -22,11 +22,13 @@ package struct ControlsLayout: Hashable, Sendable {
         package var hasShelf = false
         /// Whether the item has subtitles, or several sound tracks.
         package var hasSelection = false
+        /// Whether there is a button ``Control/back``.
+        package var hasBack = false
         /// The number of characters of the longest time shown: 4 for 9:59, 7 for 1:00:00.
         package var timeLength = 4
 
         /// Returns whether a button is drawn: a button that does not act is not.
-        fileprivate func draws(_ control: Control) -> Bool { parts.contains(control.part) && allowed.contains(control) }
+        fileprivate func draws(_ control: Control) -> Bool { control.part.map(parts.contains) ?? true && allowed.contains(control) }
     }
 
     /// A round part.
@@ -108,16 +110,21 @@ package struct ControlsLayout: Hashable, Sendable {
         topScrim = geometry.box(0, 0, width, min(Self.scrimHeights.top, height * 0.25))
         let bottomHeight = min(Self.scrimHeights.bottom, height * 0.4)
         bottomScrim = geometry.box(0, height - bottomHeight, width, bottomHeight)
-        var right = width - margin
-        for (control, isThere) in [(Control.shelf, content.hasShelf), (.subtitles, content.hasSelection)] where isThere {
-            guard content.draws(control) else { continue }
+        var (left, right) = (margin, width - margin)
+        if content.hasBack, content.draws(.back) {
+            icons[.back] = disc(left + 3, margin + 3, Self.iconSize)
+            targets[.back] = geometry.box(left - 3, margin - 3, 12, Self.topTarget)
+            left += 12
+        }
+        let buttons = [(Control.shelf, content.hasShelf), (.subtitles, content.hasSelection), (.rotate, true)]
+        for (control, isThere) in buttons where isThere && content.draws(control) {
             icons[control] = disc(right - 3, margin + 3, Self.iconSize)
             targets[control] = geometry.box(right - 9, margin - 3, 12, Self.topTarget)
             right -= 12
         }
         if content.parts.contains(.title) {
             let placeWidth = content.hasQueue ? 22.0 : 0
-            title = geometry.box(margin, margin - 1, right - margin - placeWidth, 8)
+            title = geometry.box(left, margin - 1, right - left - placeWidth, 8)
             if content.hasQueue { place = geometry.box(right - placeWidth, margin - 1, placeWidth, 8) }
         }
         let toastWidth = min(Self.toastSize.width, width - 2 * margin)
@@ -206,8 +213,7 @@ package struct ControlsLayout: Hashable, Sendable {
     private mutating func placeMiddle(_ content: Content, above barTop: Double) {
         let (width, height) = geometry.millimetres
         // Below the title, and below the targets beside it.
-        let hasButtons = targets[.shelf] != nil || targets[.subtitles] != nil
-        let (top, bottom) = (Self.margin + (hasButtons ? Self.topTarget - 3 : 7), barTop - 1)
+        let (top, bottom) = (Self.margin + (hasTopButtons ? Self.topTarget - 3 : 7), barTop - 1)
         let skip = min(isNarrow ? Self.narrowSkipSize : Self.skipSize, bottom - top)
         let gap = min(isNarrow ? 26 : 36, width / 2 - Self.margin / 2 - skip / 2)
         let size = min(isNarrow ? Self.narrowDiscSize : Self.discSize, bottom - top, 2 * (gap - skip / 2 - 1))
@@ -236,6 +242,9 @@ package struct ControlsLayout: Hashable, Sendable {
     var toastCoversMiddle: Bool {
         discs.values.contains { $0.y - $0.diameter / 2 < toastBelowTitle.y + toastBelowTitle.height }
     }
+
+    /// Whether there are buttons beside the title.
+    var hasTopButtons: Bool { [Control.shelf, .subtitles, .rotate, .back].contains { targets[$0] != nil } }
 
     /// The controls with a target.
     package var controls: Set<Control> { Set(targets.keys) }

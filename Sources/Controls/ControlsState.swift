@@ -38,7 +38,7 @@ package struct ControlsState: Sendable {
     }
 
     /// The time from the last touch until the controls hide.
-    static let stay = MediaTime.seconds(3)
+    package static let stay = MediaTime.seconds(3)
     /// The same time while the list of subtitles and sound is open.
     static let selectionStay = MediaTime.seconds(15)
     /// The time that the player waits before the spinner appears.
@@ -53,7 +53,7 @@ package struct ControlsState: Sendable {
     /// The longest time that the player may take to report a commanded status.
     static let answerTimeout = MediaTime.milliseconds(300)
 
-    let settings: ControlsSettings
+    var settings: ControlsSettings
     /// The player's last state, changed by the commands since.
     var now = NowPlaying()
     var layout: ControlsLayout?
@@ -93,6 +93,8 @@ package struct ControlsState: Sendable {
     var notice: (text: String, since: HostTime)?
     var previewPicture: PreviewPicture?
     var fades = Fades()
+    /// The reports since they were last taken.
+    var reports: [ControlsReport] = []
 
     /// The opacity of each group of parts.
     struct Fades: Hashable, Sendable {
@@ -108,6 +110,25 @@ package struct ControlsState: Sendable {
     package init(_ settings: ControlsSettings, keys: KeyMap) {
         self.settings = settings
         self.keys = KeyRecognizer(keys)
+    }
+
+    /// Takes other settings: the controls stay as they are, as far as the settings have them.
+    package mutating func set(_ new: ControlsSettings, at time: HostTime) -> [TimedCommand] {
+        if new == settings { return [] }
+        let others = Set(new.gestures.keys) != Set(settings.gestures.keys) || new.reports != settings.reports
+        settings = new
+        var requests: [TimedCommand] = []
+        if new.mode != .full {
+            if let press {
+                requests = end(press, at: time, acts: false)
+                drop(press)
+            }
+            (isShown, toastSince, progress) = (false, nil, nil)
+        }
+        // A finger that is down makes no gesture of the former ones.
+        if others { gestures = [:] }
+        follow(at: time)
+        return requests
     }
 
     // MARK: The player and the display
@@ -169,7 +190,7 @@ package struct ControlsState: Sendable {
         if !now.isSeekable { allowed.subtract([.slider, .skipBack, .skipForward]) }
         return ControlsLayout.Content(
             parts: settings.theme.parts, allowed: allowed, hasQueue: now.count > 1, hasDuration: now.length != nil,
-            hasShelf: settings.shelf.isOffered, hasSelection: now.hasSelection, timeLength: max(longest, 4))
+            hasShelf: settings.shelf.isOffered, hasSelection: now.hasSelection, hasBack: settings.hasBack, timeLength: max(longest, 4))
     }
 
     /// Takes a decoded preview for the slider.
@@ -213,8 +234,8 @@ package struct ControlsState: Sendable {
 
     /// The time when the controls hide by themselves; nil while they stay.
     var hideTime: HostTime? {
-        guard isShown, now.status == .playing, !now.hasEnded else { return nil }
-        let quiet = max(lastTouch, playingSince ?? lastTouch) + (isSelecting ? Self.selectionStay : Self.stay)
+        guard isShown, now.status == .playing, !now.hasEnded, let delay = settings.hideDelay else { return nil }
+        let quiet = max(lastTouch, playingSince ?? lastTouch) + (isSelecting ? max(Self.selectionStay, delay) : delay)
         return fingers.values.max().map { max(quiet, $0 + Self.ghostTimeout) } ?? quiet
     }
 

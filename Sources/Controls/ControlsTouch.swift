@@ -35,7 +35,9 @@ extension ControlsState {
         var requests = keys.expire(at: time).flatMap { perform($0.command, .key, at: $0.time) }
         for device in gestures.keys.sorted(by: { $0.rawValue < $1.rawValue }) {
             let deadline = gestures[device]?.nextDeadline ?? time
-            for gesture in gestures[device]?.expire(at: time) ?? [] { requests += perform(gesture, at: deadline) }
+            let due = gestures[device]?.expire(at: time) ?? []
+            report(due)
+            for gesture in due { requests += perform(gesture, at: deadline) }
         }
         follow(at: time)
         return requests
@@ -101,11 +103,20 @@ extension ControlsState {
             }
             if isFirst, let control = control(beneath: event) { return begin(control, finger, event) }
         }
-        var recognizer = gestures.removeValue(forKey: event.device) ?? GestureRecognizer(Set(settings.gestures.keys))
+        var recognizer = gestures.removeValue(forKey: event.device) ?? GestureRecognizer(recognized)
         let found = recognizer.update(event)
         gestures[event.device] = recognizer
+        report(found)
         return found.flatMap { tap($0, beneath: event) ?? perform($0, at: event.time) }
     }
+
+    /// The gestures to look for: those with a command. If gestures are reported, all but those that would take the place of a drag.
+    private var recognized: Set<GestureName> {
+        let bound = Set(settings.gestures.keys)
+        return settings.reports ? bound.union(GestureName.allCases).subtracting(bound.contains(.volumeDrag) ? [] : [.volumeDrag]) : bound
+    }
+
+    private mutating func report(_ gestures: [Gesture]) { if settings.reports { reports += gestures.map { .gesture($0) } } }
 
     /// Returns the command of the zone that a tap hits; nil for other gestures or places.
     private func tap(_ gesture: Gesture, beneath event: ContactEvent) -> [TimedCommand]? {
@@ -192,6 +203,12 @@ extension ControlsState {
         case .shelf: return perform(.toggleShelf, .control, at: time)
         case .subtitles:
             openSelection(at: time)
+            return []
+        case .rotate:
+            if settings.reports { reports.append(.button(.rotate)) }
+            return settings.rotatesDisplay ? perform(.rotate(nil), .control, at: time) : []
+        case .back:
+            if settings.reports { reports.append(.button(.back)) }
             return []
         case .remaining:
             showsTotal.toggle()
@@ -287,8 +304,12 @@ extension ControlsState {
             return []
         }
         tapToggled = command == .player(.togglePlayback)
+        if command == .toggleControls, isShown {
+            isShown = false
+            return []
+        }
         revealByTap(at: time)
-        return perform(command, .gesture, at: time)
+        return command == .toggleControls ? [] : perform(command, .gesture, at: time)
     }
 
     private mutating func revealByTap(at time: HostTime) {
@@ -315,6 +336,9 @@ extension ControlsState {
             return []
         case .hideControls:
             isShown = false
+            return []
+        case .toggleControls:
+            if isShown { isShown = false } else { reveal(at: time) }
             return []
         case .toggleShelf: isShown = false
         case .rotate, .program: break

@@ -104,7 +104,7 @@ extension ControlsState {
     private func addBars(_ layout: ControlsLayout, _ alpha: Double, to list: inout PartList) {
         let geometry = layout.geometry
         for (box, isTop) in [(layout.topScrim, true), (layout.bottomScrim, false)] {
-            if isTop, layout.title == nil, layout.icons[.shelf] == nil, layout.icons[.subtitles] == nil { continue }
+            if isTop, layout.title == nil, !layout.hasTopButtons { continue }
             list.add(.scrim(width: box.width, height: box.height, isTop: isTop), box.x, box.y, alpha)
         }
         if let box = layout.title {
@@ -132,7 +132,7 @@ extension ControlsState {
             list.add(track, level, level, isHeld: press?.control == .volume, hasKnob: true, isAccented: false, geometry, alpha)
         }
         let signs: [(Control, Icon)] = [
-            (.previousItem, .previous), (.nextItem, .next), (.mute, speaker), (.shelf, .shelf),
+            (.previousItem, .previous), (.nextItem, .next), (.mute, speaker), (.shelf, .shelf), (.rotate, .rotate), (.back, .back),
             (.subtitles, now.hasSubtitles ? .subtitles(areSeen: now.selectedTracks[.subtitle] != nil) : .speech),
         ]
         for (control, icon) in signs {

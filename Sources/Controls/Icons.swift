@@ -60,6 +60,13 @@ extension Canvas {
             line((-0.7, -0.42), (0.7, -0.42))
             line((-0.7, 0.1), (0.25, 0.1))
         case .speaker(let waves, let isMuted): speaker(x, y, r, isMuted ? 0 : waves, isCrossed: isMuted)
+        case .rotate:
+            circle(x, y, radius: r, width: r * 0.19, forward: true)
+            unsafe cairo_set_line_width(raw, r * 0.17)
+            frame(0.32, 0.5)
+        case .back:
+            unsafe cairo_set_line_width(raw, r * 0.3)
+            line((0.4, -0.95), (-0.5, 0), (0.4, 0.95))
         case .search:
             unsafe cairo_arc(raw, x - r * 0.15, y - r * 0.15, r * 0.75, 0, 2 * .pi)
             unsafe cairo_stroke(raw)

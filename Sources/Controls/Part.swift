@@ -72,6 +72,8 @@ enum Icon: Hashable, Sendable {
     case subtitles(areSeen: Bool)
     /// Speech: languages of the sound.
     case speech
+    /// An arrow around a picture; a point to the left.
+    case rotate, back
     /// The other signs.
     case search, cross, check, film, note, still, warning, portrait, sound, erase
 }

@@ -27,11 +27,16 @@ package final class Previews: Sendable {
     }
 
     private let state = Monitor(State())
+    private let readers: Readers
     private let onPicture: @Sendable (Picture) -> Void
 
-    /// - Parameter onPicture: called on the thread `previews` with each picture: soon after a request, or later, or never. Not after
-    ///   ``cancel()``, except for a picture already on its way.
-    package init(onPicture: @escaping @Sendable (Picture) -> Void) { self.onPicture = onPicture }
+    /// - Parameters:
+    ///   - readers: where files are read.
+    ///   - onPicture: called on the thread `previews` with each picture: soon after a request, or later, or never. Not after ``cancel()``,
+    ///     except for a picture already on its way.
+    package init(by readers: Readers = .shared, onPicture: @escaping @Sendable (Picture) -> Void) {
+        (self.readers, self.onPicture) = (readers, onPicture)
+    }
 
     deinit { end() }
 
@@ -52,10 +57,10 @@ package final class Previews: Sendable {
         }
         if startsThread {
             // Here, since a thread that starts the readers passes its priority on to them.
-            Readers.shared.prepare()
-            Thread("previews") { [state, onPicture] in
+            readers.prepare()
+            Thread("previews") { [state, readers, onPicture] in
                 Thread.giveWay()
-                Self.run(state, onPicture)
+                Self.run(state, readers, onPicture)
             }.detach()
         }
     }
@@ -74,7 +79,7 @@ package final class Previews: Sendable {
 
     // MARK: The thread
 
-    private static func run(_ state: Monitor<State>, _ onPicture: @Sendable (Picture) -> Void) {
+    private static func run(_ state: Monitor<State>, _ readers: Readers, _ onPicture: @Sendable (Picture) -> Void) {
         var reader: PreviewSession?
         while let step = nextStep(state) {
             switch step {
@@ -82,7 +87,7 @@ package final class Previews: Sendable {
             case .deliver(let request, let surface):
                 onPicture(Picture(source: request.source, time: request.time, surface: surface))
             case .decode(let request):
-                let result = decode(request, &reader, state)
+                let result = decode(request, &reader, state, readers)
                 let isWanted = state.withLock { $0.schedule.finished(request, result) }
                 if case .picture(let surface, _) = result, isWanted {
                     onPicture(Picture(source: request.source, time: request.time, surface: surface))
@@ -111,7 +116,7 @@ package final class Previews: Sendable {
     }
 
     private static func decode(
-        _ request: PreviewSchedule.Request, _ reader: inout PreviewSession?, _ state: Monitor<State>
+        _ request: PreviewSchedule.Request, _ reader: inout PreviewSession?, _ state: Monitor<State>, _ readers: Readers
     ) -> PreviewSchedule.Result {
         do throws(MediaError) {
             if reader == nil {
@@ -120,7 +125,8 @@ package final class Previews: Sendable {
                     state.open = (request.source, interruption)
                     if state.hasEnded { interruption.cancel() }
                 }
-                reader = try PreviewSession.open(request.source.string, fitting: request.width, request.height, interruption: interruption)
+                reader = try PreviewSession.open(
+                    request.source.string, fitting: request.width, request.height, by: readers, interruption: interruption)
             }
             guard reader != nil else { return .unusable }
             guard let preview = try reader!.preview(at: request.time) else { return .nothing }

@@ -20,7 +20,8 @@ package struct ScreenGeometry: Hashable, Sendable {
     ///   - width: pixels across as a viewer sees them; likewise `height`. Less than 1 counts as 1.
     ///   - physicalWidth: millimetres across as a viewer sees them; likewise `physicalHeight`. nil if the display does not report them:
     ///     assumes the usual size for its resolution (``assumedDiagonal(pixels:)``).
-    package init(width: Int, height: Int, physicalWidth: Double?, physicalHeight: Double?) {
+    ///   - scale: how much larger than its millimetres everything is.
+    package init(width: Int, height: Int, physicalWidth: Double?, physicalHeight: Double?, scale: Double = 1) {
         (self.width, self.height) = (max(1, width), max(1, height))
         let (across, down) = (Double(self.width), Double(self.height))
         let diagonal: Double
@@ -29,19 +30,19 @@ package struct ScreenGeometry: Hashable, Sendable {
         } else {
             diagonal = Self.assumedDiagonal(pixels: self.width * self.height)
         }
-        let density = (across * across + down * down).squareRoot() / diagonal
+        let density = (across * across + down * down).squareRoot() / diagonal * scale
         let most = min(across / Self.leastWidth, down / Self.leastHeight)
         self.density = min(max(density.isFinite ? density : 0, Self.leastDensity), most)
     }
 
     /// Creates the screen of a display in `mode` with its picture rotated by `rotation`.
-    package init(mode: DisplayMode, rotation: Rotation) {
+    package init(mode: DisplayMode, rotation: Rotation, scale: Double = 1) {
         let (width, height) = (mode.width, mode.height)
         let (across, down) = (mode.physicalWidth, mode.physicalHeight)
         self =
             rotation.swapsAxes
-            ? ScreenGeometry(width: height, height: width, physicalWidth: down, physicalHeight: across)
-            : ScreenGeometry(width: width, height: height, physicalWidth: across, physicalHeight: down)
+            ? ScreenGeometry(width: height, height: width, physicalWidth: down, physicalHeight: across, scale: scale)
+            : ScreenGeometry(width: width, height: height, physicalWidth: across, physicalHeight: down, scale: scale)
     }
 
     /// Returns the usual diagonal in millimetres of a display with this number of pixels. Built-in panels have 7" up to 1024x600 and 10" up

@@ -9,7 +9,7 @@ let log = Logger(label: "controls")
 /// Lays out text and draws it, with pango: right-to-left and CJK text, ellipses, figures of equal width. If a font lacks a character,
 /// another font supplies it. A character that no font has becomes a box with its number. The log reports that once for each text, and a
 /// missing font once. Belongs to one thread.
-@safe struct Typesetter: ~Copyable {
+@safe package struct Typesetter: ~Copyable {
     /// nil if no font is installed; nothing is drawn then.
     private let context: OpaquePointer?
     private let family: String
@@ -17,7 +17,7 @@ let log = Logger(label: "controls")
     private let incomplete = Mutex<Set<String>>([])
 
     /// Loads the font list: fontconfig reads its cache or, if that is old, every font installed.
-    init(font: String) {
+    package init(font: String) {
         family = font
         unsafe g_log_set_default_handler(
             { domain, _, message, _ in
@@ -104,18 +104,18 @@ let log = Logger(label: "controls")
         }
     }
 
-    /// Lays out a text in lines no wider than `width`. `body` gets their distance from the left side, their width and their height, in
-    /// pixels. Returns nil without any font.
+    /// Lays out a text in lines no wider than `width`; nil for lines as in the text. `body` gets their distance from the left side, their
+    /// width and their height, in pixels. Returns nil without any font.
     func withLines<Result>(
-        _ text: String, size: Double, width: Double, alignment: UInt32,
+        _ text: String, size: Double, isBold: Bool = false, width: Double?, alignment: UInt32,
         _ body: (OpaquePointer, (left: Double, width: Double, height: Double)) -> Result
     ) -> Result? {
         guard let layout = unsafe layout(text) else { return nil }
         defer { unsafe g_object_unref(UnsafeMutableRawPointer(layout)) }
-        unsafe set(size: size, isBold: false, of: layout)
+        unsafe set(size: size, isBold: isBold, of: layout)
         unsafe pango_layout_set_alignment(layout, alignment)
         unsafe pango_layout_set_wrap(layout, kPangoWrapWordChar)
-        unsafe pango_layout_set_width(layout, Int32(saturating: width) * kPangoScale)
+        if let width { unsafe pango_layout_set_width(layout, Int32(saturating: width) * kPangoScale) }
         reportMissing(unsafe Int(pango_layout_get_unknown_glyphs_count(layout)), in: text)
         var drawn = PangoRectangle()
         unsafe pango_layout_get_pixel_extents(layout, nil, &drawn)

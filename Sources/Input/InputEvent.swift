@@ -30,6 +30,9 @@ package enum InputEvent: Hashable, Sendable {
 package struct DeviceID: Hashable, Sendable {
     /// The number, from 0.
     package var rawValue: Int
+
+    /// Creates the number of a device, or one below zero for events that no device makes.
+    package init(rawValue: Int) { self.rawValue = rawValue }
 }
 
 /// A finger, a pen or a pressed mouse button on a device, at one instant.
@@ -58,6 +61,11 @@ package struct Contact: Hashable, Sendable {
     package var surface: Surface
     /// Whether the kernel, or the size of the contact, says that it is a palm. Such a contact makes no events.
     var isPalm = false
+
+    /// Creates a contact from its parts.
+    package init(slot: Int, id: Int, x: Double, y: Double, surface: Surface) {
+        (self.slot, self.id, self.x, self.y, self.surface) = (slot, id, x, y, surface)
+    }
 
     /// Returns the contact on the picture that a panel shows rotated clockwise by `rotation`.
     func upright(_ rotation: Rotation) -> Contact {
@@ -101,6 +109,11 @@ package struct ContactEvent: Hashable, Sendable {
     /// The time of the kernel's report, by CLOCK_MONOTONIC. With `cancelled`: the time when events were lost, or when this program found
     /// the device gone or lost its terminal.
     package var time: HostTime
+
+    /// Creates an event from its parts.
+    package init(device: DeviceID, contact: Contact, phase: Phase, time: HostTime) {
+        (self.device, self.contact, self.phase, self.time) = (device, contact, phase, time)
+    }
 }
 
 /// A press, a repeat or a release of a key. Buttons of mice, pens and panels (`BTN_LEFT`, `BTN_TOUCH`) and notches of knobs and wheels
@@ -128,6 +141,11 @@ package struct KeyEvent: Hashable, Sendable {
     /// The time of the kernel's report, by CLOCK_MONOTONIC. For a `release` that the kernel does not report: the time when it was found
     /// missing.
     package var time: HostTime
+
+    /// Creates an event from its parts.
+    package init(device: DeviceID, key: KeyCode, phase: Phase, modifiers: Set<KeyTrigger.Modifier> = [], time: HostTime) {
+        (self.device, self.key, self.phase, self.modifiers, self.time) = (device, key, phase, modifiers, time)
+    }
 }
 
 extension Rotation {

@@ -6,9 +6,11 @@ package enum Command: Hashable, Sendable {
     case player(PlayerCommand)
     /// Turns the picture like `[display] rotation`; nil is another quarter clockwise. Carried out by the display.
     case rotate(Rotation?)
-    /// Shows the controls like a touch. Carried out by the controls, also the next two.
+    /// Shows the controls like a touch. Carried out by the controls, also the next three.
     case showControls
     case hideControls
+    /// Shows the controls, or hides them if they are shown.
+    case toggleControls
     /// Opens or closes the shelf.
     case toggleShelf
     case program(ProgramCommand)

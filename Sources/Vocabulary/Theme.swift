@@ -35,6 +35,8 @@ package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     case shelf
     /// The button that lists subtitles and sound tracks, if there are subtitles.
     case subtitles
+    /// The button that rotates the picture.
+    case rotate
 }
 
 /// The look of the controls: `[theme]`.
@@ -47,7 +49,8 @@ package struct Theme: Hashable, Sendable {
     package var subtitleSize = 5.5
     /// The opacity of everything that is drawn, 0…1.
     package var opacity = 1.0
-    package var parts = Set(ControlsPart.allCases)
+    /// At first all parts but the button that rotates the picture.
+    package var parts = Set(ControlsPart.allCases).subtracting([.rotate])
 
     package init() {}
 }

@@ -51,7 +51,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
         #expect(configuration.input.controls == .full && !configuration.input.scrubPlays && !configuration.input.usesAccelerometer)
         #expect(configuration.input.lock == InputLock() && configuration.input.map.isEmpty)
         #expect(configuration.theme == Theme() && configuration.theme.accent.description == "#339eff")
-        #expect(configuration.theme.parts == Set(ControlsPart.allCases))
+        #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.rotate]))
         #expect(configuration.idle.after == nil && configuration.idle.command == .player(.restartPlaylist))
     }
 
@@ -163,7 +163,7 @@ func parsed(_ text: String) throws -> Configuration { try Configuration.parse(Ar
                 && !input.lock.allows(.init(identity: "kbd")))
         #expect(configuration.theme.accent == Color(red: 255, green: 0, blue: 0) && configuration.theme.opacity == 0.5)
         #expect(configuration.theme.font == "Noto Sans, Noto Sans CJK JP")
-        #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.toast, .preview]))
+        #expect(configuration.theme.parts == Set(ControlsPart.allCases).subtracting([.toast, .preview, .rotate]))
         #expect(configuration.idle.after == .seconds(90) && configuration.idle.command == .player(.selectItem(2)))
     }
 

@@ -123,7 +123,7 @@ import Testing
         #expect((layout.preview.width, layout.preview.height) == (34 * 8, 19 * 8))
         #expect((layout.toast.width, layout.toast.height, layout.toast.y) == (64 * 8, 13 * 8, 6 * 8))
         #expect(layout.spinner.diameter == 22 * 8)
-        #expect(layout.controls == Set(Control.allCases).subtracting([.shelf, .subtitles]))
+        #expect(layout.controls == Set(Control.allCases).subtracting([.shelf, .subtitles, .rotate, .back]))
     }
 
     @Test func `turned, width and height change places`() {
@@ -138,7 +138,7 @@ import Testing
         for part in ControlsPart.allCases {
             let parts = Set(ControlsPart.allCases).subtracting([part])
             let layout = ControlsLayout(
-                geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts, hasShelf: true, hasSelection: true))
+                geometry: Viewer.desk, content: ControlsLayout.Content(parts: parts, hasShelf: true, hasSelection: true, hasBack: true))
             #expect(layout.controls == Set(Control.allCases.filter { $0.part != part }))
             #expect((layout.title == nil) == (part == .title))
             #expect((layout.elapsed == nil) == (part == .times))

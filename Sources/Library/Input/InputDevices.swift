@@ -1,4 +1,4 @@
-import KioskInputCore
+package import KioskInputCore
 import KioskPlatform
 import KioskPlayback
 public import KioskPlayer
@@ -42,6 +42,12 @@ public final class InputDevices: Sendable {
         /// Creates a contact from its parts: for the tests of an application.
         public init(phase: Phase, id: Int = 0, x: Double, y: Double, time: Duration = .zero) {
             (self.phase, self.id, self.x, self.y, self.time) = (phase, id, x, y, time)
+        }
+
+        /// Creates a contact on a pixel of a display or a window of this size, counted from its top left corner.
+        public init(phase: Phase, id: Int = 0, pixelX: Int, pixelY: Int, of size: PixelSize, time: Duration = .zero) {
+            let (x, y) = ((Double(pixelX) + 0.5) / Double(max(size.width, 1)), (Double(pixelY) + 0.5) / Double(max(size.height, 1)))
+            self.init(phase: phase, id: id, x: x, y: y, time: time)
         }
     }
 
@@ -102,7 +108,7 @@ public final class InputDevices: Sendable {
         streams.tell(Event(event))
     }
 
-    /// Lets `take` have each event before the application: it returns whether it keeps the event. Called on the input thread, and returns at
+    /// Lets `take` have each event before the application, and before earlier interceptors: it returns whether it keeps the event. Called on the input thread, and returns at
     /// once. Returns the number to end that.
     package func intercept(_ take: @escaping @Sendable (InputEvent) -> Bool) -> Int {
         interceptors.withLock { state in
@@ -126,30 +132,6 @@ public final class InputDevices: Sendable {
 }
 
 extension InputDevices.Event {
-    /// The engine's event; nil for a key that the kernel's headers do not define.
-    package var made: InputEvent? {
-        switch self {
-        case .touch(let touch):
-            let phase: ContactEvent.Phase =
-                switch touch.phase {
-                case .began: .down
-                case .moved: .move
-                case .ended: .up
-                case .cancelled: .cancelled
-                }
-            return .made(contact: touch.id, phase, x: touch.x, y: touch.y, at: HostTime(touch.time))
-        case .key(let key):
-            guard let code = try? KeyCode(named: key.name) else { return nil }
-            let phase: KeyEvent.Phase =
-                switch key.phase {
-                case .pressed: .press
-                case .repeated: .repeat
-                case .released: .release
-                }
-            return .made(key: code, phase, at: HostTime(key.time))
-        }
-    }
-
     init(_ event: InputEvent) {
         let time = Duration.nanoseconds(event.time.nanoseconds)
         switch event {
@@ -174,9 +156,4 @@ extension InputDevices.Event {
             self = .key(InputDevices.Key(name: event.key.name, phase: phase, time: time))
         }
     }
-}
-
-extension HostTime {
-    /// The time since boot; clamped to 292 years.
-    fileprivate init(_ time: Duration) { self.init(nanoseconds: MediaTime(time).nanoseconds) }
 }

@@ -1,8 +1,8 @@
-internal import KioskPlayback
+package import KioskPlayback
 
 /// A drawn picture in memory, such as text or a button. It never changes: another drawing is another bitmap.
 public struct Bitmap: Hashable, Sendable {
-    let surface: Surface
+    package let surface: Surface
 
     /// Pixels across.
     public var width: Int { surface.width }
@@ -10,6 +10,9 @@ public struct Bitmap: Hashable, Sendable {
     public var height: Int { surface.height }
     /// Row by row: 0xAARRGGBB, premultiplied.
     public var pixels: [UInt32] { surface.pixels }
+
+    /// Creates the bitmap of a drawing of the engine.
+    package init(_ surface: Surface) { self.surface = surface }
 
     /// Creates a bitmap of `width` x `height` pixels: 0xAARRGGBB row by row without gaps, premultiplied (cairo's ARGB32). nil if the number
     /// of pixels is wrong, or zero, or a side is longer than 16384.

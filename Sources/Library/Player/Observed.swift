@@ -1,5 +1,6 @@
 internal import KioskPlatform
 internal import KioskPlayback
+package import KioskVocabulary
 public import Observation
 internal import Synchronization
 
@@ -15,6 +16,16 @@ extension Player: Observable {
 
     func changing<Value>(_ property: KeyPath<Player, Value>, _ body: () -> Void) {
         observation.withMutation(of: self, keyPath: property) { body() }
+    }
+
+    /// Announces the properties that a command of a viewer has changed. An order to play or to pause calls a start at a host time off.
+    package func noteCommand(_ command: PlayerCommand) {
+        switch command {
+        case .play, .pause, .togglePlayback: orders.add(1, ordering: .relaxed)
+        case .setVolume, .changeVolume: changing(\.volume) {}
+        case .toggleMute, .setMuted: changing(\.isMuted) {}
+        default: break
+        }
     }
 
     /// Announces the properties that change with an event. Called on the event thread.

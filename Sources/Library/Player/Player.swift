@@ -16,9 +16,7 @@ internal import Synchronization
 public class Player: @unchecked Sendable {
     // Sendable because its properties are Sendable constants; subclasses are in this module and add none.
 
-    let engine: PlaybackEngine
-    /// The engine, for the products that draw over its picture.
-    package var playback: PlaybackEngine { engine }
+    package let engine: PlaybackEngine
     let options: Mutex<PlaybackEngine.Options>
     let board = ItemBoard()
     private let isStopped = Mutex(false)

@@ -1,6 +1,6 @@
 public import Dispatch
 internal import KioskMedia
-internal import KioskPlatform
+package import KioskPlatform
 internal import KioskPlayback
 
 /// Seeking, and observing time.

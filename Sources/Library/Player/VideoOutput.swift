@@ -1,4 +1,4 @@
-internal import KioskPlatform
+package import KioskPlatform
 package import KioskPlayback
 public import KioskVocabulary
 internal import Synchronization
@@ -25,6 +25,8 @@ public final class VideoOutput: Sendable {
         /// The pictures of windows, in the order of their creation.
         var windows: [(number: Int, picture: Overlay.Picture?)] = []
         var overlay: [OverlayPicture] = []
+        /// The drawing of the controls, over all others.
+        var controls = Overlay(), controlsOwner: ObjectIdentifier?
         var isClosed = false
     }
 
@@ -89,9 +91,18 @@ public final class VideoOutput: Sendable {
             // With the lock held, so the later of two changes wins.
             var overlay = Overlay(pictures: state.windows.compactMap(\.picture) + state.overlay.map(\.engine))
             overlay.isOfPlayers = state.windows.contains { $0.picture != nil }
-            // Under the controls of a player, which the engine draws.
             state.presenting?.setOverlay(overlay, by: .init(.signs, number))
             if let next { state.presenting?.expectOverlay(in: next, by: .init(.signs, number)) }
+        }
+    }
+
+    /// Sets the drawing of the controls, over all others; `event` is the time of the input that it answers. The last controls to draw own
+    /// it: others cannot remove it.
+    package func setControls(_ drawing: Overlay, by owner: ObjectIdentifier, at event: HostTime? = nil) {
+        state.withLock { state in
+            if drawing.pictures.isEmpty, state.controlsOwner != owner { return }
+            (state.controls, state.controlsOwner) = (drawing, owner)
+            state.presenting?.setOverlay(drawing, at: event)
         }
     }
 
@@ -150,7 +161,11 @@ public final class VideoOutput: Sendable {
 
     /// Records the engine of a new player.
     func connected(_ connection: Connection, _ player: PlaybackEngine) {
-        change { state in if state.first == connection.number { state.presenting = player } }
+        change { state in
+            guard state.first == connection.number else { return }
+            state.presenting = player
+            if !state.controls.pictures.isEmpty { player.setOverlay(state.controls) }
+        }
     }
 
     /// Disconnects a player. The next new player gets the display as soon as this one's threads have ended.

@@ -114,7 +114,7 @@ public final class Shelf: Sendable {
 
     /// Passes a touch or a key from elsewhere: of a remote, of a test. Does nothing while the shelf is not on the screen.
     public func handle(_ event: InputDevices.Event) {
-        if let made = event.made { _ = state.withLock { $0.presentation }?.takes(made) }
+        if let made = InputEvent(event) { _ = state.withLock { $0.presentation }?.takes(made) }
     }
 
     /// All events from now on. Each call returns a sequence of its own.

@@ -61,7 +61,7 @@ final class ShelfPresentation: Sendable {
             (engine, host) = (presenting, nil)
         } else {
             let player = Player(video: output)
-            (engine, host) = (player.playback, player)
+            (engine, host) = (player.engine, player)
         }
         let ending = Ending()
         self.ending = ending
@@ -69,7 +69,9 @@ final class ShelfPresentation: Sendable {
         (surroundings.store, surroundings.readers) = (store, Player.readers)
         surroundings.finish = { ending.end($0) }
         let settings = configuration.settings
-        let controls = Controls(settings, keys: KeyMap(), player: engine, screen: ShelfScreen(output: output.engine), shelf: surroundings)
+        let controls = Controls(
+            settings, keys: KeyMap(), player: engine, screen: ShelfScreen(output: output.engine), shelf: surroundings,
+            overlay: { [engine] in engine.setOverlay($0, by: .init(.shelf), at: $1) })
         self.controls = controls
         var assets: [Path: Asset] = [:]
         if case .assets(let all) = configuration.content {
@@ -151,7 +153,7 @@ final class ShelfPresentation: Sendable {
     private func finish(_ picked: [ShelfEntry]?) {
         ending.presentation.withLock { $0 = nil }
         controls.stop()
-        engine.setOverlay(Overlay())
+        engine.setOverlay(Overlay(), by: .init(.shelf))
         listing?.stop()
         host?.stop()
         endInterceptionIfIdle()

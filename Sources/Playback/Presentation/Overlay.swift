@@ -18,6 +18,8 @@ package struct Overlay: Sendable, Equatable {
         /// The recorder: buttons and the camera's picture.
         case recording
         case controls
+        /// The shelf of an application, which comes over its controls. That of the command belongs to the controls.
+        case shelf
     }
 
     /// A source of overlays; the number distinguishes several with one order. kiosk waits for one source's expected overlay whatever the

@@ -174,6 +174,12 @@ package protocol SharedSceneOutput: SceneOutput {
         background: Color?, show: @escaping @Sendable (Overlay.Picture?, _ next: Range<HostTime>?) -> Void,
         measured: @escaping @Sendable (MediaTime) -> Void
     ) -> any WindowSceneOutput
+    /// The rotation of pictures and overlays prepared from now on.
+    var nextRotation: Rotation { get }
+    /// Rotates pictures; nil is another quarter clockwise.
+    func rotate(_ rotation: Rotation?)
+    /// Returns the ``nextRotation`` that `rotate(rotation)` would lead to.
+    func rotation(after rotation: Rotation?) -> Rotation
     /// Returns the screen's content as a PNG file.
     func png() throws -> [UInt8]
     /// Sets the observer of the virtual terminal: its argument says whether kiosk may use the input devices, or another program has the
