@@ -43,8 +43,8 @@ public final class PlayerControls: Sendable, Observable {
     /// What goes from the engine's threads to the thread of events.
     private struct Desk {
         var reports: [ControlsReport] = []
-        /// The number of inputs so far.
-        var inputs = 0
+        /// The number of inputs so far, and how late the last one came by its own time: the deadline of a held finger is as late.
+        var inputs = 0, lag = MediaTime.zero
         var hasInput: Bool
         var hasStopped = false
     }
@@ -70,8 +70,8 @@ public final class PlayerControls: Sendable, Observable {
         }
         Thread("controls-events") { [weak self, desk] in
             while true {
-                let inputs = desk.withLock { $0.inputs }
-                let deadline = self?.deadline
+                let (inputs, lag) = desk.withLock { ($0.inputs, $0.lag) }
+                let deadline = self?.deadline.map { $0 + lag }
                 let news = desk.wait(until: deadline) { desk -> News? in
                     if desk.hasStopped { return .end }
                     if !desk.reports.isEmpty {
@@ -84,7 +84,7 @@ public final class PlayerControls: Sendable, Observable {
                 case .end: return
                 case .reports(let reports): for report in reports { self?.deliver(report) }
                 case .input: break
-                case nil: self?.expire()
+                case nil: self?.expire(at: .now - lag)
                 }
             }
         }.detach()
@@ -250,8 +250,8 @@ public final class PlayerControls: Sendable, Observable {
     public var events: AsyncStream<Event> { stream.stream() }
 
     /// Takes a touch or a key as if a device had made it: for tests, and for devices that only the application knows. A touch goes from
-    /// `began` to `ended`, with one ``InputDevices/Touch/id``. A time of zero is the present. Like a finger, a touch within 40 ms after
-    /// another one belongs to that.
+    /// `began` to `ended`, with one ``InputDevices/Touch/id``. Gestures go by the differences between times. A time of zero, and one in
+    /// the future, is the present. Like a finger, a touch within 40 ms after another one belongs to that.
     ///
     /// - Returns: false for a key without a name in the kernel's headers, and for a place that is no number.
     @discardableResult public func send(_ event: InputDevices.Event) -> Bool {
@@ -263,14 +263,18 @@ public final class PlayerControls: Sendable, Observable {
     private func handle(_ event: InputEvent) {
         guard let engine = state.withLock({ $0.engine }) else { return }
         engine.handler.handle(event)
-        desk.signal { $0.inputs += 1 }
+        let lag = max(HostTime.now - event.time, .zero)
+        desk.signal { desk in
+            desk.inputs += 1
+            desk.lag = lag
+        }
     }
 
     // MARK: The thread of events
 
     private var deadline: HostTime? { state.withLock { $0.engine }?.handler.nextDeadline() }
 
-    private func expire() { state.withLock { $0.engine }?.handler.expire(.now) }
+    private func expire(at time: HostTime) { state.withLock { $0.engine }?.handler.expire(time) }
 
     private func deliver(_ report: ControlsReport) {
         switch report {
