@@ -45,7 +45,7 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Remote", "Doctor", "KioskCaptureCore", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
+                "Client", "Remote", "Doctor", "KioskCaptureCore", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
                 "KioskAudioCore", "Cache",
                 "KioskContent",
                 "KioskCommands", "KioskConfiguration", "KioskSchedule",
@@ -117,12 +117,15 @@ let package = Package(
         .target(
             name: "Remote",
             dependencies: [
-                "CKioskPlatform", "Cache", "KioskCommands", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskReaders",
+                "CKioskPlatform", "Cache", "Client", "KioskCommands", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskReaders",
                 "KioskVocabulary",
                 "KioskPlatform", log,
             ],
             swiftSettings: upcoming
         ),
+        // The client of the control socket, without the engine.
+        .target(
+            name: "Client", dependencies: ["CKioskPlatform", "KioskCommands", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
         .target(
             name: "Doctor",
             dependencies: [
@@ -327,8 +330,8 @@ let package = Package(
             name: "RemoteTests",
             dependencies: [
                 "KioskReaders",
-                "Remote", "Cache", "KioskCommands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform", "TestSupport",
-                "KioskVocabulary",
+                "Client", "Remote", "Cache", "KioskCommands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform",
+                "TestSupport", "KioskVocabulary",
             ],
             swiftSettings: upcoming),
         .testTarget(

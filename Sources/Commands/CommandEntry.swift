@@ -28,12 +28,35 @@ package struct CommandEntry: Sendable {
     package var problem: String?
     /// The members of the answer.
     package var answer: CommandAnswer = [:]
+    /// The right that a program needs which asks over a network.
+    package var scope = CommandScope.control
+    /// Whether the command only reports.
+    package var reading = CommandReading.never
     /// How kiosk.conf writes the command for keys, gestures, taps and the idle time; empty if viewers may not use it.
     package var forms: [CommandForm] = []
     /// Makes a request of its checked members; nil if programs may not use the command.
     package var request: (@Sendable ([String: JSONValue]) -> Request)?
 
     init(_ name: String, _ forms: [CommandForm]) { (self.name, self.forms) = (name, forms) }
+}
+
+/// The right that a program needs which asks over a network. Each includes none of the others.
+package enum CommandScope: String, Hashable, Sendable, CaseIterable {
+    /// See the state and the screen.
+    case view
+    /// Control playback, sound and picture.
+    case control
+    /// Change what there is to play.
+    case content
+    /// Change the program itself.
+    case admin
+}
+
+/// Whether a command only reports.
+package enum CommandReading: Sendable {
+    case never, always
+    /// If it has no parameters.
+    case withoutParameters
 }
 
 /// The precondition of a command.
@@ -104,16 +127,16 @@ struct Parameter<Value: Sendable>: Sendable {
 
     /// A parameter that a request must have.
     static func required(
-        _ name: String, _ kind: ParameterKind<Value>, _ text: String, _ form: ParameterForm = .place
+        _ name: String, _ kind: ParameterKind<Value>, _ text: String, _ form: ParameterForm = .place, scope: CommandScope? = nil
     ) -> Parameter {
-        Parameter(facts: ParameterFacts(name, kind, text, form, isRequired: true)) { kind.read($0 ?? .null)! }
+        Parameter(facts: ParameterFacts(name, kind, text, form, scope, isRequired: true)) { kind.read($0 ?? .null)! }
     }
 
     /// A parameter that a request may have.
     static func optional<Wrapped>(
-        _ name: String, _ kind: ParameterKind<Wrapped>, _ text: String, _ form: ParameterForm = .option
+        _ name: String, _ kind: ParameterKind<Wrapped>, _ text: String, _ form: ParameterForm = .option, scope: CommandScope? = nil
     ) -> Parameter where Value == Wrapped? {
-        Parameter(facts: ParameterFacts(name, kind, text, form, isRequired: false)) { $0.flatMap(kind.read) }
+        Parameter(facts: ParameterFacts(name, kind, text, form, scope, isRequired: false)) { $0.flatMap(kind.read) }
     }
 }
 
@@ -131,14 +154,20 @@ package struct ParameterFacts: Sendable {
     package let expectation: String
     /// The words to choose from; empty if the value is free.
     package let choices: [String]
+    /// The members of a JSON Schema that describe its values.
+    package let schema: String
+    /// The right that a request with this parameter needs as well; nil for none.
+    package let scope: CommandScope?
     /// Returns whether a value is valid.
     package let allows: @Sendable (JSONValue) -> Bool
     /// Converts a word of the command line to JSON; the result may be invalid.
     package let member: @Sendable (String) -> JSONValue
 
-    init<Value>(_ name: String, _ kind: ParameterKind<Value>, _ text: String, _ form: ParameterForm, isRequired: Bool) {
-        (self.name, self.isRequired, self.text, self.form) = (name, isRequired, text, form)
-        (expectation, choices) = (kind.expectation, kind.choices)
+    init<Value>(
+        _ name: String, _ kind: ParameterKind<Value>, _ text: String, _ form: ParameterForm, _ scope: CommandScope?, isRequired: Bool
+    ) {
+        (self.name, self.isRequired, self.text, self.form, self.scope) = (name, isRequired, text, form, scope)
+        (expectation, choices, schema) = (kind.expectation, kind.choices, kind.schema)
         allows = { kind.read($0) != nil }
         member = { kind.syntax.value(of: $0) }
     }
@@ -154,178 +183,4 @@ package enum ParameterForm: Hashable, Sendable {
     case signed
     /// All words from its position on.
     case rest
-}
-
-/// The type of a parameter's values, and their reader.
-struct ParameterKind<Value: Sendable>: Sendable {
-    let expectation: String
-    var choices: [String] = []
-    let syntax: WordSyntax
-    /// Returns the value; nil if it is invalid.
-    let read: @Sendable (JSONValue) -> Value?
-
-    init(_ expectation: String, _ syntax: WordSyntax, choices: [String] = [], _ read: @escaping @Sendable (JSONValue) -> Value?) {
-        (self.expectation, self.syntax, self.choices, self.read) = (expectation, syntax, choices, read)
-    }
-}
-
-/// The JSON type of a word of the command line.
-enum WordSyntax: Sendable {
-    /// A number if the word is one.
-    case number
-    case flag
-    case text
-    /// An element of a list.
-    case element
-
-    func value(of word: String) -> JSONValue {
-        switch self {
-        case .number:
-            word.wholeMatch(of: /[+-]?[0-9]{1,9}(\.[0-9]{1,9})?/) != nil ? Double(word).map { .number($0) } ?? .string(word) : .string(word)
-        case .flag: word == "true" ? .bool(true) : word == "false" ? .bool(false) : .string(word)
-        case .text: .string(word)
-        case .element: .array([.string(word)])
-        }
-    }
-}
-
-extension ParameterKind<MediaTime> {
-    /// A time in an item: seconds from 0, or `"1:30"`.
-    static var time: Self {
-        Self("seconds from 0 to 3600000, or a time such as \"1:30\"", .number) { value in
-            value.number.map { 0...3_600_000 ~= $0 ? .seconds($0) : nil } ?? value.text.flatMap(MediaTime.init(clock:))
-        }
-    }
-
-    /// A span of time, forwards or back: seconds, or `"-1:30"`.
-    static var span: Self {
-        Self("seconds from -3600000 to 3600000, or a span such as \"-1:30\"", .number) { value in
-            value.number.map { -3_600_000...3_600_000 ~= $0 ? .seconds($0) : nil } ?? value.text.flatMap(MediaTime.init(span:))
-        }
-    }
-
-    /// A length of time in seconds.
-    static func seconds(_ range: ClosedRange<Double>) -> Self {
-        Self(ParameterKind<Double>.number(range).expectation, .number) { $0.number.flatMap { range ~= $0 ? .seconds($0) : nil } }
-    }
-}
-
-extension ParameterKind<MediaTime> {
-    /// How long a state lasts: seconds, or `"90s"`, `"5m"`, `"2h"`; a week at most.
-    static var duration: Self {
-        let longest = 604_800.0
-        return Self("seconds from 1 to 604800, or a time such as \"90s\", \"5m\", \"2h\" or \"1:30\"", .number) { value in
-            if let number = value.number { return 1...longest ~= number ? .seconds(number) : nil }
-            guard let text = value.text else { return nil }
-            if let time = MediaTime(clock: text) { return 1...longest ~= time.seconds ? time : nil }
-            guard let match = text.wholeMatch(of: /([0-9]{1,6})([smh])/), let number = Double(match.1) else { return nil }
-            let seconds = number * (match.2 == "h" ? 3600 : match.2 == "m" ? 60 : 1)
-            return 1...longest ~= seconds ? .seconds(seconds) : nil
-        }
-    }
-}
-
-extension MediaTime {
-    /// Parses a span: `+1:30`, `-1:30`.
-    fileprivate init?(span text: String) {
-        let isSigned = text.hasPrefix("+") || text.hasPrefix("-")
-        guard let span = MediaTime(clock: isSigned ? String(text.dropFirst()) : text) else { return nil }
-        self = text.hasPrefix("-") ? -span : span
-    }
-}
-
-extension ParameterKind<Double> {
-    static func number(_ range: ClosedRange<Double>) -> Self {
-        Self("a number from \(JSONValue.number(range.lowerBound).line) to \(JSONValue.number(range.upperBound).line)", .number) {
-            $0.number.flatMap { range ~= $0 ? $0 : nil }
-        }
-    }
-}
-
-extension ParameterKind<Int> {
-    static func integer(_ range: ClosedRange<Int>) -> Self {
-        Self("a whole number from \(range.lowerBound) to \(range.upperBound)", .number) { $0.integer.flatMap { range ~= $0 ? $0 : nil } }
-    }
-}
-
-extension ParameterKind<Rotation> {
-    /// A clockwise rotation.
-    static var degrees: Self {
-        Self("0, 90, 180 or 270", .number, choices: ["0", "90", "180", "270"]) { $0.integer.flatMap(Rotation.init(rawValue:)) }
-    }
-}
-
-extension ParameterKind<Bool> {
-    static var flag: Self {
-        Self("true or false", .flag, choices: ["true", "false"]) { if case .bool(let flag) = $0 { flag } else { nil } }
-    }
-}
-
-extension JSONValue {
-    /// The text, if it has 1 to 4096 bytes and no control characters.
-    fileprivate var line4096: String? {
-        text.flatMap { text in
-            1...4096 ~= text.utf8.count && !text.unicodeScalars.contains { $0.properties.generalCategory == .control } ? text : nil
-        }
-    }
-}
-
-extension ParameterKind<String> {
-    /// A text of 1 to 4096 bytes without control characters.
-    static var text: Self { Self("a text of 1 to 4096 bytes without line breaks and other control characters", .text) { $0.line4096 } }
-}
-
-extension ParameterKind<[String]> {
-    /// One to a thousand texts, each of 1 to 4096 bytes without control characters.
-    static var texts: Self {
-        Self("a list of 1 to 1000 texts, each of 1 to 4096 bytes without line breaks and other control characters", .element) {
-            guard case .array(let values) = $0, 1...1000 ~= values.count, case let texts = values.compactMap(\.line4096) else { return nil }
-            return texts.count == values.count ? texts : nil
-        }
-    }
-}
-
-extension ParameterKind where Value: RawRepresentable<String> {
-    /// One of these words.
-    static func word(_ words: [Value]) -> Self { word(words, as: \.rawValue) }
-}
-
-extension ParameterKind {
-    /// One of these values, by its word.
-    static func word(_ values: [Value], as word: (Value) -> String) -> Self {
-        let names = values.map(word)
-        return Self(names.map { "\"\($0)\"" }.joined(separator: ", "), .text, choices: names) { value in
-            value.text.flatMap { names.firstIndex(of: $0) }.map { values[$0] }
-        }
-    }
-
-    /// Several of these words.
-    static func words<Word: RawRepresentable<String> & Sendable>(_ words: [Word]) -> Self where Value == [Word] {
-        let one = ParameterKind<Word>.word(words)
-        return Self("a list of \(one.expectation)", .element, choices: one.choices) {
-            guard case .array(let values) = $0, values.count <= one.choices.count, case let read = values.compactMap(one.read) else {
-                return nil
-            }
-            return read.count == values.count ? read : nil
-        }
-    }
-}
-
-extension ParameterKind<TrackChoice> {
-    /// A track: its number, its language, `"auto"` or `"off"`.
-    static var track: Self {
-        Self("the number of a track from 1, a language such as \"de\", \"auto\" or \"off\"", .number, choices: ["auto", "off"]) { value in
-            value.number == nil ? value.text.flatMap(TrackChoice.init) : value.integer.flatMap { TrackChoice("\($0)") }
-        }
-    }
-}
-
-extension ParameterKind<ItemName> {
-    /// An item of the playlist: its place, from 1; or a text: `"id:12"`, its title, its source or the name of its file.
-    static var item: Self {
-        Self("a place from 1, \"id:\" and an identity, a title, a source or the name of a file", .number) { value in
-            if let text = value.line4096 { return .text(text) }
-            return value.integer.flatMap { 1...1_000_000 ~= $0 ? .place($0) : nil }
-        }
-    }
 }

@@ -28,12 +28,15 @@ package struct CommandTable: Sendable {
     /// Adds a command of programs, which makes a request of its parameters.
     private mutating func add<each Value: Sendable>(
         _ name: String, _ summary: String, _ parameters: repeat Parameter<each Value>, oneOf: [String] = [], needs need: CommandNeed? = nil,
-        effect: String = "at once", orElse problem: String? = nil, answer: CommandAnswer = [:], bound forms: [CommandForm] = [],
+        scope: CommandScope? = nil, reading: CommandReading = .never, effect: String = "at once", orElse problem: String? = nil,
+        answer: CommandAnswer = [:], bound forms: [CommandForm] = [],
         _ request: @escaping @Sendable (repeat each Value) -> Request
     ) {
         var entry = CommandEntry(name, forms)
         (entry.summary, entry.oneOf, entry.need, entry.effect) = (summary, oneOf, need, effect)
-        (entry.problem, entry.answer) = (problem, answer)
+        (entry.problem, entry.answer, entry.reading) = (problem, answer, reading)
+        if case .always = reading { entry.scope = .view }
+        if let scope { entry.scope = scope }
         for facts in repeat (each parameters).facts { entry.parameters.append(facts) }
         entry.request = { members in request(repeat (each parameters).value(members[(each parameters).facts.name])) }
         entries.append(entry)
@@ -42,10 +45,11 @@ package struct CommandTable: Sendable {
     /// Adds a command without parameters, for programs and viewers.
     private mutating func add(
         _ name: String, _ summary: String, _ command: Command, keys: [String] = [], gestures: [GestureName] = [],
-        needs need: CommandNeed? = nil, effect: String = "at once", orElse problem: String? = nil, answer: CommandAnswer = [:]
+        needs need: CommandNeed? = nil, scope: CommandScope? = nil, effect: String = "at once", orElse problem: String? = nil,
+        answer: CommandAnswer = [:]
     ) {
         add(
-            name, summary, needs: need, effect: effect, orElse: problem, answer: answer,
+            name, summary, needs: need, scope: scope, effect: effect, orElse: problem, answer: answer,
             bound: [.plain(command, keys: keys, gestures: gestures)]
         ) { .command(command) }
     }
@@ -76,7 +80,7 @@ package struct CommandTable: Sendable {
         add(
             "play", "Continue playback; or go to an item and play it; or play a source that need not be on the playlist.",
             .optional("item", .item, "The item to go to.", .place),
-            .optional("source", .text, "A file (an absolute path) or a URL to play now, instead of an item."),
+            .optional("source", .text, "A file (an absolute path) or a URL to play now, instead of an item.", scope: .content),
             .optional(
                 "then", .word(Afterwards.allCases), "After the source: back to the former position (the default), or on to the next item."),
             effect: "when it plays, with the first frame of the item on the screen", answer: .place,
@@ -241,7 +245,7 @@ package struct CommandTable: Sendable {
                 }
             add("record \(order.rawValue)", summary, needs: .recorder, answer: recording) { .command(.program(.record(order))) }
         }
-        add("record status", "Report the state of the recording.", needs: .recorder, answer: recording) { .recording }
+        add("record status", "Report the state of the recording.", needs: .recorder, reading: .always, answer: recording) { .recording }
         let orders = RecordingOrder.allCases.map(\.rawValue)
         bind(
             "record",
@@ -285,7 +289,7 @@ package struct CommandTable: Sendable {
         ]
         add(
             "status", "Report the state of the player.",
-            answer: .members(AnswerMember.place.dropLast() + player.members + Self.frames.members + program.members)
+            reading: .always, answer: .members(AnswerMember.place.dropLast() + player.members + Self.frames.members + program.members)
         ) { .status }
         let counts: CommandAnswer = [
             "worstSeamLateness": "the most vblanks that a seam's first frame was late",
@@ -301,7 +305,7 @@ package struct CommandTable: Sendable {
         ]
         add(
             "statistics", "Report counts since the start of the player.",
-            answer: .members(Self.frames.members + counts.members)
+            reading: .always, answer: .members(Self.frames.members + counts.members)
         ) { .statistics }
     }
 
@@ -318,23 +322,24 @@ package struct CommandTable: Sendable {
             "at", .word(Boundary.allCases), "If the current item leaves the list: play it to its end (the default), or leave it now.")
         add(
             "playlist list", "List the playlist, as `playlist` alone does.",
-            answer: ["count": count, "items": "each with `id`, `place`, `title` and `source`"]
+            reading: .always, answer: ["count": count, "items": "each with `id`, `place`, `title` and `source`"]
         ) { .playlist(.list) }
         add(
-            "playlist set", "Play other items from now on, until reload.", sources, boundary, answer: list
+            "playlist set", "Play other items from now on, until reload.", sources, boundary, scope: .content, answer: list
         ) { .playlist(.set($0, atOnce: $1 == .now)) }
-        add("playlist append", "Append items to the playlist.", sources, answer: list) { .playlist(.append($0)) }
+        add("playlist append", "Append items to the playlist.", sources, scope: .content, answer: list) { .playlist(.append($0)) }
         add(
             "playlist insert", "Insert items into the playlist.",
             .required("before", .integer(1...1_000_000), "The place of the first new item; a place beyond the end is the end."), sources,
-            answer: list
+            scope: .content, answer: list
         ) { .playlist(.insert($1, before: $0)) }
         add(
-            "playlist remove", "Remove an item from the playlist.", Self.item, boundary, answer: list
+            "playlist remove", "Remove an item from the playlist.", Self.item, boundary, scope: .content, answer: list
         ) { .playlist(.remove($0, atOnce: $1 == .now)) }
         add(
             "playlist move", "Move an item to another place of the playlist.", Self.item,
-            .required("to", .integer(1...1_000_000), "The new place; a place beyond the end is the end."), answer: list
+            .required("to", .integer(1...1_000_000), "The new place; a place beyond the end is the end."), scope: .content,
+            answer: list
         ) { .playlist(.move($0, to: $1)) }
     }
 
@@ -345,6 +350,7 @@ package struct CommandTable: Sendable {
         let about = "the item"
         add(
             "tracks", "List the tracks of an item that kiosk has opened.", optionalItem,
+            reading: .always,
             answer: [
                 "item": about,
                 "tracks":
@@ -386,6 +392,7 @@ package struct CommandTable: Sendable {
             answer: .place)
         add(
             "chapters", "List the chapters of an item that kiosk has opened.", optionalItem,
+            reading: .always,
             answer: [
                 "item": about, "chapters": "each with its `number`, `title`, `start` and `end`; `current` is the one on the screen",
             ]
@@ -404,6 +411,7 @@ package struct CommandTable: Sendable {
             .player(.skipChapters(-1)), needs: .seekableItem, effect: Self.frame, orElse: "the item has no chapters", answer: .place)
         add(
             "metadata", "Report the metadata in an item's file.", optionalItem,
+            reading: .always,
             answer: [
                 "item": about, "title": "the title; null if the file has none, as for the following", "artist": "the artist",
                 "album": "the album", "date": "the date, as the file has it",
@@ -412,10 +420,10 @@ package struct CommandTable: Sendable {
         ) { .metadata(of: $0) }
         add(
             "cover", "Get the cover of an item's file; its descriptor comes with the answer (SCM_RIGHTS).", optionalItem,
-            effect: "when kiosk has read the cover", answer: ["format": "\"mjpeg\", \"png\" or another format"]
+            reading: .always, effect: "when kiosk has read the cover", answer: ["format": "\"mjpeg\", \"png\" or another format"]
         ) { .cover(of: $0) }
         add(
-            "cache", "Report the HTTP files of the playlist that are on the disk.", needs: .cache,
+            "cache", "Report the HTTP files of the playlist that are on the disk.", needs: .cache, reading: .always,
             answer: [
                 "folder": "path of the cache", "limit": "largest size of the cache, in bytes", "bytes": "size of the cache now",
                 "items":
@@ -441,7 +449,7 @@ package struct CommandTable: Sendable {
         add(
             "shelf list", "List the clips on the shelf, or those that the search finds.",
             .optional("from", .integer(1...1_000_000), "The first place; the default is 1."),
-            .optional("most", .integer(1...1000), "The largest number of clips; the default is 100."),
+            .optional("most", .integer(1...1000), "The largest number of clips; the default is 100."), reading: .always,
             answer: [
                 "count": "number of all clips", "open": "true if the shelf is on the screen",
                 "items":
@@ -456,19 +464,21 @@ package struct CommandTable: Sendable {
         add(
             "shelf add",
             "Put a clip at the end of the film, or sound under it. kiosk refuses a clip that is known to fail (`item-failed`).",
-            shelved, answer: clips
+            shelved, scope: .content, answer: clips
         ) { .shelf(.add($0)) }
         add(
-            "shelf remove", "Remove a clip from the film: the last one, if the film has it several times.", shelved, answer: clips
+            "shelf remove", "Remove a clip from the film: the last one, if the film has it several times.", shelved, scope: .content,
+            answer: clips
         ) { .shelf(.remove($0)) }
         add(
             "shelf move", "Move a clip to another place of the film.",
             .required("clip", .integer(1...1_000_000), "The clip's place in the film."),
-            .required("to", .integer(1...1_000_000), "The new place; a place beyond the end is the end."), answer: ["clips": paths]
+            .required("to", .integer(1...1_000_000), "The new place; a place beyond the end is the end."), scope: .content,
+            answer: ["clips": paths]
         ) { .shelf(.move(clip: $0, to: $1)) }
-        add("shelf clear", "Empty the film.") { .shelf(.clear) }
+        add("shelf clear", "Empty the film.", scope: .content) { .shelf(.clear) }
         add(
-            "shelf film", "Report the content of the film, and the progress of making it.",
+            "shelf film", "Report the content of the film, and the progress of making it.", reading: .always,
             answer: [
                 "clips": paths, "music": "path of the music, or null",
                 "state": "\"none\", \"running\", \"done\" or \"failed\"",
@@ -479,9 +489,10 @@ package struct CommandTable: Sendable {
         add(
             "shelf export",
             "Make the film: a file in [shelf] export-folder. `shelf film`, and the events of `export`, report the progress.",
+            scope: .content,
             answer: clips
         ) { .shelf(.export) }
-        add("shelf cancel", "Stop making the film; no file is left.") { .shelf(.cancel) }
+        add("shelf cancel", "Stop making the film; no file is left.", scope: .content) { .shelf(.cancel) }
     }
 
     // MARK: The program
@@ -501,7 +512,7 @@ package struct CommandTable: Sendable {
             .optional(
                 "to", .word(DisplayOrder.allCases),
                 "The state until the schedule next switches the display; `auto` is the schedule's state now.",
-                .place),
+                .place), reading: .withoutParameters,
             answer: [
                 "dark": "true if the display is off; playback stands still meanwhile", "order": "\"on\", \"off\" or \"auto\", as requested",
             ],
@@ -513,7 +524,7 @@ package struct CommandTable: Sendable {
             "overlay", "List the overlays; or replace the text of one, or restore it.",
             .optional("name", .text, "Name of an [[overlay]]; any other name makes a line at the bottom.", .place),
             .optional("text", .text, "The text; without one the overlay shows its own again.", .place),
-            .optional("for", .duration, "Duration; without one the text stays until the next command."),
+            .optional("for", .duration, "Duration; without one the text stays until the next command."), reading: .withoutParameters,
             effect: "at once; the text shows within two refresh periods of its drawing",
             answer: [
                 "overlays": "each with its `name`, the requested `text` or null, and the seconds `left` or null"
@@ -522,7 +533,7 @@ package struct CommandTable: Sendable {
         add(
             "zone", "List the zones of the display; or control one: next or previous item, play, pause, or the command of a tap on it.",
             .optional("name", .text, "Name of a [[zone]].", .place),
-            .optional("do", .word(ZoneOrder.allCases), "The command for the zone.", .place),
+            .optional("do", .word(ZoneOrder.allCases), "The command for the zone.", .place), reading: .withoutParameters,
             answer: [
                 "zones":
                     "each with its `name`; its current `item` and the item's `place` in the list, or null; the `count` of items; "
@@ -534,22 +545,24 @@ package struct CommandTable: Sendable {
         ) { .zone($0, $1) }
         add(
             "screenshot", "Get a PNG of the screen; its descriptor comes with the answer (SCM_RIGHTS).",
-            effect: "when the PNG is encoded", answer: ["format": "\"png\""]
+            reading: .always, effect: "when the PNG is encoded", answer: ["format": "\"png\""]
         ) { .screenshot }
         add(
             "observe",
             "Report events to this client from now on: a line with `event` for each. Another `observe` replaces this one.",
-            .optional("events", .words(ControlTopic.allCases), "The events; without a value all of them.", .rest),
+            .optional("events", .words(ControlTopic.allCases), "The events; without a value all of them.", .rest), reading: .always,
             answer: ["events": "the reported events"]
         ) { .observe($0 ?? ControlTopic.allCases) }
-        add("reload", "Read kiosk.conf again, as SIGHUP does; the file's playlist replaces one from `playlist set`.") { .reload }
+        add("reload", "Read kiosk.conf again, as SIGHUP does; the file's playlist replaces one from `playlist set`.", scope: .admin) {
+            .reload
+        }
         add(
             "log-level", "Set the lowest level to log.",
-            .optional("to", .word(Logger.Level.allCases), "The level; without one kiosk changes nothing.", .place),
-            answer: ["level": "the level"]
+            .optional("to", .word(Logger.Level.allCases), "The level; without one kiosk changes nothing.", .place), scope: .admin,
+            reading: .withoutParameters, answer: ["level": "the level"]
         ) { .logLevel($0) }
         add(
             "quit", "End the program, if [input] allow-quit is set.", .program(.quit), keys: ["ESC", "Q", "EXIT"],
-            needs: .permissionToQuit)
+            needs: .permissionToQuit, scope: .admin)
     }
 }

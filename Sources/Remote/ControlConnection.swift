@@ -1,4 +1,5 @@
 import CKioskPlatform
+import Client
 import Glibc
 import KioskCommands
 import KioskPlatform

@@ -1,4 +1,5 @@
 import CKioskPlatform
+import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
@@ -99,20 +100,5 @@ extension ControlSocketChoice {
         guard self == .automatic, Self.ofSession == nil, access(Self.serviceFolder, W_OK | X_OK) != 0 else { return nil }
         let reason = SystemError()
         return "XDG_RUNTIME_DIR is not set, and \(Self.serviceFolder) cannot be written to: \(reason); [control] socket can name a path"
-    }
-
-    /// The path for a client to connect to: the chosen path; else the session's or the service's, the first that exists.
-    package var askingPath: String {
-        switch self {
-        case .path(let path): path
-        case .off, .automatic: [Self.ofSession].compactMap { $0 }.first { access($0, F_OK) == 0 } ?? Self.ofService
-        }
-    }
-
-    private static let serviceFolder = "/run/kiosk"
-    private static let ofService = serviceFolder + "/control.sock"
-    private static var ofSession: String? {
-        guard let folder = environment("XDG_RUNTIME_DIR"), folder.hasPrefix("/") else { return nil }
-        return folder + "/kiosk/control.sock"
     }
 }

@@ -1,4 +1,5 @@
 import Cache
+import Client
 import Glibc
 import KioskAudioCore
 import KioskCommands

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Client
 import Glibc
 import KioskCommands
 import KioskConfiguration

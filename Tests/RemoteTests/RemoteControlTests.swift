@@ -1,4 +1,5 @@
 import Cache
+import Client
 import Foundation
 import KioskAudioCore
 import KioskCommands

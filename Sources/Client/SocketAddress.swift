@@ -2,13 +2,13 @@ import Glibc
 import KioskPlatform
 
 /// The address of a Unix socket.
-struct SocketAddress {
+package struct SocketAddress {
     private var address = sockaddr_un()
     private var length = socklen_t(MemoryLayout<sockaddr_un>.size)
 
     /// Makes an address; nil if the path is empty or longer than 107 bytes. An `isAbstract` name has a zero byte instead of its `@`, and no
     /// terminating zero.
-    init?(_ path: String, isAbstract: Bool = false) {
+    package init?(_ path: String, isAbstract: Bool = false) {
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(path.utf8)
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path), !bytes.isEmpty else { return nil }
@@ -20,7 +20,7 @@ struct SocketAddress {
     }
 
     /// Calls `body` with the address as bind(2) and connect(2) take it.
-    mutating func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    package mutating func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         let length = length
         return withUnsafePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
@@ -30,7 +30,7 @@ struct SocketAddress {
 
 extension Descriptor {
     /// Accepts the next connection, non-blocking and close-on-exec; nil if there is none. The corresponding C function is `accept`.
-    init?(accepting listener: Int32) {
+    package init?(accepting listener: Int32) {
         let raw = accept(listener, nil, nil)
         if raw < 0 {
             // Without free descriptors the client stays queued, and poll(2) would return at once; it does so for a closed listener, too.
@@ -48,7 +48,7 @@ package struct ControlError: Error, Hashable, Sendable, CustomStringConvertible 
     /// One line.
     package let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
     /// Makes an error of an action and the C error number.
     package init(_ action: String, code: Int32) { description = "\(action): \(SystemError(code))" }
 }
