@@ -16,6 +16,7 @@ let package = Package(
     products: [
         .executable(name: "kiosk", targets: ["kiosk"]),
         .executable(name: "kiosk-reader", targets: ["kiosk-reader"]),
+        .executable(name: "kiosk-web", targets: ["kiosk-web"]),
         .library(name: "KioskPlayer", targets: ["KioskPlayer", "KioskPlayerErrors"]),
         .library(name: "KioskDisplay", targets: ["KioskDisplay"]),
         .library(name: "KioskAudio", targets: ["KioskAudio"]),
@@ -63,6 +64,21 @@ let package = Package(
             name: "kiosk-reader",
             dependencies: ["CReader", "CReaderMemory", "CSandbox", "KioskReaderServer", "CFFmpegLibraries", "CKioskPlatform"],
             swiftSettings: upcoming),
+        // Page and API of a player, behind its control socket.
+        .executableTarget(
+            name: "kiosk-web",
+            dependencies: [
+                "KioskWeb", "Client", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform", log,
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: upcoming),
+        .target(
+            name: "KioskWeb",
+            dependencies: [
+                "CKioskCrypt", "CKioskWebPage", "CKioskPlatform", "Client", "KioskConfiguration", "KioskSchedule", "KioskCommands",
+                "KioskVocabulary", "KioskPlatform", log,
+            ],
+            path: "Sources/Web", exclude: ["Page"], swiftSettings: upcoming),
         // What applications have of the engine: docs are Sources/Library/Player/KioskPlayer.docc.
         .target(
             name: "KioskPlayer",
@@ -237,6 +253,12 @@ let package = Package(
         .target(name: "CSubtitles", cSettings: [.treatAllWarnings(as: .error)]),
         // libqrencode, loaded when a QR code is wanted.
         .target(name: "CKioskQRCode", path: "Sources/CQRCode", cSettings: [.treatAllWarnings(as: .error)]),
+        // The page of kiosk-web: files of Sources/Web/Page.
+        .target(name: "CKioskWebPage", path: "Sources/CWebPage", cSettings: [.treatAllWarnings(as: .error)]),
+        // crypt(3), for the password of kiosk-web.
+        .target(
+            name: "CKioskCrypt", path: "Sources/CCrypt", cSettings: [.treatAllWarnings(as: .error)],
+            linkerSettings: [.linkedLibrary("crypt")]),
         .target(name: "CTransfer", cSettings: [.treatAllWarnings(as: .error)]),
         .target(name: "CKioskTOML", path: "Sources/CTOML", cxxSettings: [.treatAllWarnings(as: .error)]),
         // libavformat and libavcodec, which are loaded when they are first called.
@@ -332,6 +354,12 @@ let package = Package(
                 "KioskReaders",
                 "Client", "Remote", "Cache", "KioskCommands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform",
                 "TestSupport", "KioskVocabulary",
+            ],
+            swiftSettings: upcoming),
+        .testTarget(
+            name: "WebTests",
+            dependencies: [
+                "KioskWeb", "Client", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform",
             ],
             swiftSettings: upcoming),
         .testTarget(

@@ -29,6 +29,12 @@ package final class ControlLine: Sendable {
     /// Ends the connection; a thread that waits for a line gets an error.
     package func end() { shutdown(socket.raw, Int32(SHUT_RDWR)) }
 
+    /// Whether the player has neither closed the connection nor sent anything unasked.
+    package var isOpen: Bool {
+        var entry = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, 0) == 0
+    }
+
     /// Sends a request, and returns the answer and its attachment.
     ///
     /// - Throws: ``ControlError`` if no answer comes until `deadline`; the connection is useless then.

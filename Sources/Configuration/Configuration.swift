@@ -13,6 +13,7 @@ package struct Configuration: Hashable, Sendable {
     package var shelf = Shelf()
     package var idle = Idle()
     package var control = Control()
+    package var web = Web()
     package var record = Record()
     package var log = Log()
     package var place = Place()
@@ -88,6 +89,11 @@ extension Configuration: TableRow {
         """
         Key(list: "zone", \.zones, isExample: true)
         Key(table: "control", \.control)
+        """
+        A page for browsers, and an API for programs, to control this player and to change what it plays.
+        docs/web.md
+        """
+        Key(table: "web", \.web, isWhole: true)
         """
         Films of visitors, with a camera and a microphone. A key, a tap or a program begins one with
         "record start" (docs/record.md).
