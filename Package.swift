@@ -68,7 +68,7 @@ let package = Package(
         .executableTarget(
             name: "kiosk-web",
             dependencies: [
-                "KioskWeb", "Client", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform", log,
+                "KioskWeb", "Cache", "Client", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),

@@ -307,6 +307,10 @@ package struct CommandTable: Sendable {
             "statistics", "Report counts since the start of the player.",
             reading: .always, answer: .members(Self.frames.members + counts.members)
         ) { .statistics }
+        add(
+            "metrics", "Report the metrics for Prometheus, as [control] metrics does.", reading: .always,
+            answer: ["text": "the metrics in Prometheus' text format"]
+        ) { .metrics }
     }
 
     // MARK: The playlist

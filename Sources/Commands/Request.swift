@@ -12,7 +12,7 @@ package enum Request: Hashable, Sendable {
     case region(Region, within: MediaTime)
     /// Reports the state of the recording.
     case recording
-    case status, statistics
+    case status, statistics, metrics
     case playlist(PlaylistRequest)
     /// Report facts about an item; nil for the item on the screen.
     case tracks(of: ItemName?), chapters(of: ItemName?), metadata(of: ItemName?), cover(of: ItemName?)

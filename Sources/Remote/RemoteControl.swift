@@ -114,6 +114,7 @@ package final class RemoteControl: Sendable {
         case .recording: return .answer(ControlAnswer(surroundings.record(nil) ?? [:]))
         case .status: return .answer(ControlAnswer(status))
         case .statistics: return .answer(ControlAnswer(statistics))
+        case .metrics: return .answer(ControlAnswer(["text": metrics.json]))
         case .playlist(let request): return try change(request)
         case .tracks(let name): return .answer(ControlAnswer(try tracks(name)))
         case .select(let choice, let kind, let name): return try select(choice, kind, name)

@@ -1,12 +1,10 @@
+import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Synchronization
-
-/// The version of the program, as in `kiosk --version`.
-package let kioskVersion = "0.1.0"
 
 // The player's state on the control socket.
 extension RemoteControl {

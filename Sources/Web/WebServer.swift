@@ -42,17 +42,38 @@ package final class WebServer: Sendable {
         }
         let player = PlayerLink(settings.socket)
         let (hub, screen, page) = (EventHub(settings.socket), SharedScreen(player), StaticPage(folder: settings.page))
-        var routes = SessionRoutes.routes(gate) + LiveRoutes.routes(player, hub, screen)
+        let file = settings.file.map { ConfigurationFile($0, history: Self.stateFolder("history", $0), settings.configuration) }
+        let configuration: @Sendable () -> Configuration = { file?.current ?? settings.configuration }
+        let thumbnails = Thumbnails(folder: environment("STATE_DIRECTORY").map { $0 + "/thumbnails" })
+        var routes = SessionRoutes.routes(gate) + LiveRoutes.routes(player, hub, screen) + MachineRoutes(file: settings.file).routes
+        routes += FileRoutes(configuration: configuration, player: player, thumbnails: thumbnails).routes
+        routes += ScheduleRoutes.routes(configuration) + (file.map(ConfigurationRoutes.routes) ?? [])
         routes += CommandRoutes.routes(player)
-        let router = Router(routes, gate)
+        let described = routes
+        routes.append(
+            Route(.get, "openapi.json", "This document.", scope: nil) { _ throws(APIError) in .json(200, OpenAPI.document(described)) })
+        let (router, health) = (Router(routes, gate), Health(player))
         self.hub = hub
         server = try HTTPServer.open(settings.listen, limits, atEnd: { screen.forget() }) { request, peer, body in
             do throws(APIError) {
                 try gate.checkHost(request)
                 if request.path.starts(with: Router.prefix) { return try router.answer(request, peer, body) }
-                return try page.answer(request)
+                switch request.path {
+                case ["healthz"]: return health.answer()
+                case ["metrics"]:
+                    guard try gate.admit(request, peer).scopes.contains(.view) else {
+                        throw APIError(401, "not-signed-in", "sign in, or send a token")
+                    }
+                    return health.metrics()
+                default: return try page.answer(request)
+                }
             } catch { return error.response }
         }
+    }
+
+    /// The folder of this name for what kiosk-web keeps: that of the service, else beside kiosk.conf.
+    private static func stateFolder(_ name: String, _ file: String) -> String {
+        environment("STATE_DIRECTORY").map { $0 + "/" + name } ?? Folder.of(file) + "/.kiosk-web-" + name
     }
 
     /// Serves until ``stop()``. Blocks.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CKioskPlatform
+import Cache
 import Client
 import Glibc
 import KioskCommands
@@ -18,7 +19,7 @@ import Logging
             The program talks to the player on its control socket, and to browsers and programs over HTTP. [web] in kiosk.conf has its \
             settings. Exit status: 0 after a request to end, 64 for a mistake on the command line, 78 for one in kiosk.conf, else 1.
             """,
-        subcommands: [Serve.self, SetPassword.self, MakeToken.self],
+        subcommands: [Serve.self, SetPassword.self, MakeToken.self, Fetch.self],
         defaultSubcommand: Serve.self)
 
     static func main() {
@@ -188,6 +189,25 @@ struct MakeToken: ParsableCommand {
         let secret = try credentials.addToken(name, scopes)
         try credentials.write(path)
         print(secret)
+    }
+}
+
+/// `kiosk-web fetch URL FILE BYTES`: kiosk-web has a process of its own fetch files.
+struct Fetch: ParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Fetch a file over HTTP.", shouldDisplay: false)
+
+    @Argument var url: String
+    @Argument var path: String
+    @Argument var limit: Int64
+
+    func run() throws {
+        guard let file = Descriptor(opening: path, O_WRONLY | O_CREAT | O_EXCL, mode: 0o644) else {
+            throw WebError("write \(path): \(SystemError())")
+        }
+        do throws(FileDownload.Failure) { try FileDownload.run(url, into: file, atMost: limit) } catch {
+            throw WebError("\(error)")
+        }
+        fsync(file.raw)
     }
 }
 

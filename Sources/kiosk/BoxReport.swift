@@ -1,3 +1,4 @@
+import Client
 import Doctor
 import Glibc
 import KioskCommands

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Client
 import Glibc
 import KioskConfiguration
 import KioskPlatform
@@ -22,7 +23,8 @@ import Remote
         subcommands: [
             Play.self, Check.self, ScheduleCommand.self, Devices.self, DoctorCommand.self, Screenshot.self, Ctl.self, Status.self,
             Calibrate.self,
-            ExportCommand.self, RecordCommand.self, ImportCommand.self, SchemaCommand.self, WantsSticks.self,
+            ExportCommand.self, RecordCommand.self, ImportCommand.self, WebCommand.self, SchemaCommand.self, WantsSticks.self,
+            ThumbnailCommand.self,
         ],
         defaultSubcommand: Play.self)
 

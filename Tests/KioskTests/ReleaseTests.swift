@@ -19,7 +19,7 @@ private let hasGit = (try? Clips.run(["git", "--version"])) != nil
         }
         _ = try folder.file("deploy/changelog", "kiosk (1.2.0) unstable; urgency=medium\n\n  * First version.\n")
         _ = try folder.file("CHANGELOG.md", "# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-29\n\n### Added\n\n- Loops.\n\n## 1.1.0\n")
-        _ = try folder.file("Sources/Remote/RemoteStatus.swift", "package let kioskVersion = \"1.2.0\"\n")
+        _ = try folder.file("Sources/Client/Version.swift", "package let kioskVersion = \"1.2.0\"\n")
         _ = try shell("git init -q && git add -A && \(Self.commit) && git tag v1.2.0")
     }
 

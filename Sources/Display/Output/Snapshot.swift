@@ -35,6 +35,18 @@ package struct Capture: Sendable {
     /// Creates a capture. `rotation` is the clockwise rotation of the pictures in `buffer`.
     init(_ buffer: ScanoutBuffer, rotation: Rotation) { (self.buffer, self.rotation) = (buffer, rotation) }
 
+    /// Creates a capture of a picture in memory.
+    package init(_ picture: SmallPicture) {
+        let buffer = MemoryBuffer(width: picture.width, height: picture.height, format: .xrgb8888)
+        picture.pixels.withUnsafeBytes { pixels in
+            for row in 0..<picture.height {
+                (buffer.pixels.base + row * buffer.pixels.stride).copyMemory(
+                    from: pixels.baseAddress! + row * picture.width * 4, byteCount: picture.width * 4)
+            }
+        }
+        self.init(buffer, rotation: .none)
+    }
+
     /// Returns the picture as a PNG: upright for the viewer of a rotated display, or as scanned out. Takes about 50 ms at 1080p.
     package func png(isUpright: Bool) throws(SnapshotError) -> [UInt8] {
         try ScreenPixels(isUpright ? buffer.upright(from: rotation) : buffer).png()

@@ -1,6 +1,5 @@
 import CKioskPlatform
 import Glibc
-import KioskPlatform
 
 /// Runs a program of the system with a time limit.
 package enum BoundedCommand {
@@ -14,11 +13,28 @@ package enum BoundedCommand {
         case refused(Int32)
     }
 
-    /// Runs `words[0]`, from the system's folders, with the other words as its arguments, and waits for it. Keeps the last 64 KB or
-    /// more of its standard output and error. The corresponding C functions are `posix_spawnp` and `waitpid`.
-    package static func run(_ words: [String], limit: MediaTime) -> Outcome {
+    /// A running program.
+    package struct Running: ~Copyable {
+        /// Its process id.
+        package let process: pid_t
+        /// The end of the pipe that its standard output and error write to.
+        package let output: Descriptor
+
+        /// Kills it, and waits for its end.
+        package consuming func kill() {
+            Glibc.kill(process, SIGKILL)
+            waitpid(process, nil, 0)
+        }
+    }
+
+    /// Starts `words[0]`, a path or a program of the system's folders, with the other words as its arguments. Sets `refusal` to `errno`
+    /// and returns nil if it cannot be started. The corresponding C function is `posix_spawnp`.
+    package static func start(_ words: [String], refusal: inout Int32) -> Running? {
         var ends: [Int32] = [0, 0]
-        guard kiosk_pipe(&ends, 0) == 0 else { return .refused(errno) }
+        guard kiosk_pipe(&ends, 0) == 0 else {
+            refusal = errno
+            return nil
+        }
         let reader = Descriptor(ends[0]), writer = Descriptor(ends[1])
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
@@ -32,16 +48,21 @@ package enum BoundedCommand {
         let arguments = words.map { strdup($0) } + [nil]
         let variables = environment.map { strdup($0) } + [nil]
         defer { for text in arguments + variables { free(text) } }
-        let refusal = posix_spawnp(&process, words[0], &actions, nil, arguments, variables)
-        _ = consume writer
-        if refusal != 0 { return .refused(refusal) }
+        refusal = posix_spawnp(&process, words[0], &actions, nil, arguments, variables)
+        return refusal == 0 ? Running(process: process, output: reader) : nil
+    }
+
+    /// Runs `words[0]`, from the system's folders, with the other words as its arguments, and waits for it. Keeps the last 64 KB or
+    /// more of its standard output and error. The corresponding C functions are `posix_spawnp` and `waitpid`.
+    package static func run(_ words: [String], limit: MediaTime) -> Outcome {
+        var refusal: Int32 = 0
+        guard let running = start(words, refusal: &refusal) else { return .refused(refusal) }
         let deadline = HostTime.now + limit
-        let output = text(from: reader.raw, until: deadline)
+        let output = text(from: running.output.raw, until: deadline)
         var status: Int32 = 0
-        while waitpid(process, &status, WNOHANG) == 0 {
+        while waitpid(running.process, &status, WNOHANG) == 0 {
             if deadline < .now {
-                kill(process, SIGKILL)
-                waitpid(process, &status, 0)
+                running.kill()
                 return .killed
             }
             usleep(2000)

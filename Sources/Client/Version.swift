@@ -1,0 +1,2 @@
+/// The version of the program, as in `kiosk --version`.
+package let kioskVersion = "0.1.0"
