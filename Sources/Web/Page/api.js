@@ -26,8 +26,18 @@ export const setToken = (value) => { token = value ?? ""; };
 /** Sets the function to call if the session has ended. */
 export const onSignedOut = (action) => { whenSignedOut = action; };
 
-/** Sends a request. `body` is an object, or with `raw` bytes. */
-export async function request(method, path, { body, raw, headers = {}, signal } = {}) {
+/** Sends a request. `body` is an object, or with `raw` bytes. After a restart of the server its new token is read once. */
+export async function request(method, path, options = {}) {
+    try {
+        return await send(method, path, options);
+    } catch (refusal) {
+        if (refusal.code !== "no-csrf-token") throw refusal;
+        token = (await send("GET", "session")).csrf ?? "";
+        return send(method, path, options);
+    }
+}
+
+async function send(method, path, { body, raw, headers = {}, signal } = {}) {
     const options = { method, headers: { Accept: "application/json", ...headers }, signal, credentials: "same-origin", cache: "no-store" };
     if (method !== "GET") options.headers["X-CSRF-Token"] = token;
     if (raw !== undefined) {

@@ -158,6 +158,9 @@ const refusalParts = (refusal) => [
     ] : []),
 ];
 
+const refusalBox = (upload) => make("div", { class: "refusal", role: "alert" }, ...refusalParts(upload.refusal),
+    upload.refusal.code === "name-taken" ? make("div", {}, make("button", { type: "button", click: () => uploads.replace(upload) }, "Replace the file")) : null);
+
 const words = {
     waiting: "waits", broken: "connection lost, tries again", paused: "paused", checking: "sends the end, and checks the file", done: "done",
     refused: "refused",
@@ -179,6 +182,7 @@ function showUploads() {
         dress($(".hold", row), isHeld ? "play" : "pause", `${isHeld ? "Resume" : "Pause"} ${upload.name}`);
         $(".hold", row).hidden = upload.isOver;
         dress($(".drop-it", row), "remove", upload.isOver ? `Dismiss ${upload.name}` : `Cancel ${upload.name}`);
-        if (upload.refusal && !$(".refusal", row)) row.append(make("div", { class: "refusal", role: "alert" }, ...refusalParts(upload.refusal)));
+        if (!upload.refusal) $(".refusal", row)?.remove();
+        else if (!$(".refusal", row)) row.append(refusalBox(upload));
     });
 }

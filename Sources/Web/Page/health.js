@@ -162,8 +162,10 @@ function listen() {
     log.addEventListener("error", async () => {
         log?.close();
         log = null;
-        // A stream tells no status. A page with a session finds out by asking for the head.
-        const answer = await fetch(`${root}log`, { method: "HEAD" }).catch(() => null);
+        // A stream tells no status: a request of its own does, and ends before the stream begins.
+        const stop = new AbortController();
+        const answer = await fetch(`${root}log`, { signal: stop.signal }).catch(() => null);
+        stop.abort();
         if (answer?.status === 404 || answer?.status === 403) {
             $("#log").hidden = true;
             return;

@@ -64,7 +64,7 @@ function makeForm(overlay) {
         event.preventDefault();
         if (await show(overlay.name, field.value, duration.value)) delete row.dataset.touched;
     } },
-    make("div", {}, make("h3", {}, overlay.name), make("p", { class: "standing small quiet" })),
+    make("div", {}, make("h2", {}, overlay.name), make("p", { class: "standing small quiet" })),
     make("div", { class: "field" }, make("label", { for: id }, "Text"), field),
     make("div", { class: "row" }, make("div", { class: "field grow" }, make("label", { for: duration.id }, "Duration"), duration),
         make("button", { type: "button", class: "restore", "aria-label": `Restore ${overlay.name}`, click: async () => {

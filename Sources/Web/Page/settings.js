@@ -60,9 +60,12 @@ export async function enter() {
 
 const isChanged = () => text.value !== saved.text;
 
+/** Reads kiosk.conf into the editor, unless somebody begins to type meanwhile. */
 async function load() {
+    const former = text.value;
     try {
-        fill(await get("configuration"));
+        const answer = await get("configuration");
+        if (text.value === former) fill(answer);
     } catch (refusal) {
         say(refusal.message, { bad: true });
     }
@@ -157,7 +160,7 @@ async function save() {
     } catch (refusal) {
         if (refusal.status === 412) await settle(sent);
         else {
-            complaints = refusal.body?.complaints ?? complaints;
+            complaints = refusal.body?.error?.complaints ?? complaints;
             say(refusal.message, { bad: true });
         }
     }
@@ -183,8 +186,8 @@ async function listVersions() {
         const { history } = await get("configuration/history");
         box.hidden = history.length === 0;
         $("ul", box).replaceChildren(...history.map((version) => make("li", { class: "versions" },
-            make("span", {}, moment(version.saved ?? version.modified ?? version.time)),
-            make("button", { type: "button", "aria-label": `Restore the version of ${moment(version.saved ?? version.modified ?? version.time)}`,
+            make("span", {}, moment(version.saved)),
+            make("button", { type: "button", "aria-label": `Restore the version of ${moment(version.saved)}`,
                 click: () => restore(version) }, "Restore"))));
     } catch {
         box.hidden = true;

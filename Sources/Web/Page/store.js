@@ -62,7 +62,7 @@ function retry() {
     setLink("lost");
     timer = setTimeout(connect, pause * (0.75 + Math.random() / 2));
     pause = Math.min(pause * 2, longestPause);
-    // Tells a signed-out page by its status 401.
+    // A stream tells no status: the session may have ended.
     get("session").then((session) => publish("session", session)).catch(() => {});
 }
 

@@ -28,7 +28,7 @@ function remember(key, id) {
 /** One file on its way. `state` is "waiting", "sending", "broken", "paused", "checking", "done" or "refused". */
 export class Upload {
     constructor(file, changed) {
-        Object.assign(this, { file, changed, name: file.name, state: "waiting", offset: 0, id: null, refusal: null, answer: null, rate: 0 });
+        Object.assign(this, { file, changed, name: file.name, state: "waiting", offset: 0, id: null, refusal: null, answer: null, rate: 0, replaces: false });
         this.key = `${file.name}/${file.size}/${file.lastModified}`;
     }
 
@@ -97,7 +97,7 @@ export class Upload {
                 if (error.status !== 404) throw error;
             }
         }
-        const answer = await post("uploads", { name: this.name, bytes: this.file.size });
+        const answer = await post("uploads", { name: this.name, bytes: this.file.size, ...(this.replaces && { replace: true }) });
         this.id = answer.id;
         this.offset = answer.offset ?? 0;
         remember(this.key, this.id);
@@ -169,6 +169,12 @@ export class Uploads {
     resume(upload) {
         upload.set("waiting");
         this.fill();
+    }
+
+    /** Sends a refused file again, over the one of the same name. */
+    replace(upload) {
+        Object.assign(upload, { refusal: null, id: null, offset: 0, replaces: true });
+        this.resume(upload);
     }
 
     async drop(upload) {
