@@ -93,11 +93,12 @@ package struct ExportSession {
             mix = SoundMix(
                 track, settings, format: samples, gain: OfflinePlayback.gain(ofVolume: Double(settings.volume) / 100))
         }
+        let path = options.output
         var format = FilmFormat(
+            container: (FilmType.named(by: path) ?? .mp4).container,
             video: FilmFormat.Video(arrangement.output, options, size: plan.size, rate: plan.rate),
             audio: plan.hasSound ? .init(samples) : nil)
-        format.title = arrangement.output.title
-        let path = options.output
+        format.metadata.title = arrangement.output.title
         // The bit rate of copied frames is unknown.
         let least = ExportRoom.least(
             arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: options.copies ? .zero : plan.moving,

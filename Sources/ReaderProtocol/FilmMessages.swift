@@ -114,7 +114,8 @@ extension FilmFormat.Video: WireRecord {
     package static var blank: Self { Self(width: 2, height: 2, frameRate: 30) }
     package static let fields: [WireField<Self>] = [
         .number(\.width, 2...16384), .number(\.height, 2...16384), .value(\.codec), .value(\.encoder), .number(\.frameRate, 1...1000),
-        .number(\.quality, 0...51), .number(\.bitRate, 0...1 << 32), .value(\.orientation), .value(\.colour), .value(\.keyFrameInterval),
+        .number(\.quality, 0...51), .number(\.bitRate, 0...1 << 32), .number(\.bitRateLimit, 0...1 << 32), .value(\.orientation),
+        .value(\.colour), .value(\.keyFrameInterval),
         .value(\.isLive), .number(\.threads, 0...64),
     ]
 }
@@ -124,9 +125,18 @@ extension FilmFormat.Audio: WireRecord {
     package static let fields: [WireField<Self>] = [.value(\.samples), .number(\.bitRate, 1...1 << 24)]
 }
 
+extension FilmFormat.Metadata: WireRecord {
+    package static var blank: Self { Self() }
+    package static let fields: [WireField<Self>] = [
+        .exact(\.title, .words), .exact(\.artist, .words), .exact(\.album, .words), .exact(\.date, .words), .exact(\.comment, .words),
+    ]
+}
+
 extension FilmFormat: WireRecord {
     package static var blank: FilmFormat { FilmFormat(video: nil, audio: nil) }
-    package static let fields: [WireField<Self>] = [.value(\.container), .value(\.video), .value(\.audio), .exact(\.title, .words)]
+    package static let fields: [WireField<Self>] = [
+        .value(\.container), .value(\.video), .value(\.audio), .value(\.isIndexFirst), .value(\.metadata),
+    ]
 }
 
 extension FilmJob: WireRecord {

@@ -73,7 +73,7 @@ enum FilmServer {
     private static func copy(
         _ job: FilmJob, _ output: SentOutput, _ channel: ReaderChannel, _ page: ControlPage, _ memory: SharedMemory
     ) throws(FilmError) {
-        let copy = PacketCopy()
+        let copy = PacketCopy(into: job.format.container)
         while let (order, _, descriptor) = channel.nextOrder() {
             guard case .film(.clip(let start, let end)) = order else {
                 var film = try FilmEncoder.open(output, job.format, path: "", copying: copy.stream)

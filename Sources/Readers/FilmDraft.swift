@@ -100,22 +100,26 @@ extension FilmWriter {
         if let status = stat(at: path), !status.isFile { throw FilmError(path, status.isFolder ? .isDirectory : .isNoFile) }
     }
 
-    /// Returns the fault of a film's name, with a remedy; nil for none. A name without an extension is fine.
-    package static func nameProblem(_ path: String) -> String? {
+    /// Returns the fault of a film's name, with a remedy; nil for none. A name without an extension is fine. `types` are those that the
+    /// film can have.
+    package static func nameProblem(_ path: String, types: [FilmType] = FilmType.allCases) -> String? {
         let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
         if path.isEmpty { return "name the file to write" }
         if name.isEmpty { return "\(path): is the name of a folder: name a file in it" }
         guard let dot = name.lastIndex(of: "."), dot != name.startIndex,
-            others.contains(name[name.index(after: dot)...].lowercased())
+            case let ending = name[name.index(after: dot)...].lowercased(),
+            others.contains(ending) || FilmType.allCases.contains(where: { !types.contains($0) && $0.extensions.contains(ending) })
         else { return nil }
-        return "\(path): films are MP4: name it \(path.dropLast(name.distance(from: dot, to: name.endIndex))).mp4"
+        let stem = path.dropLast(name.distance(from: dot, to: name.endIndex))
+        return "\(path): films are \(types.map(\.title).joined(separator: " or ")): name it "
+            + types.map { "\(stem).\($0.extensions[0])" }.joined(separator: " or ")
     }
 
-    /// Extensions of formats other than MP4.
+    /// Extensions of formats other than those of ``FilmType``.
     private static let others: Set<String> = [
         "3g2", "3gp", "aac", "apng", "asf", "avi", "conf", "divx", "dv", "f4v", "flac", "flv", "gif", "jpeg", "jpg", "m2t", "m2ts", "m2v",
         "m3u",
-        "m3u8", "m4a", "mka", "mkv", "mov", "mp3", "mpd", "mpeg", "mpg", "mts", "mxf", "nut", "oga", "ogg", "ogm", "ogv", "opus", "png",
+        "m3u8", "m4a", "mka", "mkv", "mp3", "mpd", "mpeg", "mpg", "mts", "mxf", "nut", "oga", "ogg", "ogm", "ogv", "opus", "png",
         "rm",
         "rmvb", "toml", "ts", "txt", "vob", "wav", "webm", "webp", "wma", "wmv", "y4m", "zip",
     ]

@@ -58,7 +58,7 @@ struct RecordCommand: ParsableCommand {
     var file: String
 
     func validate() throws {
-        if let problem = FilmWriter.nameProblem(file) { throw ValidationError(problem) }
+        if let problem = FilmWriter.nameProblem(file, types: [.mp4]) { throw ValidationError(problem) }
     }
 
     func run() throws {

@@ -8,9 +8,9 @@ import Testing
     @Test(
         "A mistake is named, with the usage of the subcommand",
         arguments: [
-            (["export", "a.mp4", "-o", "b.mkv"], "--output: b.mkv: films are MP4: name it b.mp4"),
+            (["export", "a.mp4", "-o", "b.mkv"], "--output: b.mkv: films are MP4 or MOV: name it b.mp4 or b.mov"),
             (["export", "a.mp4", "-o", ""], "--output: name the file to write"),
-            (["export", "film.toml", "-o", "film.toml", "--force"], "--output: film.toml: films are MP4: name it film.mp4"),
+            (["export", "film.toml", "-o", "film.toml", "--force"], "--output: film.toml: films are MP4 or MOV: name it film.mp4 or film.mov"),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--transition-duration", "2"],
                 "--transition-duration: there is no fade: add --transition fade"
@@ -54,6 +54,7 @@ import Testing
                 "The value '-90' is invalid for '--rotation <degrees>': expected 0, 90, 180 or 270"
             ),
             (["record", "b.webm"], "b.webm: films are MP4: name it b.mp4"),
+            (["record", "b.mov"], "b.mov: films are MP4: name it b.mp4"),
             (["ctl", "seek"], "“seek” needs one of to and by"),
         ]) func mistakes(_ arguments: [String], _ message: String) throws
     {

@@ -287,7 +287,9 @@ enum Samples {
         (video.codec, video.encoder, video.quality, video.bitRate) = (.hevc, EncoderWish(.hardware, device: "/dev/null"), 18, 5_000_000)
         (video.orientation, video.colour, video.isLive, video.threads) = (Orientation(rotation: .clockwise90), .bt601, true, 2)
         var format = FilmFormat(container: .fragmentedMP4, video: video, audio: .init(AudioFormat(sampleRate: 44_100, channelCount: 1)))
-        format.title = "A film"
+        (format.metadata.title, format.metadata.artist, format.metadata.date) = ("A film", "A museum", "2026")
+        (format.metadata.album, format.metadata.comment, format.isIndexFirst) = ("Films", "A note", false)
+        format.video?.bitRateLimit = 4_000_000
         return FilmJob(format, from: .clips)
     }()
 

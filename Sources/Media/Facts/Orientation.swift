@@ -15,6 +15,22 @@ package struct Orientation: Hashable, Sendable {
         self.isMirrored = isMirrored
     }
 
+    /// Returns the transform that brings a stored picture of this size upright, with its top left corner at zero.
+    package func transform(width: Double, height: Double) -> PictureTransform {
+        // The upright directions of the stored picture's right and down.
+        var (a, b, c, d) =
+            switch rotation {
+            case .none: (1.0, 0.0, 0.0, 1.0)
+            case .clockwise90: (0.0, 1.0, -1.0, 0.0)
+            case .clockwise180: (-1.0, 0.0, 0.0, -1.0)
+            case .clockwise270: (0.0, -1.0, 1.0, 0.0)
+            }
+        if isMirrored { (a, b) = (-a, -b) }
+        // Move the rotated picture back into the first quadrant.
+        return PictureTransform(
+            a: a, b: b, c: c, d: d, tx: (a < 0 ? width : 0) + (c < 0 ? height : 0), ty: (b < 0 ? width : 0) + (d < 0 ? height : 0))
+    }
+
     /// A picture that is upright as stored.
     package static let up = Orientation()
 

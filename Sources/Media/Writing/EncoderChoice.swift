@@ -114,6 +114,21 @@ package enum EncoderChoice {
         default: context.pointee.bit_rate = Int64(bitRate(video))
         }
         if let bits = video.bitRate { context.pointee.bit_rate = Int64(min(max(bits, 10_000), 500_000_000)) }
+        if let limit = video.bitRateLimit { setLimit(limit, of: context, name) }
+    }
+
+    /// Limits the bits a second. x264 and x265 keep their quality below it; for other encoders the limit replaces a higher bit rate.
+    private static func setLimit(_ limit: Int, of context: UnsafeMutablePointer<AVCodecContext>, _ name: String) {
+        let limit = Int64(min(max(limit, 10_000), 500_000_000))
+        if name == "libx264" || name == "libx265" {
+            context.pointee.rc_max_rate = limit
+            context.pointee.rc_buffer_size = Int32(clamping: 2 * limit)
+        } else if context.pointee.bit_rate == 0 || context.pointee.bit_rate > limit {
+            // A quantiser has no bit rate.
+            _ = av_opt_set(context, "qp", "0", AV_OPT_SEARCH_CHILDREN)
+            context.pointee.flags &= ~AV_CODEC_FLAG_QSCALE
+            context.pointee.bit_rate = limit
+        }
     }
 
     /// Returns planar 4:2:0 if the encoder takes it, and otherwise its first format.

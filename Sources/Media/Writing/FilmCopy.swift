@@ -7,7 +7,7 @@ extension FilmEncoder {
     /// - Parameter path: the path for messages.
     /// - Throws: ``FilmError`` if nothing is readable, or `output` takes nothing.
     package static func remux(_ input: FilmInput, to output: any FilmOutput, path: String) throws(FilmError) {
-        var file = try FilmFile(output, fragmented: false, path: path)
+        var file = try FilmFile(output, .mp4, path: path)
         var tracks: [Int32: Int] = [:]
         for index in 0..<Int32(input.raw.pointee.nb_streams) {
             guard let stream = input.raw.pointee.streams[Int(index)] else { continue }
@@ -17,7 +17,9 @@ extension FilmEncoder {
             tracks[index] = tracks.count
         }
         guard !tracks.isEmpty else { throw FilmError(path, .unreadable("it has neither a picture nor sound")) }
-        try file.begin(title: av_dict_get(input.raw.pointee.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) })
+        var metadata = FilmFormat.Metadata()
+        metadata.title = av_dict_get(input.raw.pointee.metadata, "title", nil, 0).map { String(cString: $0.pointee.value) }
+        try file.begin(metadata)
         let packet = Packet()
         var count = 0
         while av_read_frame(input.raw, packet.raw) >= 0 {

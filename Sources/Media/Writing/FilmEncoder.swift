@@ -34,7 +34,7 @@ package struct FilmEncoder: ~Copyable, Sendable {
         let video: VideoEncoder? =
             if source == nil, let track = format.video { try VideoEncoder.open(track, path: path) } else { nil }
         let audio: AudioEncoder? = if let track = format.audio { try AudioEncoder.open(track, path: path) } else { nil }
-        var file = try FilmFile(output, fragmented: format.container == .fragmentedMP4, path: path)
+        var file = try FilmFile(output, format.container, path: path)
         if let context = video?.context, let track = format.video {
             let stream = try file.addTrack(context)
             if track.orientation != .up {
@@ -44,7 +44,7 @@ package struct FilmEncoder: ~Copyable, Sendable {
         }
         if let source { try file.addCopy(of: source) }
         if let context = audio?.context { _ = try file.addTrack(context) }
-        try file.begin(title: format.title)
+        try file.begin(format.metadata, isIndexFirst: format.isIndexFirst)
         return FilmEncoder(
             file: file, video: video, audio: audio, audioFormat: format.audio?.samples, audioTrack: format.video == nil ? 0 : 1)
     }
@@ -124,18 +124,10 @@ package struct FilmEncoder: ~Copyable, Sendable {
 extension Orientation {
     /// Returns the nine numbers of a track's display matrix (`tkhd`) for rotating a stored picture of this size.
     func displayMatrix(width: Int, height: Int) -> [Int32] {
-        let one: Int32 = 1 << 16
-        // The upright directions of the stored picture's right and down.
-        var (a, b, c, d): (Int32, Int32, Int32, Int32) =
-            switch rotation {
-            case .none: (one, 0, 0, one)
-            case .clockwise90: (0, one, -one, 0)
-            case .clockwise180: (-one, 0, 0, -one)
-            case .clockwise270: (0, -one, one, 0)
-            }
-        if isMirrored { (a, b) = (-a, -b) }
-        // Move the rotated picture back into the first quadrant.
-        let x = (a < 0 ? width : 0) + (c < 0 ? height : 0), y = (b < 0 ? width : 0) + (d < 0 ? height : 0)
-        return [a, b, 0, c, d, 0, Int32(x) << 16, Int32(y) << 16, 1 << 30]
+        let upright = transform(width: Double(width), height: Double(height))
+        func fixed(_ number: Double) -> Int32 { Int32(saturating: number * 65536) }
+        return [
+            fixed(upright.a), fixed(upright.b), 0, fixed(upright.c), fixed(upright.d), 0, fixed(upright.tx), fixed(upright.ty), 1 << 30,
+        ]
     }
 }

@@ -31,12 +31,13 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
     }
 
     /// Creates a file without a track, with `output` for its bytes; `path` is for messages.
-    init(_ output: any FilmOutput, fragmented: Bool, path: String) throws(FilmError) {
+    init(_ output: any FilmOutput, _ container: FilmFormat.Container, path: String) throws(FilmError) {
         var context: UnsafeMutablePointer<AVFormatContext>?
-        let made = avformat_alloc_output_context2(&context, nil, "mp4", "film.mp4")
+        let made = avformat_alloc_output_context2(&context, nil, container.muxer, nil)
         guard made >= 0, let context else { throw FilmError(path, writing: made) }
         let stream = ByteStream(length: nil, read: { _, _ in .failed(errno: EBADF) }, write: { output.write($0, at: $1) })
-        (raw, self.output, self.stream, isFragmented, self.path) = (context, output, stream, fragmented, path)
+        (raw, self.output, self.stream, self.path) = (context, output, stream, path)
+        isFragmented = container == .fragmentedMP4
         openStreams = OpenStreams(output, stream)
         raw.pointee.pb = stream.context
         raw.pointee.flags |= AVFMT_FLAG_CUSTOM_IO
@@ -62,7 +63,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
 
     deinit { avformat_free_context(raw) }
 
-    /// Adds a track encoded by `codec`. Call it before ``begin(title:)``.
+    /// Adds a track encoded by `codec`. Call it before ``begin(_:isIndexFirst:)``.
     mutating func addTrack(_ codec: UnsafeMutablePointer<AVCodecContext>) throws(FilmError) -> UnsafeMutablePointer<AVStream> {
         guard let stream = avformat_new_stream(raw, nil) else { throw FilmError(path, errno: ENOMEM) }
         let copied = avcodec_parameters_from_context(stream.pointee.codecpar, codec)
@@ -73,7 +74,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
         return stream
     }
 
-    /// Adds a track of packets copied from `source`. Call it before ``begin(title:)``.
+    /// Adds a track of packets copied from `source`. Call it before ``begin(_:isIndexFirst:)``.
     mutating func addCopy(of source: UnsafeMutablePointer<AVStream>) throws(FilmError) {
         guard let stream = avformat_new_stream(raw, nil) else { throw FilmError(path, errno: ENOMEM) }
         let copied = avcodec_parameters_copy(stream.pointee.codecpar, source.pointee.codecpar)
@@ -91,10 +92,14 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
     }
 
     /// Writes the header. The tracks must be complete.
-    mutating func begin(title: String?) throws(FilmError) {
+    mutating func begin(_ metadata: FilmFormat.Metadata, isIndexFirst: Bool = true) throws(FilmError) {
         // A copy: under ThreadSanitizer the compiler (6.3.1) fails on an inout access through a property of a noncopyable value.
         let raw = raw
-        if let title { av_dict_set(&raw.pointee.metadata, "title", title, 0) }
+        let texts = [
+            ("title", metadata.title), ("artist", metadata.artist), ("album", metadata.album), ("date", metadata.date),
+            ("comment", metadata.comment),
+        ]
+        for (key, text) in texts { if let text { av_dict_set(&raw.pointee.metadata, key, text, 0) } }
         var options: OpaquePointer?
         defer { av_dict_free(&options) }
         av_dict_set(&options, "video_track_timescale", "90000", 0)
@@ -103,7 +108,7 @@ struct FilmFile: ~Copyable, @unchecked Sendable {
             av_dict_set_int(&options, "frag_duration", Int64(Self.fragmentDuration), 0)
             raw.pointee.flags |= AVFMT_FLAG_FLUSH_PACKETS
             raw.pointee.flush_packets = 1
-        } else {
+        } else if isIndexFirst {
             av_dict_set(&options, "movflags", "+faststart", 0)
         }
         try check(avformat_write_header(raw, &options))

@@ -7,9 +7,24 @@ package struct FilmFormat: Hashable, Sendable {
     package enum Container: Hashable, CaseIterable, Sendable {
         /// A file with its index first, so that it plays while it loads. It cannot play before it is finished.
         case mp4
+        /// The same as a QuickTime movie.
+        case mov
         /// A file of fragments of at most a second, each written to the disk when complete. After a power cut, the complete fragments play.
         /// A film of less than a second has none.
         case fragmentedMP4
+    }
+
+    /// What is known of a film besides its content; texts of one line, nil for none.
+    package struct Metadata: Hashable, Sendable {
+        /// The film's title, and its author.
+        package var title: String?, artist: String?
+        /// The collection that it belongs to.
+        package var album: String?
+        /// The date of its creation: `2026`, `2026-05-01`.
+        package var date: String?
+        package var comment: String?
+
+        package init() {}
     }
 
     /// The codec of the pictures.
@@ -35,6 +50,8 @@ package struct FilmFormat: Hashable, Sendable {
         package var quality = 20
         /// Average bits a second; overrides ``quality``.
         package var bitRate: Int?
+        /// The most bits a second, averaged over two seconds; nil for no limit.
+        package var bitRateLimit: Int?
         /// The rotation that a player must apply to the stored picture.
         package var orientation = Orientation.up
         /// BT.709 above 576 lines: players assume this if nothing is said.
@@ -72,11 +89,36 @@ package struct FilmFormat: Hashable, Sendable {
     package var video: Video?
     /// The sound track; nil for a silent file.
     package var audio: Audio?
-    /// The file's title.
-    package var title: String?
+    /// Whether the index is moved before the content, which writes a complete film once more. Ignored for fragments.
+    package var isIndexFirst = true
+    package var metadata = Metadata()
 
     /// Creates a format of these tracks; at least one is not nil.
     package init(container: Container = .mp4, video: Video?, audio: Audio?) {
         (self.container, self.video, self.audio) = (container, video, audio)
     }
+}
+
+/// The types of film files, by the extensions of their names.
+package enum FilmType: Hashable, CaseIterable, Sendable {
+    case mp4, mov
+
+    /// The type's name in messages.
+    package var title: String { self == .mp4 ? "MP4" : "MOV" }
+    /// The extensions, the usual one first.
+    package var extensions: [String] { self == .mp4 ? ["mp4", "m4v"] : ["mov", "qt"] }
+    /// The layout of such a file.
+    package var container: FilmFormat.Container { self == .mp4 ? .mp4 : .mov }
+
+    /// Returns the type that a path's extension names; nil if it names neither.
+    package static func named(by path: String) -> FilmType? {
+        let name = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+        guard let dot = name.lastIndex(of: "."), dot != name.startIndex else { return nil }
+        return allCases.first { $0.extensions.contains(name[name.index(after: dot)...].lowercased()) }
+    }
+}
+
+extension FilmFormat.Container {
+    /// libavformat's name of the muxer.
+    var muxer: String { self == .mov ? "mov" : "mp4" }
 }

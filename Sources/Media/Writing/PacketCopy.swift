@@ -33,14 +33,17 @@ package final class PacketCopy: @unchecked Sendable {
     private var lastTime = Int64.min
     private static let base = shim_rational(1, 90000)
 
-    package init() {}
+    /// The container of the film.
+    private let container: FilmFormat.Container
+
+    package init(into container: FilmFormat.Container) { self.container = container }
 
     // MARK: Looking
 
     /// Adds a clip from `start` to `end` (nil: the end of the file), and reads the file to its end.
     ///
-    /// - Returns: the obstacles to copying it; empty for none. It may not fit behind the first clip in one track. MP4 may not hold its
-    ///   codec, or its cuts may have no key frames.
+    /// - Returns: the obstacles to copying it; empty for none. It may not fit behind the first clip in one track. The film's
+    ///   container may not hold its codec, or its cuts may have no key frames.
     package func add(_ file: OpenedFile, start: MediaTime, end: MediaTime?) -> [String] {
         // The same file shares one descriptor, because there may be many clips.
         let file = clips.first { $0.file.version == file.version }?.file ?? file
@@ -48,8 +51,9 @@ package final class PacketCopy: @unchecked Sendable {
             let source = try PictureSource(file, path: "")
             var obstacles: [String] = []
             let codec = source.stream.pointee.codecpar.pointee.codec_id
-            if avformat_query_codec(av_guess_format("mp4", nil, nil), codec, 0) != 1 {
-                obstacles.append("an MP4 cannot hold its codec \(String(cString: avcodec_get_name(codec)))")
+            if avformat_query_codec(av_guess_format(container.muxer, nil, nil), codec, 0) != 1 {
+                obstacles.append(
+                    "\(container == .mov ? "a MOV" : "an MP4") cannot hold its codec \(String(cString: avcodec_get_name(codec)))")
             }
             if let first { obstacles += source.differences(from: first) } else { first = try PictureSource(file, path: "") }
             var entries: [PictureSource.Entry] = []
