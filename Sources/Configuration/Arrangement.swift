@@ -19,6 +19,14 @@ package struct Arrangement: Hashable, Sendable {
         /// The bit rate of the video in bits a second, instead of ``quality``.
         package var bitRate: Int?
         package var title: String?
+        /// Its artist, album, date and comment. These, and all that follow, are for applications: files have no keys for them.
+        package var artist: String?, album: String?, date: String?, comment: String?
+        /// The largest size, if ``size`` is nil: the clips' size is scaled down into it, or into the same size upright.
+        package var largest: PictureSize?
+        /// Whether the file begins with its index.
+        package var isIndexFirst = true
+        /// The largest length of the file in bytes; nil for no limit.
+        package var byteLimit: Int64?
 
         package init() {}
     }
@@ -74,8 +82,36 @@ package struct Arrangement: Hashable, Sendable {
         /// How long a fade lasts; nil for the film's setting.
         package var transitionDuration: MediaTime?
         package var deinterlace = Deinterlace.auto
+        /// Changes over the time since the beginning of a showing, for applications; arrangement files have no keys for them.
+        package var changes = Changes()
 
         package init(_ content: Content) { self.content = content }
+    }
+
+    /// The place, the opacity and the loudness of a clip over time.
+    package struct Changes: Hashable, Sendable {
+        /// The transform of its picture; nil for none.
+        package var transform: Ramps<PictureTransform>?
+        /// Whether the transform takes the picture as stored (``PicturePlacement/isOfStored``).
+        package var isOfStored = false
+        /// The opacity of its picture, 0…1; nil for 1.
+        package var opacity: Ramps<Double>?
+        /// Its loudness, 0…1, instead of ``Clip/volume``; nil if it does not change.
+        package var volume: Ramps<Double>?
+
+        package init() {}
+
+        /// Whether the picture is drawn as it is.
+        package var isPlain: Bool { transform == nil && opacity == nil }
+    }
+
+    /// A clip over the others: a picture in the picture.
+    package struct Inset: Hashable, Sendable {
+        package var clip: Clip
+        /// The time in the film at which it begins.
+        package var start: MediaTime
+
+        package init(_ clip: Clip, start: MediaTime) { (self.clip, self.start) = (clip, start) }
     }
 
     /// `[music]`: a sound track under the whole film.
@@ -92,6 +128,8 @@ package struct Arrangement: Hashable, Sendable {
         package var isRepeated = true
         /// How long the music fades in at the film's start, and out at its end.
         package var fadeIn = MediaTime.zero, fadeOut = MediaTime.seconds(2)
+        /// Loudness over the time of the film, 0…1, instead of ``volume``; nil if it does not change. For applications.
+        package var volumes: Ramps<Double>?
 
         package init(source: String) { self.source = source }
     }
@@ -99,6 +137,8 @@ package struct Arrangement: Hashable, Sendable {
     package var output = Output()
     package var film = Film()
     package var clips: [Clip] = []
+    /// Clips over those, the rearmost first. For applications.
+    package var insets: [Inset] = []
     /// `[music]`; nil for none.
     package var music: Music?
 

@@ -20,6 +20,8 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
     case card(String)
     /// A clip that could be opened has been left out of the film.
     case skipped(String)
+    /// The file would be longer than the caller allows, in bytes.
+    case tooLong(String, limit: Int64)
     /// The file cannot be written, or the video cannot be encoded.
     case film(FilmError)
     /// The video cannot be copied: the reasons, one line each.
@@ -41,6 +43,8 @@ package enum ExportError: Error, Hashable, Sendable, CustomStringConvertible {
         case .music(let text): "music: \(text)"
         case .card(let text): "a title card cannot be drawn: \(text)"
         case .skipped(let text): "cannot be shown to its end: \(text)"
+        case .tooLong(let path, let limit):
+            "\(path): is longer than \(ByteCount(limit)): allow more, or make the film smaller, shorter or of a lower quality"
         case .film(let error): error.description
         case .cannotCopy(let reasons):
             "the pictures cannot be copied (without --copy kiosk encodes them):\n" + reasons.map { "  \($0)" }.joined(separator: "\n")

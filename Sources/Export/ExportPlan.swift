@@ -13,6 +13,16 @@ struct ExportPlan {
     private(set) var items: [PlaylistItem] = []
     /// The description of each item's file; nil for a title card.
     private(set) var descriptions: [AssetDescription?] = []
+
+    /// A clip over the others.
+    struct Inset {
+        var item: PlaylistItem, description: AssetDescription, cadence: MediaTime?
+        /// The time in the film at which it begins.
+        var start: MediaTime
+    }
+
+    /// The clips over the others, the rearmost first.
+    private(set) var insets: [Inset] = []
     private(set) var size: PictureSize
     private(set) var rate: FrameRate
     /// The lowest rate that shows every frame of every clip, at most 60; nil if no clip moves, or the rate was not needed.
@@ -44,19 +54,20 @@ struct ExportPlan {
         let findsRate = findsRate || arrangement.output.rate == nil
         var faults: [String] = []
         var rates: [Path: FilmRate.Choice?] = [:]
-        for clip in arrangement.clips {
+        var all: [AssetDescription?] = []
+        for clip in arrangement.clips + arrangement.insets.map(\.clip) {
             guard case .file(let source) = clip.content else {
-                descriptions.append(nil)
+                all.append(nil)
                 continue
             }
             do throws(MediaError) {
                 let description = try Self.open(source, clip, by: readers)
-                descriptions.append(description)
+                all.append(description)
                 if findsRate, faults.isEmpty, musicFault == nil, rates[Path(source)] == nil {
                     rates[Path(source)] = .some(Self.rate(of: source, description, by: readers, isCancelled))
                 }
             } catch {
-                descriptions.append(nil)
+                all.append(nil)
                 if !faults.contains(error.description) { faults.append(error.description) }
             }
         }
@@ -65,13 +76,23 @@ struct ExportPlan {
         if !faults.isEmpty { throw .sources(faults + (musicFault.map { [$0.description] } ?? [])) }
         if arrangement.clips.isEmpty { throw .sources(["there is nothing to make a film of: name a clip"]) }
 
-        size = arrangement.output.size ?? Self.size(of: descriptions)
+        descriptions = Array(all.prefix(arrangement.clips.count))
+        let seen = descriptions.contains { $0 != nil } ? descriptions : all
+        size = arrangement.output.size ?? Self.size(of: seen, within: arrangement.output.largest)
         fileRate = rates.values.compactMap { $0?.rate }.max { $0.hertz < $1.hertz }
         rate = arrangement.output.rate ?? fileRate ?? Self.defaultRate
-        cadences = zip(arrangement.clips, descriptions).map { clip, description in
+        func cadence(_ clip: Arrangement.Clip, _ description: AssetDescription?) -> MediaTime? {
             guard case .file(let source) = clip.content, let video = description?.video else { return nil }
             if let choice = rates[Path(source)] ?? nil, !choice.isTooLow { return choice.rate.time(of: 1) }
             return video.frameRate.map { .seconds(1 / (video.isDeinterlaced ? 2 * $0 : $0)) }
+        }
+        cadences = zip(arrangement.clips, descriptions).map(cadence)
+        for (inset, description) in zip(arrangement.insets, all.dropFirst(arrangement.clips.count)) {
+            guard let description, case .file(let source) = inset.clip.content else { continue }
+            insets.append(
+                Inset(
+                    item: Self.item(inset.clip, source, in: arrangement), description: description,
+                    cadence: cadence(inset.clip, description), start: inset.start))
         }
         let (items, cards) = try Self.items(of: arrangement, size: size)
         (self.items, self.cards) = (items, cards)
@@ -83,7 +104,10 @@ struct ExportPlan {
         length = Self.length(of: self.items, descriptions, imageDuration: film.imageDuration)
         let films = zip(self.items, descriptions).filter { $1?.isStill == false }
         moving = Self.length(of: films.map(\.0), films.map(\.1), imageDuration: film.imageDuration)
-        hasSound = arrangement.music != nil || zip(items, descriptions).contains { !$0.isMuted && $0.volume > 0 && $1?.audio != nil }
+        let sources = zip(items + insets.map(\.item), descriptions + insets.map(\.description))
+        hasSound =
+            arrangement.music != nil
+            || sources.contains { !$0.isMuted && ($0.volumes?.highest ?? $0.volume) > 0 && $1?.audio != nil }
     }
 
     private static func open(_ source: String, _ clip: Arrangement.Clip, by readers: Readers) throws(MediaError) -> AssetDescription {
@@ -105,14 +129,18 @@ struct ExportPlan {
 
     // MARK: Size and rate
 
-    /// Returns the displayed size of the first clip that moves, else of the first still.
-    private static func size(of descriptions: [AssetDescription?]) -> PictureSize {
+    /// Returns the displayed size of the first clip that moves, else of the first still; scaled down into `largest`, or into that upright.
+    private static func size(of descriptions: [AssetDescription?], within largest: PictureSize?) -> PictureSize {
         let known = descriptions.compactMap { $0 }
         guard let video = (known.first { !$0.isStill } ?? known.first)?.video else { return PictureSize(width: 1920, height: 1080)! }
         var (width, height) = (Double(video.width) * video.pixelAspectRatio, Double(video.height))
         if video.orientation.rotation.swapsAxes { (width, height) = (height, width) }
         // Photographs are larger than any film.
-        let scale = known.contains { !$0.isStill } ? 1 : min(1, 1920 / max(width, height))
+        var scale = known.contains { !$0.isStill } ? 1 : min(1, 1920 / max(width, height))
+        if let largest {
+            let (long, short) = (Double(max(largest.width, largest.height)), Double(min(largest.width, largest.height)))
+            scale = min(scale, long / max(width, height), short / min(width, height))
+        }
         func even(_ length: Double) -> Int { min(max(Int((length * scale / 2).rounded()) * 2, 16), 8192) }
         return PictureSize(width: even(width), height: even(height))!
     }
@@ -135,13 +163,7 @@ struct ExportPlan {
         for clip in arrangement.clips {
             switch clip.content {
             case .file(let source):
-                var item = PlaylistItem(
-                    source: source, gravity: clip.gravity ?? arrangement.film.gravity, volume: Double(clip.volume) / 100,
-                    isMuted: clip.isMuted || arrangement.music?.mode == .replace, repeatCount: clip.repeatCount, start: clip.start,
-                    end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software,
-                    audioTrack: arrangement.film.audioTrack)
-                item.subtitleTrack = arrangement.film.subtitles
-                items.append(item)
+                items.append(item(clip, source, in: arrangement))
             case .card(let text, let subtitle, let background, let foreground):
                 let surface = TitleCard.draw(
                     text, subtitle: subtitle, width: size.width, height: size.height, font: arrangement.film.font,
@@ -152,6 +174,17 @@ struct ExportPlan {
             }
         }
         return (items, cards)
+    }
+
+    private static func item(_ clip: Arrangement.Clip, _ source: String, in arrangement: Arrangement) -> PlaylistItem {
+        var item = PlaylistItem(
+            source: source, gravity: clip.gravity ?? arrangement.film.gravity, volume: Double(clip.volume) / 100,
+            isMuted: clip.isMuted || arrangement.music?.mode == .replace, repeatCount: clip.repeatCount, start: clip.start,
+            end: clip.end, duration: clip.duration, deinterlace: clip.deinterlace, decoder: .software,
+            audioTrack: arrangement.film.audioTrack)
+        item.subtitleTrack = arrangement.film.subtitles
+        item.volumes = clip.changes.volume
+        return item
     }
 
     private static func length(of items: [PlaylistItem], _ descriptions: [AssetDescription?], imageDuration: MediaTime) -> MediaTime {

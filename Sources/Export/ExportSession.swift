@@ -21,6 +21,8 @@ package struct ExportSession {
     package struct Options: Sendable {
         /// The file to write.
         package var output: String
+        /// Its type; nil is by its name, and MP4 if that names none.
+        package var type: FilmType?
         /// Files never to replace, besides clips and music: the arrangement.
         package var kept: [String] = []
         /// Whether to replace an existing file.
@@ -45,6 +47,8 @@ package struct ExportSession {
         package var done: MediaTime, length: MediaTime
         /// The time since the start.
         package var elapsed: MediaTime
+        /// The written bytes.
+        package var byteCount: Int64 = 0
 
         /// The written share, 0…1.
         package var fraction: Double { length > .zero ? min(done.seconds / length.seconds, 1) : 0 }
@@ -54,6 +58,11 @@ package struct ExportSession {
         package var left: MediaTime? {
             guard elapsed > .seconds(1), done > .zero else { return nil }
             return max(length - done, .zero).scaled(by: elapsed.seconds / done.seconds)
+        }
+        /// The length of the file that the written part lets expect, in bytes; nil while that is a guess.
+        package var estimatedByteCount: Int64? {
+            guard byteCount > 0, fraction > 0.05 else { return nil }
+            return Int64(saturating: Double(byteCount) / fraction)
         }
     }
 
@@ -90,15 +99,15 @@ package struct ExportSession {
         var mix: SoundMix?
         if let settings = arrangement.music, let track = music.take() {
             plan.note(musicLength: track.length, isRepeated: settings.isRepeated)
-            mix = SoundMix(
-                track, settings, format: samples, gain: OfflinePlayback.gain(ofVolume: Double(settings.volume) / 100))
+            mix = SoundMix(track, settings, format: samples)
         }
         let path = options.output
         var format = FilmFormat(
-            container: (FilmType.named(by: path) ?? .mp4).container,
+            container: (options.type ?? FilmType.named(by: path) ?? .mp4).container,
             video: FilmFormat.Video(arrangement.output, options, size: plan.size, rate: plan.rate),
             audio: plan.hasSound ? .init(samples) : nil)
-        format.metadata.title = arrangement.output.title
+        (format.isIndexFirst, format.metadata) = (arrangement.output.isIndexFirst, FilmFormat.Metadata(arrangement.output))
+        if let limit = arrangement.output.byteLimit { format.setLimit(limit, length: plan.length) }
         // The bit rate of copied frames is unknown.
         let least = ExportRoom.least(
             arrangement.output, size: plan.size, rate: plan.rate, length: plan.length, moving: options.copies ? .zero : plan.moving,
@@ -109,11 +118,12 @@ package struct ExportSession {
         }
         let copy = options.copies ? try PictureCopy.open(plan, arrangement, &writer) : nil
         if let copy { plan.adopt(size: copy.size, rate: copy.rate) }
-        let renderer = SceneRenderer(width: plan.size.width, height: plan.size.height, background: arrangement.film.background)
+        let subtitles = subtitles(of: arrangement, size: plan.size)
+        var stage = FilmStage(arrangement, plan, options)
         var playback = OfflinePlayback(
             plan.items, cadences: plan.cadences, refresh: plan.rate, imageDuration: arrangement.film.imageDuration,
             transition: plan.transition, samples: samples, decoderThreads: max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))),
-            subtitles: subtitles(of: arrangement, size: plan.size), readers: options.readers)
+            subtitles: subtitles, readers: options.readers)
         let begin = HostTime.now
         var heard: [Float] = []
         while true {
@@ -127,20 +137,28 @@ package struct ExportSession {
             if let copy {
                 try copy.write(until: plan.rate.time(of: playback.vblanks), playback.begun, to: &writer)
             } else {
-                if step == .picture { playback.withScene { renderer.draw($0, under: $1) } }
+                try stage.draw(playback, step)
                 let duration = plan.rate.time(of: playback.vblanks) - time
                 try ExportError.writing { () throws(FilmError) in
-                    try renderer.withPixels { (pixels, stride) throws(FilmError) in
+                    try stage.withPixels { (pixels, stride) throws(FilmError) in
                         _ = try writer.write(pixels: pixels, stride: stride, at: time, duration: duration)
                     }
                 }
             }
             playback.readSamples(into: &heard)
+            stage.addSound(to: &heard)
             if plan.hasSound {
                 if mix != nil { heard = try mix!.add(heard) }
                 try write(heard, to: &writer)
             }
-            progress(Progress(done: plan.rate.time(of: playback.vblanks), length: plan.length, elapsed: .now - begin))
+            let byteCount = Int64(writer.byteCount)
+            if let limit = arrangement.output.byteLimit, byteCount > limit {
+                writer.discard()
+                throw .tooLong(path, limit: limit)
+            }
+            progress(
+                Progress(
+                    done: plan.rate.time(of: playback.vblanks), length: plan.length, elapsed: .now - begin, byteCount: byteCount))
         }
         if mix != nil { try write(try mix!.finish(), to: &writer) }
         try copy?.finish(to: &writer)
@@ -151,6 +169,7 @@ package struct ExportSession {
         for item in plan.items {
             if let damage = playback.damage(of: item.source) { notes.append("\(item.source): \(damage.description)") }
         }
+        notes += stage.finish()
         notes = notes.reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
         var report = Report(
             path: path, size: plan.size, rate: plan.rate, encoder: encoder, length: plan.rate.time(of: playback.vblanks),
@@ -190,7 +209,9 @@ package struct ExportSession {
     private static func checkOutput(_ arrangement: Arrangement, _ options: Options) throws(ExportError) {
         try ExportError.writing { () throws(FilmError) in try FilmWriter.checkPlace(options.output) }
         guard let output = stat(at: options.output) else { return }
-        let sources = arrangement.clips.compactMap { if case .file(let source) = $0.content { source } else { nil } }
+        let sources = (arrangement.clips + arrangement.insets.map(\.clip)).compactMap {
+            if case .file(let source) = $0.content { source } else { nil }
+        }
         func isOutput(_ path: String) -> Bool {
             stat(at: path).map { $0.st_dev == output.st_dev && $0.st_ino == output.st_ino } ?? false
         }
@@ -207,6 +228,23 @@ extension FilmFormat.Video {
         codec = output.codec.flatMap { FilmFormat.VideoCodec(rawValue: $0.rawValue) }
         (quality, bitRate, threads) = (output.quality, output.bitRate, options.threads)
         encoder = EncoderWish(output.encoder, device: options.device)
+    }
+}
+
+extension FilmFormat.Metadata {
+    fileprivate init(_ output: Arrangement.Output) {
+        self.init()
+        (title, artist, album, date, comment) = (output.title, output.artist, output.album, output.date, output.comment)
+    }
+}
+
+extension FilmFormat {
+    /// Limits the bit rate of the pictures, so that a file of this length has no more than `bytes`.
+    fileprivate mutating func setLimit(_ bytes: Int64, length: MediaTime) {
+        // Containers take a twentieth, and the encoder may spend a second's bits at once.
+        let sound = Double(audio?.bitRate ?? 0) * length.seconds
+        let bits = (Double(bytes) * 8 * 0.95 - sound) / (length.seconds + 1)
+        video?.bitRateLimit = Int(min(max(bits, 10_000), 500_000_000))
     }
 }
 

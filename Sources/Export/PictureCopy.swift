@@ -25,6 +25,7 @@ final class PictureCopy {
     static func open(_ plan: ExportPlan, _ arrangement: Arrangement, _ writer: inout FilmWriter) throws(ExportError) -> PictureCopy {
         var reasons: [String] = []
         if plan.transition > .zero, plan.items.count > 1 { reasons.append("there are fades, whose pictures are in no file") }
+        if !plan.insets.isEmpty { reasons.append("there are pictures over others, which are in no file") }
         for (place, item) in plan.items.enumerated() {
             let name = plan.name(of: place)
             guard let description = plan.descriptions[place], let video = description.video, !description.isStill else {
@@ -32,6 +33,7 @@ final class PictureCopy {
                 continue
             }
             if video.isInterlaced, item.deinterlace != .off { reasons.append("\(name): is interlaced, and would show combs") }
+            if !arrangement.clips[place].changes.isPlain { reasons.append("\(name): has a transform or an opacity") }
             if video.isCropped { reasons.append("\(name): only a part of its stored picture is shown") }
             if let codec = arrangement.output.codec, codec.rawValue != video.codec {
                 reasons.append("\(name): its codec is \(video.codec), and you want \(codec.rawValue)")

@@ -2,6 +2,8 @@ import Glibc
 import KioskConfiguration
 import KioskMedia
 import KioskPlatform
+import KioskPlayback
+import KioskVocabulary
 
 /// Mixes music under the sound of a film.
 ///
@@ -11,7 +13,7 @@ struct SoundMix: ~Copyable {
     private var music: MusicTrack
     private let format: AudioFormat
     private let mode: MusicMode
-    private let gain: Float
+    private let volumes: Ramps<Double>
     private let fadeIn: Int, fadeOut: Int
     private var ducking = Ducking()
     /// Queued interleaved samples of the film, and whether each block of them is loud.
@@ -20,9 +22,9 @@ struct SoundMix: ~Copyable {
     /// The output samples so far, for each channel.
     private var position = 0
 
-    init(_ music: consuming MusicTrack, _ settings: Arrangement.Music, format: AudioFormat, gain: Double) {
+    init(_ music: consuming MusicTrack, _ settings: Arrangement.Music, format: AudioFormat) {
         self.music = music
-        (self.format, mode, self.gain) = (format, settings.mode, Float(gain))
+        (self.format, mode, volumes) = (format, settings.mode, settings.volumes ?? Ramps(Double(settings.volume) / 100))
         fadeIn = Int(settings.fadeIn.seconds * Double(format.sampleRate))
         fadeOut = Int(settings.fadeOut.seconds * Double(format.sampleRate))
     }
@@ -56,8 +58,10 @@ struct SoundMix: ~Copyable {
             let before = ducking.gain
             let isLoud = mode == .duck && loud[block..<min(block + 1 + Ducking.lookAhead, loud.count)].contains(true)
             let after = ducking.next(isLoud: isLoud)
+            let (low, high) = (gain(at: position + block * size), gain(at: position + (block + 1) * size))
             for frame in block * size..<min((block + 1) * size, count) {
-                var factor = gain * (before + (after - before) * Float(frame - block * size) / Float(size))
+                let share = Float(frame - block * size) / Float(size)
+                var factor = (low + (high - low) * share) * (before + (after - before) * share)
                 factor *= fade(at: position + frame, end: end)
                 for index in frame * channels..<(frame + 1) * channels {
                     mixed[index] = min(max(mixed[index] * factor + film[index], -1), 1)
@@ -68,6 +72,12 @@ struct SoundMix: ~Copyable {
         loud.removeFirst(blocks)
         position += count
         return mixed
+    }
+
+    /// Returns the gain of the music's volume at a sample.
+    private func gain(at sample: Int) -> Float {
+        let time = MediaTime.seconds(Double(sample) / Double(format.sampleRate))
+        return Float(OfflinePlayback.gain(ofVolume: volumes.value(at: time)))
     }
 
     /// Returns the gain of the music's fades at a sample.

@@ -14,6 +14,8 @@ package struct PlaylistItem: Hashable, Sendable {
     package var gravity: VideoGravity
     /// Loudness of this item, 0…1, on the same scale as the player's and on top of it.
     package var volume: Double
+    /// Loudness over the time since the beginning of a playthrough, instead of ``volume``; nil if it does not change. Only for films.
+    package var volumes: Ramps<Double>?
     package var isMuted: Bool
     /// The number of showings in a row, at least 1.
     package var repeatCount: Int

@@ -60,13 +60,23 @@ final class PictureConverter {
                 downloaded, crop: crop, own: own, gravity: gravity, region: region, rotation: rotation, background: background,
                 into: buffer, by: writer)
         }
-        let format = try Self.format(of: frame)
-        let geometry = PictureGeometry(
+        let geometry = try Self.geometry(
+            of: frame, crop: crop, own: own, gravity: gravity, region: region, rotation: rotation, width: buffer.pixels.width,
+            height: buffer.pixels.height)
+        try draw(frame, geometry, background: background, into: buffer, by: writer)
+    }
+
+    /// Returns the place of a frame on a screen of `width` x `height` pixels.
+    static func geometry(
+        of frame: borrowing VideoFrame, crop: PixelRectangle?, own: Rotation, gravity: VideoGravity, region: Region = .full,
+        rotation: Rotation = .none, width: Int, height: Int
+    ) throws(Refusal) -> PictureGeometry {
+        let format = try format(of: frame)
+        return PictureGeometry(
             storedWidth: frame.width, storedHeight: frame.height, source: crop, pixelAspectRatio: frame.pixelAspectRatio,
             orientation: Orientation(rotation: frame.orientation.rotation + own, isMirrored: frame.orientation.isMirrored),
-            gravity: gravity, region: region, screenWidth: buffer.pixels.width, screenHeight: buffer.pixels.height, rotation: rotation,
+            gravity: gravity, region: region, screenWidth: width, screenHeight: height, rotation: rotation,
             chromaWidth: format.isFlattened ? 1 : format.chromaWidth, chromaHeight: format.isFlattened ? 1 : format.chromaHeight)
-        try draw(frame, geometry, background: background, into: buffer, by: writer)
     }
 
     /// Returns the format of a frame, or throws if the frame cannot be drawn.

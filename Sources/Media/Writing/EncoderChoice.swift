@@ -122,7 +122,7 @@ package enum EncoderChoice {
         let limit = Int64(min(max(limit, 10_000), 500_000_000))
         if name == "libx264" || name == "libx265" {
             context.pointee.rc_max_rate = limit
-            context.pointee.rc_buffer_size = Int32(clamping: 2 * limit)
+            context.pointee.rc_buffer_size = Int32(clamping: limit)
         } else if context.pointee.bit_rate == 0 || context.pointee.bit_rate > limit {
             // A quantiser has no bit rate.
             _ = av_opt_set(context, "qp", "0", AV_OPT_SEARCH_CHILDREN)

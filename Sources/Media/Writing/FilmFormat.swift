@@ -50,7 +50,7 @@ package struct FilmFormat: Hashable, Sendable {
         package var quality = 20
         /// Average bits a second; overrides ``quality``.
         package var bitRate: Int?
-        /// The most bits a second, averaged over two seconds; nil for no limit.
+        /// The most bits a second, averaged over a second; nil for no limit.
         package var bitRateLimit: Int?
         /// The rotation that a player must apply to the stored picture.
         package var orientation = Orientation.up

@@ -54,9 +54,11 @@ final class CrossFade {
         let filled = unsafe scratch.withUnsafeMutableBufferPointer { buffer in
             unsafe outgoing.readSound(into: UnsafeMutableBufferPointer(rebasing: buffer[..<(count * channels)]), channelCount: channels)
         }
-        let volume = AudioQueue.gain(ofVolume: outgoing.playthrough.item.volume)
+        var volume = outgoing.gain(at: time)
         for frame in 0..<count {
-            let share = share(at: time + .seconds(Double(frame) / Double(format.sampleRate)))
+            let now = time + .seconds(Double(frame) / Double(format.sampleRate))
+            let share = share(at: now)
+            if outgoing.playthrough.item.volumes != nil { volume = outgoing.gain(at: now) }
             let (rising, falling) = (Float(share.squareRoot()), Float((1 - share).squareRoot() * volume))
             for index in frame * channels..<(frame + 1) * channels {
                 samples[index] = samples[index] * rising + (frame < filled ? scratch[index] * falling : 0)

@@ -265,6 +265,12 @@ final class PlaythroughReader {
         givesSound ? unsafe sound.read(into: destination, channelCount: channelCount, from: reader) : 0
     }
 
+    /// Returns the gain of its volume at an instant of the timeline.
+    func gain(at instant: MediaTime) -> Double {
+        let item = playthrough.item
+        return AudioQueue.gain(ofVolume: item.volumes?.value(at: playthrough.elapsed + instant - mapping.instant) ?? item.volume)
+    }
+
     /// The rate changes that the pictures have made and the sound has not reached.
     var soundRateChanges: [TimeMapping] { sound.rateChanges }
 

@@ -13,6 +13,9 @@ struct SoundFeed: ~Copyable {
     private var mixing: [Float]
     private var ramp = GainRamp()
 
+    /// The frames after which a changing volume is calculated anew: a millisecond.
+    private static let volumeStep = 48
+
     /// The most frames enqueued in one go: a small part of the queue's capacity, or there might never be room for them.
     private let chunkFrames: Int
 
@@ -97,8 +100,18 @@ struct SoundFeed: ~Copyable {
             let destination = unsafe UnsafeMutableBufferPointer(rebasing: buffer[..<(frames * format.channelCount)])
             return unsafe reader.readSound(into: destination, channelCount: format.channelCount)
         }
-        let gain = reader.isSilenced ? 0 : AudioQueue.gain(ofVolume: reader.playthrough.item.volume)
-        ramp.apply(Float(gain), to: &samples, count: filled, format: format)
+        if !reader.isSilenced, reader.playthrough.item.volumes != nil {
+            var done = 0
+            while done < filled {
+                let block = min(filled - done, Self.volumeStep)
+                let gain = reader.gain(at: end + .seconds(Double(done + block) / Double(format.sampleRate)))
+                ramp.apply(Float(gain), to: &samples, from: done, count: block, format: format)
+                done += block
+            }
+        } else {
+            let gain = reader.isSilenced ? 0 : AudioQueue.gain(ofVolume: reader.playthrough.item.volume)
+            ramp.apply(Float(gain), to: &samples, count: filled, format: format)
+        }
         if filled < frames { ramp.reset() }
         return filled
     }
@@ -113,13 +126,13 @@ struct GainRamp {
     /// The last factor of the sound enqueued last; nil if that is silence, and any gain may follow.
     private var last: Float?
 
-    /// Multiplies the first `count` frames by `gain`.
-    mutating func apply(_ gain: Float, to samples: inout [Float], count: Int, format: AudioFormat) {
+    /// Multiplies `count` frames by `gain`, from frame `start` on.
+    mutating func apply(_ gain: Float, to samples: inout [Float], from start: Int = 0, count: Int, format: AudioFormat) {
         var present = last ?? gain
         defer { last = count > 0 ? present : nil }
         guard present != 1 || gain != 1 else { return }
         let step = Float(1 / (Self.duration.seconds * Double(format.sampleRate)))
-        for frame in 0..<count {
+        for frame in start..<start + count {
             present = present < gain ? min(gain, present + step) : max(gain, present - step)
             for index in Self.samples(of: frame, format) { samples[index] *= present }
         }

@@ -65,6 +65,8 @@ package struct OfflinePlayback: ~Copyable {
     private var candidates: [FrameScheduler.Frame] = []
     private var complaintsTold = 0
     private var beginnings: [Beginning] = []
+    /// The playthroughs in ``beginnings``: their serial numbers, and the time of their slots before them.
+    private var serials: [(serial: UInt64, elapsed: MediaTime)] = []
 
     /// The number of vblanks so far, including the present one.
     package private(set) var vblanks: Int64 = 0
@@ -147,6 +149,25 @@ package struct OfflinePlayback: ~Copyable {
     package func withScene<Result>(_ body: (borrowing Scene, Overlay) -> Result) -> Result {
         precondition(!shown.isEmpty, "no vblank has been yet")
         return body(shown[0].scene, pipeline.withLock { $0.drawn[Overlay.Order.subtitles.rawValue] })
+    }
+
+    /// A picture of the present scene.
+    package struct Picture: Hashable, Sendable {
+        /// The item's place on the list.
+        package var place: Int
+        /// The time since the beginning of the showing: of the playthrough, or of the slot that it helps to fill.
+        package var time: MediaTime
+    }
+
+    /// Returns the pictures of the present scene, the rearmost first.
+    package func pictures() -> [Picture] {
+        guard !shown.isEmpty, let serial = shown[0].place.playthrough?.serial, let last = serials.lastIndex(where: { $0.serial == serial })
+        else { return [] }
+        // In a fade, the playthrough before lies beneath.
+        let first = max(last - shown[0].scene.count + 1, 0)
+        return (first...last).map { index in
+            Picture(place: beginnings[index].place, time: serials[index].elapsed + max(time - beginnings[index].instant, .zero))
+        }
     }
 
     /// Reads the samples of the present vblank, up to ``samplePosition``. Call it once for each vblank.
@@ -261,6 +282,7 @@ package struct OfflinePlayback: ~Copyable {
     private mutating func note(_ place: FramePlace) {
         guard place.isFirst, let playthrough = place.playthrough else { return }
         beginnings.append(Beginning(place: playthrough.position.item.number, instant: place.start, vblank: vblanks))
+        serials.append((playthrough.serial, playthrough.elapsed))
     }
 
     /// Throws if an item was skipped.

@@ -29,6 +29,12 @@ struct Playthrough: Hashable, Sendable {
     var isWhole: Bool
     /// Whether the playthrough follows the one before without a seek, so that its first frame is a seam.
     var isSeam: Bool
+
+    /// The part of a slot (``PlaylistItem/duration``) that earlier playthroughs of a shorter clip have filled.
+    var elapsed: MediaTime {
+        guard let slot = item.slot(isStill: isStill), let remaining = position.remaining else { return .zero }
+        return max(slot - remaining, .zero)
+    }
 }
 
 /// The place of a picture on the timeline, and its playthrough.
