@@ -3,8 +3,8 @@ import KioskPlatform
 public import KioskPlayer
 import KioskVocabulary
 
-/// Clips one after the other, with music under them: the content of a film. AVMutableComposition with one track of each kind, its audio mix and
-/// its video composition in one value.
+/// Clips one after the other, with others over them and music under them: the content of a film. AVMutableComposition, its audio mix and its
+/// video composition in one value.
 public struct Composition: Hashable, Sendable {
     /// How a clip follows the one before.
     public enum Transition: Hashable, Sendable {
@@ -33,9 +33,41 @@ public struct Composition: Hashable, Sendable {
         public var isMuted = false
         /// How it follows the clip before.
         public var transition = Transition.cut
+        /// Where its picture stands: a transform of the picture that ``videoGravity`` has placed upright in the film, in pixels of the film. The
+        /// background is beside it. A picture that is scaled to nothing is not seen.
+        public var transform = Transform.identity
+        /// Whether ``transform`` and its ramps take the picture as stored instead, as AVFoundation does: in its own pixels, before it is
+        /// upright and without ``videoGravity``.
+        public var transformsStoredPicture = false
+        /// The opacity of its picture, 0…1: the background of the film shows through, and below an ``Overlay`` the clips.
+        public var opacity: Float = 1
+        var transforms: [Ramp<Transform>] = []
+        var opacities: [Ramp<Float>] = [], volumes: [Ramp<Float>] = []
+
+        /// Whether it shows only the background of the film.
+        var isEmpty = false
+
+        /// Returns a clip without a picture and sound: the background of the film, for ``Overlay``s or as a pause.
+        public static func empty(_ duration: CMTime) -> Clip {
+            var clip = Clip(Asset(""))
+            (clip.duration, clip.isEmpty) = (duration, true)
+            return clip
+        }
 
         /// Creates a clip of an asset, or of a part of it.
         public init(_ asset: Asset, timeRange: CMTimeRange? = nil) { (self.asset, self.timeRange) = (asset, timeRange) }
+    }
+
+    /// A clip over the others: a picture in the picture, like a second track of AVMutableComposition.
+    public struct Overlay: Hashable, Sendable {
+        /// The clip. ``Clip/transform`` places its picture, which covers the film otherwise; ``Clip/transition`` does not apply. Its sound is
+        /// added to that of the others.
+        public var clip: Clip
+        /// The time in the film at which it begins. It ends by itself, or with the film.
+        public var start: CMTime
+
+        /// Creates an overlay.
+        public init(_ clip: Clip, at start: CMTime = .zero) { (self.clip, self.start) = (clip, start) }
     }
 
     /// Sound under the whole film.
@@ -62,6 +94,7 @@ public struct Composition: Hashable, Sendable {
         public var isRepeated = true
         /// How long it fades in at the beginning of the film, and out at its end.
         public var fadeIn = CMTime.zero, fadeOut = CMTime.seconds(2)
+        var volumes: [Ramp<Float>] = []
 
         /// Creates music of an asset.
         public init(_ asset: Asset) { self.asset = asset }
@@ -69,6 +102,8 @@ public struct Composition: Hashable, Sendable {
 
     /// The clips, in order.
     public var clips: [Clip]
+    /// The clips over those, the rearmost first. The film is as long as ``clips``.
+    public var overlays: [Overlay] = []
     /// The music; nil for none.
     public var music: Music?
     /// Pixels across and down of the film, both even, 16 to 8192; nil is the size of the first clip that moves.
@@ -104,10 +139,16 @@ public struct Composition: Hashable, Sendable {
         }
         arrangement.film.imageDuration = try Self.time(stillDuration, "stillDuration")
         for (index, clip) in clips.enumerated() { arrangement.clips.append(try Self.clip(clip, "clip \(index + 1)")) }
+        for (index, overlay) in overlays.enumerated() {
+            let name = "overlay \(index + 1)"
+            let start = try Self.time(overlay.start, "start of \(name)")
+            arrangement.insets.append(.init(try Self.clip(overlay.clip, name), start: start))
+        }
         if let music {
             var engine = Arrangement.Music(source: music.asset.location)
             engine.start = try Self.time(music.start, "start of the music")
             engine.volume = Self.percent(music.volume)
+            engine.volumes = try Self.volumes(music.volumes, music.volume, "volume of the music")
             engine.mode =
                 switch music.mix {
                 case .duck: .duck
@@ -123,7 +164,8 @@ public struct Composition: Hashable, Sendable {
     }
 
     private static func clip(_ clip: Clip, _ name: String) throws(AssetExportError) -> Arrangement.Clip {
-        var engine = Arrangement.Clip(.file(clip.asset.location))
+        var engine = Arrangement.Clip(
+            clip.isEmpty ? .card(text: "", subtitle: nil, background: nil, foreground: .white) : .file(clip.asset.location))
         if let range = clip.timeRange {
             engine.start = try time(range.start, "timeRange of \(name)")
             if !range.duration.isPositiveInfinity { engine.end = try time(range.end, "timeRange of \(name)") }
@@ -140,10 +182,11 @@ public struct Composition: Hashable, Sendable {
         if case .fade(let duration) = clip.transition {
             (engine.transition, engine.transitionDuration) = (.fade, try time(duration, "transition of \(name)"))
         }
+        engine.changes = try changes(of: clip, name)
         return engine
     }
 
-    private static func time(_ time: CMTime, _ name: String) throws(AssetExportError) -> MediaTime {
+    static func time(_ time: CMTime, _ name: String) throws(AssetExportError) -> MediaTime {
         guard time.isNumeric, time >= .zero, time < .seconds(864_000), let engine = time.mediaTime else {
             throw AssetExportError(.invalidComposition, "\(name): \(time) is no time of zero to ten days")
         }
