@@ -26,6 +26,7 @@ let package = Package(
         .library(name: "KioskShelf", targets: ["KioskShelf", "KioskShelfErrors"]),
         .library(name: "KioskControls", targets: ["KioskControls"]),
         .library(name: "KioskAVFoundation", targets: ["KioskAVFoundation"]),
+        .library(name: "KioskAVExport", targets: ["KioskAVExport", "KioskExportErrors"]),
         .executable(name: "kiosk-bench", targets: ["Bench"]),
         .executable(name: "kiosk-fuzz", targets: ["Fuzz"]),
         .executable(name: "kiosk-tests", targets: ["TestRunner"]),
@@ -127,6 +128,10 @@ let package = Package(
         .target(
             name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],
             path: "Sources/Library/AVFoundation", swiftSettings: upcoming),
+        // The same for films; not in the one above, because titles need cairo and pango.
+        .target(
+            name: "KioskAVExport", dependencies: ["KioskAVFoundation", "KioskExport", "KioskPlayer"], path: "Sources/Library/AVExport",
+            swiftSettings: upcoming),
         // What the libraries' errors say to Foundation: in the products, and not in the command.
         .target(name: "KioskPlayerErrors", dependencies: ["KioskPlayer"], path: "Sources/Library/PlayerErrors", swiftSettings: upcoming),
         .target(name: "KioskInputErrors", dependencies: ["KioskInput"], path: "Sources/Library/InputErrors", swiftSettings: upcoming),
@@ -397,8 +402,8 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "KioskAVFoundation", "KioskControls", "KioskDisplay", "KioskExport", "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors",
-                "KioskInput",
+                "KioskAVFoundation", "KioskAVExport", "KioskConfiguration", "KioskControls", "KioskDisplay", "KioskVocabulary", "KioskExport",
+                "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors", "KioskInput",
                 "KioskInputErrors", "KioskPlayback", "KioskMedia",
                 "KioskPlatform", "CKioskCairo", "TestSupport",
             ],

@@ -3,7 +3,9 @@ import PackageDescription
 
 // A sample application. It uses only the products, and has its own modules with names of its own choice.
 let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary", "Export", "Configuration", "Controls"]
-let products = ["KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation", "KioskExport", "KioskControls"].map {
+let products = [
+    "KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation", "KioskExport", "KioskAVExport", "KioskControls",
+].map {
     Target.Dependency.product(name: $0, package: "kiosk")
 }
 

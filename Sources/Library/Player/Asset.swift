@@ -83,6 +83,10 @@ public struct Asset: Hashable, Sendable {
         public var containsOnlyForcedSubtitles = false
         /// Of subtitles: whether they describe sounds, too (SDH).
         public var isForHardOfHearing = false
+        /// The asset that it belongs to.
+        public internal(set) var asset: Asset?
+        /// Brings a stored picture upright; known of the picture track in use.
+        package var uprightTransform = PictureTransform.identity
     }
 
     /// A chapter of an asset.
@@ -124,8 +128,19 @@ public struct Asset: Hashable, Sendable {
             var order = OpenOrder(.play, source, settings)
             order.samples = AudioFormat(sampleRate: 48000, channelCount: 2)
             let client = try ReaderClient(order, by: readers, Interruption())
-            return Properties(client.description, played: client.selectedTracks[.video])
+            return Properties(client.description, played: client.selectedTracks[.video], of: self)
         }
+    }
+
+    /// Returns the same as ``load()``, and blocks for that.
+    package func loadNow() throws(PlaybackError) -> Properties {
+        LibraryLog.begin()
+        var order = OpenOrder(.play, location, streamSettings)
+        order.samples = AudioFormat(sampleRate: 48000, channelCount: 2)
+        do throws(MediaError) {
+            let client = try ReaderClient(order, by: Player.readers, Interruption())
+            return Properties(client.description, played: client.selectedTracks[.video], of: self)
+        } catch { throw PlaybackError("\(error)") }
     }
 
     /// Reads the artwork of the asset; nil if it has none, or one of more than 16 MB. Takes as long as ``load()``.
@@ -181,10 +196,14 @@ public struct PlaybackError: Error, Hashable, Sendable, CustomStringConvertible 
 
 extension Asset.Properties {
     /// - Parameter played: the picture track in use.
-    init(_ description: AssetDescription, played: Int?) {
+    init(_ description: AssetDescription, played: Int?, of asset: Asset) {
         let tracks = description.tracks.map { track in
             var result = Asset.Track(track)
-            if track.id == played { result.nominalFrameRate = description.video?.frameRate }
+            result.asset = asset
+            if track.id == played, let video = description.video {
+                result.nominalFrameRate = video.frameRate
+                result.uprightTransform = video.orientation.transform(width: Double(video.width), height: Double(video.height))
+            }
             return result
         }
         self.init(

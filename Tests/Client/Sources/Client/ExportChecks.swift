@@ -48,7 +48,7 @@ func checkExport(_ clips: [String]) async throws {
         return nil
     }
     Check.expect(await code(composition, to: path) == .cannotWrite, "no film replaces a file unasked")
-    Check.expect(await code(composition, to: folder + "/film.mkv") == .cannotWrite, "a film is MP4")
+    Check.expect(await code(composition, to: folder + "/film.mkv") == .cannotWrite, "a film is MP4 or MOV")
     Check.expect(await code(Composition(), to: folder + "/none.mp4") == .sources, "a film needs a clip")
     Check.expect(await code(Composition([.init(Asset("/nowhere.mp4"))]), to: folder + "/none.mp4") == .sources, "a film needs its clips")
     var odd = composition
@@ -68,4 +68,32 @@ func checkExport(_ clips: [String]) async throws {
     task.cancel()
     Check.expect((try? await task.value) == nil, "the end of its task cancels it")
     Check.expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["film.mp4"], "nothing else is left")
+}
+
+/// Exports a QuickTime film with a picture in the picture, a transform, an opacity and a volume that change, and metadata.
+func checkPlaces(_ clips: [String]) async throws {
+    let folder = NSTemporaryDirectory() + "kiosk-client-\(UUID().uuidString)"
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    var base = Composition.Clip(Asset(clips[0]), timeRange: CMTimeRange(start: .zero, duration: .seconds(1)))
+    base.setOpacityRamp(fromStartOpacity: 1, toEndOpacity: 0.5, timeRange: CMTimeRange(start: .zero, duration: .seconds(1)))
+    base.setVolumeRamp(fromStartVolume: 1, toEndVolume: 0, timeRange: CMTimeRange(start: .zero, duration: .seconds(1)))
+    var small = Composition.Clip(Asset(clips[1]))
+    let corner = Composition.Transform(scaleX: 0.25, y: 0.25).concatenating(.init(translationX: 230, y: 10))
+    small.transform = corner
+    small.setTransformRamp(
+        fromStart: corner, toEnd: corner.concatenating(.init(translationX: -220, y: 0)),
+        timeRange: CMTimeRange(start: .zero, duration: .milliseconds(500)))
+    var composition = Composition([base, .empty(.milliseconds(400))])
+    composition.overlays = [.init(small, at: .milliseconds(200))]
+    (composition.renderSize, composition.frameDuration) = (PixelSize(width: 320, height: 180), CMTime(value: 1, timescale: 25))
+    let session = AssetExportSession(composition, preset: .size640x480)
+    (session.outputFileType, session.shouldOptimizeForNetworkUse, session.fileLengthLimit) = (.mov, false, 4_000_000)
+    session.metadata.title = "A film\nof two clips"
+    let film = try await session.export(to: folder + "/film.mov")
+    Check.expect(film.frameCount == 35 && film.notes == [], "a film with a picture in the picture: \(film)")
+    Check.expect(session.estimatedOutputFileLength > 1000, "its length was estimated: \(session.estimatedOutputFileLength)")
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: film.path))
+    Check.expect(bytes[4..<12].elementsEqual("ftypqt  ".utf8), "its file is QuickTime's")
+    Check.expect(try await Asset(film.path).load().metadata.title == "A film of two clips", "it has its title, on one line")
 }
