@@ -28,6 +28,7 @@ build: setup
 	$(REPLAN)
 	$(OPTIMIZED) --product kiosk
 	$(OPTIMIZED) --product kiosk-reader
+	$(OPTIMIZED) --product kiosk-web
 	@touch .build/optimized/release/kiosk
 	@ln -sfn optimized/release .build/release
 
@@ -158,6 +159,7 @@ lint: setup
 	shellcheck $(SCRIPTS)
 	"$$(dirname "$$(readlink -f "$$(command -v $(SWIFT))")")"/clang -fsyntax-only -Wall -Werror $$(pkg-config --cflags pangocairo) Tests/pango.c
 	Tools/rooms --check
+	Tools/web-page --check
 
 # They have no suffix: whatever begins by naming a shell
 SCRIPTS = $(shell find .ci Tools Tests deploy -type f -exec awk 'FNR == 1 && /^\#!.*sh$$/ { print FILENAME } { nextfile }' {} +)
@@ -203,7 +205,7 @@ install:
 	@[ -x .build/release/kiosk ] && [ -e demo/still.png ] && [ -e .build/manual/kiosk.1 ] || \
 		{ echo 'nothing to install yet: make build demo manual, then make install as root' >&2; exit 1; }
 	install -D -m 755 -t $(AT)/bin .build/release/kiosk
-	install -D -m 755 -t $(AT)/lib/kiosk .build/release/kiosk-reader
+	install -D -m 755 -t $(AT)/lib/kiosk .build/release/kiosk-reader .build/release/kiosk-web
 	install -D -m 644 -t $(AT)/share/kiosk/demo $(CLIPS)
 	install -D -m 644 -t $(AT)/share/man/man1 .build/manual/kiosk.1
 	install -D -m 644 -t $(AT)/share/man/man5 .build/manual/kiosk.conf.5
@@ -212,7 +214,7 @@ install:
 	install -D -m 644 -t $(AT)/lib/udev/rules.d deploy/70-kiosk.rules
 	install -D -m 644 deploy/kiosk.sysusers $(AT)/lib/sysusers.d/kiosk.conf
 	install -D -m 644 -t $(AT)/lib/systemd/system deploy/kiosk.path
-	for unit in kiosk.service kiosk-usb@.service; do \
+	for unit in kiosk.service kiosk-web.service kiosk-usb@.service; do \
 		sed 's|/usr/local/bin/|$(PREFIX)/bin/|; s|/usr/local/lib/kiosk/|$(PREFIX)/lib/kiosk/|' deploy/$$unit | install -m 644 /dev/stdin $(AT)/lib/systemd/system/$$unit || exit; done
 	install -d -m 755 $(DESTDIR)/etc/kiosk $(dir $(addprefix $(AT)/share/,$(COMPLETIONS)))
 	.build/release/kiosk --generate-completion-script bash | install -m 644 /dev/stdin $(AT)/share/$(word 1,$(COMPLETIONS))
@@ -234,8 +236,8 @@ READERS = [ -z '$(DESTDIR)' ] && getent group kiosk >/dev/null && echo -m 640 -g
 
 # Leaves /etc/kiosk and the user kiosk: what they hold is not ours to throw away
 uninstall:
-	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service
-	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk.path systemd/system/kiosk-usb@.service sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
+	-[ -n '$(DESTDIR)' ] || [ ! -d /run/systemd/system ] || systemctl disable --now kiosk.path kiosk.service kiosk-web.service
+	rm -f $(AT)/bin/kiosk $(addprefix $(AT)/lib/,systemd/system/kiosk.service systemd/system/kiosk-web.service systemd/system/kiosk.path systemd/system/kiosk-usb@.service sysusers.d/kiosk.conf udev/rules.d/70-kiosk.rules)
 	rm -f $(addprefix $(AT)/share/,$(COMPLETIONS) man/man1/kiosk.1 man/man5/kiosk.conf.5)
 	rm -rf $(AT)/share/kiosk $(AT)/share/doc/kiosk $(AT)/lib/kiosk
 	@$(RELOAD)

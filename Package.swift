@@ -76,7 +76,7 @@ let package = Package(
         .target(
             name: "KioskWeb",
             dependencies: [
-                "CKioskCrypt", "CKioskWebPage", "CKioskPlatform", "Client", "KioskConfiguration", "KioskSchedule", "KioskCommands",
+                "CKioskCrypt", "CKioskTLS", "CKioskWebPage", "CKioskPlatform", "Client", "KioskConfiguration", "KioskSchedule", "KioskCommands",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
             path: "Sources/Web", exclude: ["Page"], swiftSettings: upcoming),
@@ -260,6 +260,8 @@ let package = Package(
         .target(name: "CKioskQRCode", path: "Sources/CQRCode", cSettings: [.treatAllWarnings(as: .error)]),
         // The page of kiosk-web: files of Sources/Web/Page.
         .target(name: "CKioskWebPage", path: "Sources/CWebPage", cSettings: [.treatAllWarnings(as: .error)]),
+        // OpenSSL, loaded when kiosk-web speaks HTTPS.
+        .target(name: "CKioskTLS", path: "Sources/CTLS", cSettings: [.treatAllWarnings(as: .error)]),
         // crypt(3), for the password of kiosk-web.
         .target(
             name: "CKioskCrypt", path: "Sources/CCrypt", cSettings: [.treatAllWarnings(as: .error)],
@@ -364,7 +366,7 @@ let package = Package(
         .testTarget(
             name: "WebTests",
             dependencies: [
-                "KioskWeb", "Client", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform",
+                "KioskWeb", "Client", "Remote", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform",
             ],
             swiftSettings: upcoming),
         .testTarget(

@@ -12,6 +12,9 @@ extension Configuration {
         package var hosts: [String] = []
         /// The folder for uploads, an absolute path; nil for the first folder of the playlist.
         package var folder: String?
+        /// The files of HTTPS, absolute paths; nil for HTTP.
+        package var certificate: String?
+        package var key: String?
     }
 }
 
@@ -36,6 +39,19 @@ extension Configuration.Web: TableRow {
         uploads go to the first folder in the playlist. An example:
         """
         Key("folder", \.folder, .folder, example: "\"/srv/videos\"")
+        """
+        Files of a certificate with its chain, and of its key, for HTTPS: PEM, absolute paths. Write both. The
+        user of kiosk-web needs to read them. kiosk-web takes renewed files over by itself. No default:
+        kiosk-web speaks HTTP. An example:
+        """
+        Key("tls-certificate", \.certificate, .path(beginning: "/", "the absolute path of a file"), example: "\"/etc/kiosk/web.pem\"")
+        Key("tls-key", \.key, .path(beginning: "/", "the absolute path of a file"), example: "\"/etc/kiosk/web.key\"")
+    }
+
+    static func check(_ row: inout Self, _ table: TableReader) {
+        if (row.certificate == nil) != (row.key == nil) {
+            table.complain("expected both tls-certificate and tls-key", about: row.key == nil ? "tls-certificate" : "tls-key")
+        }
     }
 }
 

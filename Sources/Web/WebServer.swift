@@ -13,6 +13,7 @@ package struct WebSettings: Sendable {
     package var socket: String
     /// The folder of the page; nil for the files in the program.
     package var page: String?
+    package var kiosk = KioskProgram.installed
 
     package init(listen: ListenAddress, configuration: Configuration, file: String?, socket: String, page: String? = nil) {
         (self.listen, self.configuration, self.file, self.socket, self.page) = (listen, configuration, file, socket, page)
@@ -23,6 +24,9 @@ package struct WebSettings: Sendable {
 package final class WebServer: Sendable {
     private let server: HTTPServer
     let hub: EventHub
+    private let isSecure: Bool
+    /// The URL of the page.
+    package var url: String { "\(isSecure ? "https" : "http")://\(address)" }
     /// The address that it listens on, with the real port.
     package var address: ListenAddress { server.address }
 
@@ -40,13 +44,18 @@ package final class WebServer: Sendable {
                 "[web] listen: \(settings.listen) is open to other machines, and there is no password: kiosk web password sets one; "
                     + "or listen on 127.0.0.1")
         }
+        let web = settings.configuration.web
+        var tls: TLSServer?
+        if let certificate = web.certificate, let key = web.key { tls = try TLSServer(certificate: certificate, key: key) }
+        isSecure = tls != nil
         let player = PlayerLink(settings.socket)
         let (hub, screen, page) = (EventHub(settings.socket), SharedScreen(player), StaticPage(folder: settings.page))
         let file = settings.file.map { ConfigurationFile($0, history: Self.stateFolder("history", $0), settings.configuration) }
         let configuration: @Sendable () -> Configuration = { file?.current ?? settings.configuration }
-        let thumbnails = Thumbnails(folder: environment("STATE_DIRECTORY").map { $0 + "/thumbnails" })
-        var routes = SessionRoutes.routes(gate) + LiveRoutes.routes(player, hub, screen) + MachineRoutes(file: settings.file).routes
-        routes += FileRoutes(configuration: configuration, player: player, thumbnails: thumbnails).routes
+        let thumbnails = environment("STATE_DIRECTORY").map { $0 + "/thumbnails" }
+        var routes = SessionRoutes.routes(gate, isSecure: tls != nil) + LiveRoutes.routes(player, hub, screen)
+        routes += MachineRoutes(file: settings.file, kiosk: settings.kiosk).routes
+        routes += FileRoutes(configuration: configuration, player: player, kiosk: settings.kiosk, thumbnails: thumbnails).routes
         routes += ScheduleRoutes.routes(configuration) + (file.map(ConfigurationRoutes.routes) ?? [])
         routes += CommandRoutes.routes(player)
         let described = routes
@@ -54,7 +63,7 @@ package final class WebServer: Sendable {
             Route(.get, "openapi.json", "This document.", scope: nil) { _ throws(APIError) in .json(200, OpenAPI.document(described)) })
         let (router, health) = (Router(routes, gate), Health(player))
         self.hub = hub
-        server = try HTTPServer.open(settings.listen, limits, atEnd: { screen.forget() }) { request, peer, body in
+        server = try HTTPServer.open(settings.listen, limits, tls: tls, atEnd: { screen.forget() }) { request, peer, body in
             do throws(APIError) {
                 try gate.checkHost(request)
                 if request.path.starts(with: Router.prefix) { return try router.answer(request, peer, body) }

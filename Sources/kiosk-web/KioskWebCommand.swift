@@ -93,7 +93,7 @@ struct Serve: ParsableCommand {
         let signals = SignalWait([SIGTERM, SIGINT, SIGHUP])
         StandardErrorLog.bootstrap(level: .info)
         let server = try WebServer.open(settings)
-        Logger(label: "web").notice("http://\(server.address)")
+        Logger(label: "web").notice("\(server.url)")
         let serving = Thread("web accept") { server.run() }
         while signals.wait(for: nil) == nil {}
         server.stop()

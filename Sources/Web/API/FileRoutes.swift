@@ -9,8 +9,15 @@ struct FileRoutes: Sendable {
     /// Returns the configuration that holds now.
     let configuration: @Sendable () -> Configuration
     let player: PlayerLink
-    let uploads = Uploads()
+    let kiosk: KioskProgram
+    let uploads: Uploads
     let thumbnails: Thumbnails
+
+    /// `thumbnails` is the folder that keeps these; nil for none.
+    init(configuration: @escaping @Sendable () -> Configuration, player: PlayerLink, kiosk: KioskProgram, thumbnails: String?) {
+        (self.configuration, self.player, self.kiosk) = (configuration, player, kiosk)
+        (uploads, self.thumbnails) = (Uploads(kiosk: kiosk), Thumbnails(folder: thumbnails, kiosk: kiosk))
+    }
 
     /// The folder of `[web] folder`, else the first folder of the playlist.
     private func folder() throws(APIError) -> ContentFolder {
@@ -144,7 +151,7 @@ struct FileRoutes: Sendable {
         case .killed: throw APIError(504, "not-yet", "the file takes longer than an hour")
         case .refused(let code): throw APIError(500, "failed", "start kiosk-web: \(SystemError(code))")
         }
-        if !name.isSubtitles { try Probe.check(folder.path + "/" + draft, name: name) }
+        if !name.isSubtitles { try Probe.check(folder.path + "/" + draft, name: name, by: kiosk) }
         try folder.move(draft, to: name, replaces: false)
         return try shown(name, folder)
     }

@@ -7,6 +7,7 @@ import Synchronization
 /// The machine: the doctor's findings, and the log as it is written.
 final class MachineRoutes: Sendable {
     private let file: String?
+    private let kiosk: KioskProgram
     private let findings = Mutex<(at: HostTime, value: JSONValue)?>(nil)
     private let logs = Mutex(0)
     private static let doctorLimit = MediaTime.seconds(60)
@@ -14,7 +15,7 @@ final class MachineRoutes: Sendable {
     private static let journal = "/usr/bin/journalctl"
 
     /// `file` is kiosk.conf.
-    init(file: String?) { self.file = file }
+    init(file: String?, kiosk: KioskProgram) { (self.file, self.kiosk) = (file, kiosk) }
 
     var routes: [Route] {
         [
@@ -42,11 +43,16 @@ final class MachineRoutes: Sendable {
     private func diagnose() throws(APIError) -> JSONValue {
         try findings.withLock { last throws(APIError) in
             if let last, HostTime.now - last.at < .seconds(10) { return last.value }
-            let (status, output) = try KioskProgram.run(
+            let (status, output) = try kiosk.run(
                 ["doctor", "--json"] + (file.map { ["--config", $0] } ?? []), limit: Self.doctorLimit)
-            guard let value = output.split(separator: "\n").reversed().lazy.compactMap({ JSONValue($0) }).first, value["findings"] != nil
+            guard var value = output.split(separator: "\n").reversed().lazy.compactMap({ JSONValue($0) }).first, value["findings"] != nil
             else {
                 throw APIError(502, "failed", "kiosk doctor ended with status \(status)")
+            }
+            // Permissions are this program's own, and not the player's.
+            if case .object(var members) = value, case .array(let all)? = members["findings"] {
+                members["findings"] = .array(all.filter { $0["code"]?.text?.hasSuffix("-permission") != true })
+                value = .object(members)
             }
             last = (.now, value)
             return value

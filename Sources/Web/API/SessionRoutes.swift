@@ -2,7 +2,12 @@ import KioskCommands
 
 /// Signing in and out.
 enum SessionRoutes {
-    static func routes(_ gate: Gate) -> [Route] {
+    static func routes(_ gate: Gate, isSecure: Bool) -> [Route] {
+        let attributes = "Path=/; HttpOnly; SameSite=Strict" + (isSecure ? "; Secure" : "")
+        return routes(gate, attributes)
+    }
+
+    private static func routes(_ gate: Gate, _ attributes: String) -> [Route] {
         let answer = JSONValue(
             #"{"type":"object","properties":{"authenticated":{"type":"boolean"},"required":{"type":"boolean"},"#
                 + #""scopes":{"type":"array","items":{"type":"string"}},"csrf":{"type":["string","null"]}}}"#)!
@@ -17,7 +22,7 @@ enum SessionRoutes {
                 let caller = try gate.begin(request.head, password: password, request.peer)
                 let response = HTTPResponse.json(200, facts(caller, gate))
                 guard let session = caller.session else { return response }
-                return response.header("Set-Cookie", "\(Gate.cookie)=\(session); Path=/; Max-Age=43200; HttpOnly; SameSite=Strict")
+                return response.header("Set-Cookie", "\(Gate.cookie)=\(session); Max-Age=43200; \(attributes)")
             }.with { route in
                 route.longestBody = 4096
                 route.answer = answer
@@ -26,7 +31,7 @@ enum SessionRoutes {
             Route(.delete, "session", "Sign out.", scope: .view) { request throws(APIError) in
                 gate.end(request.caller)
                 return .json(200, facts(.nobody, gate)).header(
-                    "Set-Cookie", "\(Gate.cookie)=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict")
+                    "Set-Cookie", "\(Gate.cookie)=; Max-Age=0; \(attributes)")
             }.with { $0.answer = answer },
         ]
     }

@@ -97,7 +97,8 @@ package struct Credentials: Hashable, Sendable {
 
     /// Writes a file that its owner may write and its group read.
     package func write(_ path: String) throws(WebError) {
-        let group = stat(at: path)?.st_gid
+        // A new file of root's is for the service to read.
+        let group = stat(at: path)?.st_gid ?? (geteuid() == 0 ? getgrnam("kiosk-web")?.pointee.gr_gid : nil)
         if let error = AtomicFile.write(path, text, mode: 0o640, isSynced: true) { throw WebError("write \(path): \(error)") }
         if let group { _ = chown(path, uid_t.max, group) }
     }

@@ -6,8 +6,8 @@ enum Probe {
     private static let limit = MediaTime.seconds(60)
 
     /// - Throws: the refusal of a file that cannot be played, with a command that converts it.
-    static func check(_ path: String, name: MediaName) throws(APIError) {
-        let (status, output) = try KioskProgram.run(
+    static func check(_ path: String, name: MediaName, by kiosk: KioskProgram) throws(APIError) {
+        let (status, output) = try kiosk.run(
             ["check", "--config", "/dev/null", "--display", "offscreen", "--refresh", "60", path], limit: limit)
         if status == 0 { return }
         let mark = "cannot be played: "

@@ -5,13 +5,14 @@ import KioskPlatform
 /// file gets another one.
 final class Thumbnails: Sendable {
     private let folder: String?
+    private let kiosk: KioskProgram
     /// One is made at a time; each takes a decoder.
     private let making = Monitor(false)
     private static let limit = MediaTime.seconds(30)
     private static let most = 2000
 
     /// `folder` keeps them; nil for none.
-    init(folder: String?) { self.folder = folder }
+    init(folder: String?, kiosk: KioskProgram) { (self.folder, self.kiosk) = (folder, kiosk) }
 
     /// Returns a PNG.
     func picture(_ entry: ContentFolder.Entry, in content: ContentFolder) throws(APIError) -> [UInt8] {
@@ -28,7 +29,7 @@ final class Thumbnails: Sendable {
         if let place, let kept = SmallFile.bytes(place, atMost: 1 << 20), !kept.isEmpty { return kept }
         guard let draft = Self.draft() else { throw APIError(500, "failed", "make a temporary file: \(SystemError())") }
         defer { unlink(draft) }
-        let (status, _) = try KioskProgram.run(["thumbnail", content.path + "/" + entry.name.text, draft], limit: Self.limit)
+        let (status, _) = try kiosk.run(["thumbnail", content.path + "/" + entry.name.text, draft], limit: Self.limit)
         guard status == 0, let picture = SmallFile.bytes(draft, atMost: 1 << 20), !picture.isEmpty else {
             throw APIError(404, "no-thumbnail", "there is no picture of this file")
         }

@@ -24,10 +24,14 @@ final class Uploads: Sendable {
     }
 
     private let state = Mutex<(folder: ContentFolder?, uploads: [String: Upload])>((nil, [:]))
+    private let kiosk: KioskProgram
     /// The most unfinished uploads.
     private static let most = 16
     /// An upload without news for a day is dropped.
     private static let patience: Int64 = 86_400
+
+    /// `kiosk` probes what has come.
+    init(kiosk: KioskProgram) { self.kiosk = kiosk }
 
     /// Reads the notes of a folder once, and drops what has been left.
     private func uploads(_ folder: ContentFolder) -> [String: Upload] {
@@ -170,7 +174,7 @@ final class Uploads: Sendable {
             Self.remove(upload, folder)
             state.withLock { _ = $0.uploads.removeValue(forKey: upload.id) }
         }
-        if !upload.name.isSubtitles { try Probe.check(folder.path + "/" + upload.draft, name: upload.name) }
+        if !upload.name.isSubtitles { try Probe.check(folder.path + "/" + upload.draft, name: upload.name, by: kiosk) }
         try folder.move(upload.draft, to: upload.name, replaces: upload.replaces)
         guard let entry = try folder.entry(upload.name) else { throw folder.refusal("upload", code: ENOENT) }
         return entry

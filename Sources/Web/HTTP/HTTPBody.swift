@@ -15,12 +15,12 @@ final class HTTPBody {
     private let begin = HostTime.now
     private var received = 0
 
-    private static let allowance = MediaTime.seconds(20)
+    private let allowance: MediaTime
     private static let slowest = 1024
 
-    init(_ transport: any HTTPTransport, early: ArraySlice<UInt8>, length: Int, isAwaited: Bool) {
-        (self.transport, self.early, left, self.isAwaited) = (transport, early.prefix(length), length, isAwaited)
-        left = length
+    init(_ transport: any HTTPTransport, early: ArraySlice<UInt8>, length: Int, isAwaited: Bool, allowance: MediaTime = .seconds(20)) {
+        (self.transport, self.early, left) = (transport, early.prefix(length), length)
+        (self.isAwaited, self.allowance) = (isAwaited, allowance)
     }
 
     /// Returns the next bytes, at most `most`; nil at the end, and if the client breaks off.
@@ -36,7 +36,7 @@ final class HTTPBody {
             isAwaited = false
             guard HTTPWriter(transport: transport).write("HTTP/1.1 100 Continue\r\n\r\n") else { return nil }
         }
-        let deadline = begin + Self.allowance + .seconds(Double(received / Self.slowest))
+        let deadline = begin + allowance + .seconds(Double(received / Self.slowest))
         let size = min(most, left)
         var count = 0
         let piece = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in

@@ -21,6 +21,7 @@ final class HTTPServer: Sendable {
         var perAddress = 16
         var head = MediaTime.seconds(10)
         var idle = MediaTime.seconds(30)
+        var body = MediaTime.seconds(20)
         var write = MediaTime.seconds(20)
     }
 
@@ -39,6 +40,7 @@ final class HTTPServer: Sendable {
     private let listener: SharedDescriptor
     private let limits: Limits
     private let handler: Handler
+    private let tls: TLSServer?
     /// Called after each connection.
     private let atEnd: @Sendable () -> Void
     private let state = Mutex(State())
@@ -50,17 +52,19 @@ final class HTTPServer: Sendable {
     ///
     /// - Throws: ``WebError`` if that fails.
     static func open(
-        _ address: ListenAddress, _ limits: Limits = Limits(), atEnd: @escaping @Sendable () -> Void = {}, handler: @escaping Handler
+        _ address: ListenAddress, _ limits: Limits = Limits(), tls: TLSServer? = nil, atEnd: @escaping @Sendable () -> Void = {},
+        handler: @escaping Handler
     ) throws(WebError) -> HTTPServer {
         let (listener, bound) = try address.listen()
-        return HTTPServer(listener, bound, limits, handler, atEnd)
+        return HTTPServer(listener, bound, limits, tls, handler, atEnd)
     }
 
     private init(
-        _ listener: SharedDescriptor, _ address: ListenAddress, _ limits: Limits, _ handler: @escaping Handler,
+        _ listener: SharedDescriptor, _ address: ListenAddress, _ limits: Limits, _ tls: TLSServer?, _ handler: @escaping Handler,
         _ atEnd: @escaping @Sendable () -> Void
     ) {
-        (self.listener, self.address, self.limits, self.handler, self.atEnd) = (listener, address, limits, handler, atEnd)
+        (self.listener, self.address, self.limits, self.tls) = (listener, address, limits, tls)
+        (self.handler, self.atEnd) = (handler, atEnd)
     }
 
     /// Ends ``run()`` and all connections. Any thread.
@@ -110,10 +114,17 @@ final class HTTPServer: Sendable {
         guard let number else { return }
         Thread("web") { [self] in
             Thread.comeSecond()
-            serve(PlainTransport(socket), peer, number)
+            if let transport = open(socket) { serve(transport, peer, number) }
             state.withLock { _ = $0.connections.removeValue(forKey: number) }
             atEnd()
         }.detach()
+    }
+
+    /// Returns the bytes of a connection, after the handshake if there is one; nil if that fails.
+    private func open(_ socket: SharedDescriptor) -> (any HTTPTransport)? {
+        guard let tls else { return PlainTransport(socket) }
+        guard let transport = tls.accept(socket), transport.shakeHands(until: .now + limits.head) else { return nil }
+        return transport
     }
 
     /// Answers the requests of a connection until it ends.
@@ -129,7 +140,8 @@ final class HTTPServer: Sendable {
             do throws(HTTPRefusal) { request = try HTTPRequest(head: head) } catch {
                 return refuse(transport, error)
             }
-            let body = HTTPBody(transport, early: buffer[...], length: request.length, isAwaited: request.expectsContinue)
+            let body = HTTPBody(
+                transport, early: buffer[...], length: request.length, isAwaited: request.expectsContinue, allowance: limits.body)
             buffer.removeFirst(min(buffer.count, request.length))
             let response = handler(request, peer, body)
             var closes = response.isLast || !request.keepsAlive || isStopping.load(ordering: .acquiring)
@@ -200,7 +212,7 @@ final class HTTPServer: Sendable {
 
     /// Ends a connection so that the client can still read the answer: a reset would drop it if the client is still sending.
     private func linger(_ transport: any HTTPTransport) {
-        shutdown(transport.descriptor, Int32(SHUT_WR))
+        transport.end()
         let deadline = HostTime.now + .seconds(2)
         var dropped = 0
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { piece in

@@ -9,12 +9,31 @@ protocol HTTPTransport: Sendable {
     func read(_ buffer: UnsafeMutableRawBufferPointer, until deadline: HostTime) -> Int
     /// Writes all bytes; false after an error, or if none of them could be written for `patience`.
     func write(_ bytes: UnsafeRawBufferPointer, patience: MediaTime) -> Bool
+    /// Says that nothing more will be written.
+    func end()
+    /// Whether nobody on the way can read along.
+    var isSecure: Bool { get }
+}
+
+extension SharedDescriptor {
+    /// Waits until poll(2) reports an event; false at the deadline.
+    func waits(for event: Int32, until deadline: HostTime) -> Bool {
+        while true {
+            let left = (deadline - .now).nanoseconds / 1_000_000
+            if left <= 0 { return false }
+            var entry = pollfd(fd: raw, events: Int16(event), revents: 0)
+            let count = poll(&entry, 1, Int32(clamping: left + 1))
+            if count > 0 { return true }
+            if count < 0, errno != EINTR { return false }
+        }
+    }
 }
 
 /// A socket as it is.
 final class PlainTransport: HTTPTransport {
     private let socket: SharedDescriptor
     var descriptor: Int32 { socket.raw }
+    var isSecure: Bool { false }
 
     /// `socket` does not block.
     init(_ socket: SharedDescriptor) { self.socket = socket }
@@ -23,7 +42,7 @@ final class PlainTransport: HTTPTransport {
         while true {
             let count = recv(socket.raw, buffer.baseAddress, buffer.count, 0)
             if count >= 0 { return count }
-            guard errno == EAGAIN || errno == EINTR, waitsFor(POLLIN, deadline) else { return -1 }
+            guard errno == EAGAIN || errno == EINTR, socket.waits(for: POLLIN, until: deadline) else { return -1 }
         }
     }
 
@@ -32,21 +51,12 @@ final class PlainTransport: HTTPTransport {
         while sent < bytes.count {
             let count = send(socket.raw, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             if count > 0 { sent += count }
-            if count < 0 { guard errno == EAGAIN || errno == EINTR, waitsFor(POLLOUT, .now + patience) else { return false } }
+            if count < 0 { guard errno == EAGAIN || errno == EINTR, socket.waits(for: POLLOUT, until: .now + patience) else { return false } }
         }
         return true
     }
 
-    private func waitsFor(_ event: Int32, _ deadline: HostTime) -> Bool {
-        while true {
-            let left = (deadline - .now).nanoseconds / 1_000_000
-            if left <= 0 { return false }
-            var entry = pollfd(fd: socket.raw, events: Int16(event), revents: 0)
-            let count = poll(&entry, 1, Int32(clamping: left + 1))
-            if count > 0 { return true }
-            if count < 0, errno != EINTR { return false }
-        }
-    }
+    func end() { shutdown(socket.raw, Int32(SHUT_WR)) }
 }
 
 /// What a stream writes to.
