@@ -79,7 +79,10 @@ class Browser:
         """The visible button of this name."""
         found = self.run(
             "return [...document.querySelectorAll(arguments[1] + ' button')].find((one) => one.checkVisibility()"
-            " && (one.getAttribute('aria-label') ?? one.innerText).trim() === arguments[0])", label, within)
+            " && (one.getAttribute('aria-label') ?? one.innerText).trim() === arguments[0])",
+            label,
+            within,
+        )
         if not found:
             raise LookupError(f"there is no button “{label}” in {within}")
         return found
@@ -102,7 +105,10 @@ class Browser:
     def choose(self, selector, value):
         self.run(
             "const one = document.querySelector(arguments[0]); one.value = arguments[1];"
-            "one.dispatchEvent(new Event('change', {bubbles: true}))", selector, str(value))
+            "one.dispatchEvent(new Event('change', {bubbles: true}))",
+            selector,
+            str(value),
+        )
 
     def fill(self, selector, text):
         element = self.one(selector)
@@ -115,8 +121,11 @@ class Browser:
 
     def faults(self):
         """Errors of the page's code, and what its Content-Security-Policy forbids. Refusals of the API are none."""
-        return [line["message"] for line in self.driver.get_log("browser")
-                if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]]
+        return [
+            line["message"]
+            for line in self.driver.get_log("browser")
+            if line["level"] == "SEVERE" and "Failed to load resource" not in line["message"] and "ERR_" not in line["message"]
+        ]
 
     def violations(self, within=None):
         """What axe-core finds, a line each."""
@@ -125,8 +134,11 @@ class Browser:
         found = self.driver.execute_async_script(
             "const done = arguments[arguments.length - 1];"
             "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })"
-            ".then((result) => done(result.violations), (error) => done([{ id: String(error), nodes: [] }]))")
-        return [f"{one['id']}: {node['target']} {node.get('failureSummary', '')}" for one in found for node in one["nodes"] or [{"target": ""}]]
+            ".then((result) => done(result.violations), (error) => done([{ id: String(error), nodes: [] }]))"
+        )
+        return [
+            f"{one['id']}: {node['target']} {node.get('failureSummary', '')}" for one in found for node in one["nodes"] or [{"target": ""}]
+        ]
 
     def overflow(self):
         """How many pixels the page is wider than the window."""

@@ -17,7 +17,9 @@ def run(stage, checks, options):
         checks.that("the free space is there", "free" in browser.text("#room"), browser.text("#room"))
 
         browser.one("#chosen").send_keys(f"{outside}/café & bar.mp4\n{outside}/second.mp4")
-        checks.soon("two uploads at once arrive", lambda: {"café & bar.mp4", "second.mp4"} <= set(stage.names()), 30, lambda: str(stage.names()))
+        checks.soon(
+            "two uploads at once arrive", lambda: {"café & bar.mp4", "second.mp4"} <= set(stage.names()), 30, lambda: str(stage.names())
+        )
         checks.soon("they join the list", lambda: "café & bar.mp4" in browser.text("#list") and "second.mp4" in browser.text("#list"), 30)
         for name in ("café & bar.mp4", "second.mp4"):
             with open(f"{outside}/{name}", "rb") as one, open(f"{stage.folder}/media/{name}", "rb") as other:
@@ -34,7 +36,9 @@ def run(stage, checks, options):
         browser.press("Dismiss broken.mp4")
 
         browser.one("#chosen").send_keys(f"{outside}/second.mp4")
-        checks.soon("a name that is there is refused", lambda: "Replace the file" in browser.text("#uploads"), 30, lambda: browser.text("#uploads"))
+        checks.soon(
+            "a name that is there is refused", lambda: "Replace the file" in browser.text("#uploads"), 30, lambda: browser.text("#uploads")
+        )
         browser.press("Replace the file")
         checks.soon("and can be replaced", lambda: "done" in browser.text("#uploads > li:last-child"), 30, lambda: browser.text("#uploads"))
         browser.press("Dismiss second.mp4")
@@ -61,7 +65,9 @@ def pauses(browser, checks, stage, outside):
     checks.soon("and resumed where it was", lambda: share() > held)
     # The connection breaks, and comes back.
     stage.end("web")
-    checks.soon("a break of the connection is told", lambda: "connection lost" in browser.text("#uploads"), 30, lambda: browser.text("#uploads"))
+    checks.soon(
+        "a break of the connection is told", lambda: "connection lost" in browser.text("#uploads"), 30, lambda: browser.text("#uploads")
+    )
     stage.start("web")
     browser.cdp("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     checks.soon("after it the upload goes on by itself", lambda: "large.mp4" in stage.names(), 60, lambda: browser.text("#uploads"))
@@ -76,7 +82,8 @@ def drop(browser, checks, stage):
         "const done = arguments[1]; fetch(arguments[0]).then((answer) => answer.blob()).then((blob) => {"
         "const data = new DataTransfer(); data.items.add(new File([blob], 'dropped.png', {type: 'image/png'}));"
         "const box = document.querySelector('#files'); for (const kind of ['dragover', 'drop'])"
-        " box.dispatchEvent(new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true})); done(true); })")
+        " box.dispatchEvent(new DragEvent(kind, {dataTransfer: data, bubbles: true, cancelable: true})); done(true); })"
+    )
     browser.driver.execute_async_script(script, "/api/v1/screen")
     checks.soon("a dropped file arrives", lambda: "dropped.png" in stage.names(), 30, lambda: browser.text("#uploads"))
     checks.soon("and is listed", lambda: "dropped.png" in browser.text("#list"))
@@ -87,7 +94,11 @@ def changes(browser, checks, stage):
     checks.that("the name without its ending is selected", browser.run("return getSelection().toString()") in ("second", ""))
     browser.fill("#ask-input", "Zweiter Film.mp4")
     browser.press("Rename", "#ask")
-    checks.soon("a file is renamed", lambda: "Zweiter Film.mp4" in stage.names() and "second.mp4" not in stage.names(), detail=lambda: str(stage.names()))
+    checks.soon(
+        "a file is renamed",
+        lambda: "Zweiter Film.mp4" in stage.names() and "second.mp4" not in stage.names(),
+        detail=lambda: str(stage.names()),
+    )
     checks.soon("the list has the new name", lambda: "Zweiter Film.mp4" in browser.text("#list"))
     browser.press("Rename Zweiter Film.mp4")
     browser.fill("#ask-input", "../escaped.mp4")
@@ -95,7 +106,11 @@ def changes(browser, checks, stage):
     checks.soon("a name that leaves the folder is refused", lambda: browser.all("#toasts .bad"), detail=lambda: browser.text("#toasts"))
     checks.that("and the file stays", "Zweiter Film.mp4" in stage.names() and not os.path.exists(f"{stage.folder}/escaped.mp4"))
     browser.press("Add Zweiter Film.mp4 to the playlist")
-    checks.soon("a file joins the playlist", lambda: stage.api("playlist")["items"][-1]["title"] == "Zweiter Film", detail=lambda: str(stage.api("playlist")))
+    checks.soon(
+        "a file joins the playlist",
+        lambda: stage.api("playlist")["items"][-1]["title"] == "Zweiter Film",
+        detail=lambda: str(stage.api("playlist")),
+    )
     browser.press("Delete dropped.png")
     browser.press("Cancel", "#ask")
     checks.that("Cancel deletes nothing", "dropped.png" in stage.names())

@@ -26,7 +26,9 @@ class Keys:
         """The name of what has the focus, as a screen reader has it."""
         return self.browser.run(
             "const one = document.activeElement; return one === document.body ? '' : (one.getAttribute('aria-label')"
-            " ?? document.getElementById(one.getAttribute('aria-labelledby'))?.innerText ?? one.labels?.[0]?.innerText ?? one.innerText ?? '').trim() || one.id")
+            " ?? document.getElementById(one.getAttribute('aria-labelledby'))?.innerText"
+            " ?? one.labels?.[0]?.innerText ?? one.innerText ?? '').trim() || one.id"
+        )
 
     def reach(self, name, most=80):
         """Presses Tab until something of this name has the focus; returns whether it has."""
@@ -40,9 +42,11 @@ class Keys:
         """Whether the focus shows: an outline of the element, of what it labels, or of what holds it; and within the window."""
         return self.browser.run(
             "const one = document.activeElement;"
-            "const look = (element) => element && getComputedStyle(element).outlineStyle !== 'none' && parseFloat(getComputedStyle(element).outlineWidth) >= 2;"
+            "const look = (element) => element && getComputedStyle(element).outlineStyle !== 'none'"
+            " && parseFloat(getComputedStyle(element).outlineWidth) >= 2;"
             "const box = one.getBoundingClientRect();"
-            "return (look(one) || look(one.nextElementSibling) || look(one.closest('.editor'))) && box.bottom > 0 && box.top < innerHeight")
+            "return (look(one) || look(one.nextElementSibling) || look(one.closest('.editor'))) && box.bottom > 0 && box.top < innerHeight"
+        )
 
 
 def run(stage, checks, options):
@@ -54,8 +58,10 @@ def run(stage, checks, options):
         keys.press(TAB)
         checks.that("the first Tab reaches the link to the content", keys.focus() == "Skip to the content" and keys.is_seen(), keys.focus())
         keys.press(ENTER)
-        checks.soon("Enter on it jumps there", lambda: browser.run("return document.activeElement.id") == "main"
-                    or browser.run("return location.hash") == "#main")
+        checks.soon(
+            "Enter on it jumps there",
+            lambda: browser.run("return document.activeElement.id") == "main" or browser.run("return location.hash") == "#main",
+        )
         checks.that("the part stays", browser.is_shown("#now"))
         browser.driver.get(stage.address)
         checks.soon("the page is there again", lambda: browser.text("#title") == "Harbour tour")
@@ -64,8 +70,11 @@ def run(stage, checks, options):
         order(browser, checks, keys, stage)
         rest(browser, checks, keys, stage)
         browser.go("now")
-        checks.that("nothing moves for those who want less motion", browser.run(
-            "return document.getAnimations().length") == 0 and browser.run("return getComputedStyle(document.querySelector('#toggle')).transitionDuration") == "0s")
+        checks.that(
+            "nothing moves for those who want less motion",
+            browser.run("return document.getAnimations().length") == 0
+            and browser.run("return getComputedStyle(document.querySelector('#toggle')).transitionDuration") == "0s",
+        )
     finally:
         browser.close()
 
@@ -83,7 +92,21 @@ def around(browser, checks, keys):
             unseen.append(name)
     checks.that("the round has stops", len(names) > 25, str(names))
     checks.that("each stop shows the focus", not unseen, str(unseen))
-    wanted = ["Now", "Playlist", "Files", "Health", "Settings", "Position", "Previous item", "Pause", "Next item", "Mute", "Volume", "Speed", "Rotation"]
+    wanted = [
+        "Now",
+        "Playlist",
+        "Files",
+        "Health",
+        "Settings",
+        "Position",
+        "Previous item",
+        "Pause",
+        "Next item",
+        "Mute",
+        "Volume",
+        "Speed",
+        "Rotation",
+    ]
     missing = [name for name in wanted if name != "Rotation" and name not in names]
     checks.that("it goes by navigation, transport, loudness and choices", not missing, f"missing {missing} in {names}")
 
@@ -108,7 +131,9 @@ def order(browser, checks, keys, stage):
 
     keys.reach("Playlist")
     keys.press(ENTER)
-    checks.soon("Enter opens a part, and its heading has the focus", lambda: browser.run("return document.activeElement.id") == "playlist-title")
+    checks.soon(
+        "Enter opens a part, and its heading has the focus", lambda: browser.run("return document.activeElement.id") == "playlist-title"
+    )
     before = titles()
     checks.that("a handle is reached", keys.reach(f"Move {before[0]}"), keys.focus())
     keys.press(DOWN)
@@ -147,4 +172,7 @@ def rest(browser, checks, keys, stage):
         keys.press(ENTER)
         checks.soon("Enter unfolds them", lambda: browser.is_shown("#parts a[href='#settings']"))
         keys.press(ESCAPE)
-        checks.soon("Escape folds them, and the focus is on More", lambda: not browser.is_shown("#parts a[href='#settings']") and keys.focus() == "More")
+        checks.soon(
+            "Escape folds them, and the focus is on More",
+            lambda: not browser.is_shown("#parts a[href='#settings']") and keys.focus() == "More",
+        )

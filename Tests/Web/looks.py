@@ -5,7 +5,12 @@ from chromium import Browser
 from stage import eventually
 
 PARTS = ["now", "playlist", "files", "health", "overlays", "schedule", "recording", "settings"]
-LOOKS = {"phone-light": (390, 844, "light"), "phone-dark": (390, 844, "dark"), "desktop-light": (1280, 800, "light"), "desktop-dark": (1280, 800, "dark")}
+LOOKS = {
+    "phone-light": (390, 844, "light"),
+    "phone-dark": (390, 844, "dark"),
+    "desktop-light": (1280, 800, "light"),
+    "desktop-dark": (1280, 800, "dark"),
+}
 
 
 def run(stage, checks, options):
@@ -38,8 +43,16 @@ def run(stage, checks, options):
 
 def settle(browser, part):
     """Waits until a part has what it shows."""
-    ready = {"now": "#now-frame img", "playlist": "#items > li", "files": "#list > li", "health": "#findings > li", "overlays": "#texts > li",
-             "schedule": "#week .day", "recording": "#recording .transport button", "settings": "#gutter"}[part]
+    ready = {
+        "now": "#now-frame img",
+        "playlist": "#items > li",
+        "files": "#list > li",
+        "health": "#findings > li",
+        "overlays": "#texts > li",
+        "schedule": "#week .day",
+        "recording": "#recording .transport button",
+        "settings": "#gutter",
+    }[part]
     eventually(lambda: browser.all(ready), 40)
     if part == "health":
         eventually(lambda: browser.named("Check again").is_enabled(), 40)
@@ -70,7 +83,9 @@ def small(browser, checks, stage):
     browser.press("Cancel", "#ask")
     browser.go("settings")
     eventually(lambda: browser.run("return document.querySelector('#conf').value"))
-    browser.run("const one = document.querySelector('#conf'); one.value = 'wrong = 1\\n' + one.value; one.dispatchEvent(new Event('input'))")
+    browser.run(
+        "const one = document.querySelector('#conf'); one.value = 'wrong = 1\\n' + one.value; one.dispatchEvent(new Event('input'))"
+    )
     eventually(lambda: browser.text("#complaints"))
     found = browser.violations()
     checks.that("a mistake in kiosk.conf breaks no rule of axe-core", not found, "\n".join(found))

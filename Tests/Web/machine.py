@@ -23,13 +23,22 @@ def run(stage, checks, options):
         stage.api("status")
         before = stage.api("status")["seams"]
         for _ in range(2):
-            browser.run("fetch('/api/v1/session').then((one) => one.json()).then((one) => fetch('/api/v1/next', {method: 'POST', body: '{}',"
-                        " headers: {'X-CSRF-Token': one.csrf, 'Content-Type': 'application/json'}}))")
+            browser.run(
+                "fetch('/api/v1/session').then((one) => one.json()).then((one) => fetch('/api/v1/next', {method: 'POST', body: '{}',"
+                " headers: {'X-CSRF-Token': one.csrf, 'Content-Type': 'application/json'}}))"
+            )
             time.sleep(3)
         after = stage.api("status")["seams"]
         if after > before:
-            checks.soon("seams are counted and drawn", lambda: browser.text("#plots figure:last-child b") == str(stage.api("status")["seams"])
-                        and browser.all("#plots figure:last-child rect"), 15, lambda: browser.text("#plots"))
+            checks.soon(
+                "seams are counted and drawn",
+                lambda: (
+                    browser.text("#plots figure:last-child b") == str(stage.api("status")["seams"])
+                    and browser.all("#plots figure:last-child rect")
+                ),
+                15,
+                lambda: browser.text("#plots"),
+            )
         label = browser.one("#plots figure:last-child svg").get_attribute("aria-label")
         checks.that("a plot is told in words", label.startswith("Seams: ") and "since the start" in label, label)
         if stage.offers("doctor"):
@@ -49,7 +58,10 @@ def run(stage, checks, options):
         else:
             checks.soon("the log is there", lambda: browser.text("#lines").count("\n") > 0, detail=lambda: browser.text("#lines")[:300])
             browser.choose("#log-level", "error")
-            checks.soon("its level can be chosen", lambda: not browser.run("return [...document.querySelectorAll('#lines .info')].some((one) => one.checkVisibility())"))
+            checks.soon(
+                "its level can be chosen",
+                lambda: not browser.run("return [...document.querySelectorAll('#lines .info')].some((one) => one.checkVisibility())"),
+            )
         checks.that("no fault in the browser's console", not (faults := browser.faults()), "; ".join(faults))
     finally:
         browser.close()

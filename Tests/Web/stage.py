@@ -126,7 +126,20 @@ class Stage:
 
     def make_clips(self, folder):
         def make(path, seconds, size, tone, *more):
-            words = ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=size={size}:rate=25", "-f", "lavfi", "-i", f"sine={tone}"]
+            words = [
+                "ffmpeg",
+                "-v",
+                "error",
+                "-y",
+                "-f",
+                "lavfi",
+                "-i",
+                f"testsrc2=size={size}:rate=25",
+                "-f",
+                "lavfi",
+                "-i",
+                f"sine={tone}",
+            ]
             subprocess.run([*words, "-t", str(seconds), "-pix_fmt", "yuv420p", *more, path], check=True)
 
         media, outside = f"{folder}/media", f"{folder}/outside"
@@ -136,12 +149,60 @@ class Stage:
         common = ["-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"]
         make(f"{media}/garden.mp4", 60, "320x180", 440, *common)
         subprocess.run(
-            ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "life=size=320x180:mold=10:ratio=0.1:death_color=#104060:life_color=#60c0c0:rate=25", "-f", "lavfi", "-i", "sine=330",
-             "-f", "lavfi", "-i", "sine=660", "-i", text, "-i", text, "-t", "60", "-pix_fmt", "yuv420p", "-map", "0:v", "-map", "1:a",
-             "-map", "2:a", "-map", "3", "-map", "4", "-metadata:s:a:0", "language=deu", "-metadata:s:a:1", "language=eng",
-             "-metadata:s:s:0", "language=deu", "-metadata:s:s:1", "language=fra", *common, "-c:s", "srt", f"{media}/harbour.mkv"],
-            check=True)
-        subprocess.run(["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "smptebars=size=640x360", "-frames:v", "1", f"{media}/still.png"], check=True)
+            [
+                "ffmpeg",
+                "-v",
+                "error",
+                "-y",
+                "-f",
+                "lavfi",
+                "-i",
+                "life=size=320x180:mold=10:ratio=0.1:death_color=#104060:life_color=#60c0c0:rate=25",
+                "-f",
+                "lavfi",
+                "-i",
+                "sine=330",
+                "-f",
+                "lavfi",
+                "-i",
+                "sine=660",
+                "-i",
+                text,
+                "-i",
+                text,
+                "-t",
+                "60",
+                "-pix_fmt",
+                "yuv420p",
+                "-map",
+                "0:v",
+                "-map",
+                "1:a",
+                "-map",
+                "2:a",
+                "-map",
+                "3",
+                "-map",
+                "4",
+                "-metadata:s:a:0",
+                "language=deu",
+                "-metadata:s:a:1",
+                "language=eng",
+                "-metadata:s:s:0",
+                "language=deu",
+                "-metadata:s:s:1",
+                "language=fra",
+                *common,
+                "-c:s",
+                "srt",
+                f"{media}/harbour.mkv",
+            ],
+            check=True,
+        )
+        subprocess.run(
+            ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", "smptebars=size=640x360", "-frames:v", "1", f"{media}/still.png"],
+            check=True,
+        )
         make(f"{outside}/café & bar.mp4", 2, "320x180", 500, *common)
         make(f"{outside}/second.mp4", 2, "320x180", 550, *common)
         make(f"{outside}/from-afar.mp4", 2, "320x180", 600, *common)

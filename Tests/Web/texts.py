@@ -40,14 +40,22 @@ def overlays(browser, checks, stage):
 
 def recording(browser, checks, stage):
     browser.go("recording")
-    checks.soon("the recorder is ready", lambda: browser.text("#recording-state") == "Ready", detail=lambda: browser.text("#recording-state"))
+    checks.soon(
+        "the recorder is ready", lambda: browser.text("#recording-state") == "Ready", detail=lambda: browser.text("#recording-state")
+    )
     browser.press("Show the camera")
     # This machine may have none.
-    checks.soon("the camera shows, or the page says why not", lambda: browser.text("#recording-state") == "Camera preview"
-                or browser.text("#recording-film") or browser.all("#toasts .bad"), 20)
+    checks.soon(
+        "the camera shows, or the page says why not",
+        lambda: browser.text("#recording-state") == "Camera preview" or browser.text("#recording-film") or browser.all("#toasts .bad"),
+        20,
+    )
     browser.press("Start recording")
-    checks.soon("a film begins, or the page says why not", lambda: browser.text("#recording-state") == "Recording"
-                or browser.text("#recording-film") or browser.all("#toasts .bad"), 20)
+    checks.soon(
+        "a film begins, or the page says why not",
+        lambda: browser.text("#recording-state") == "Recording" or browser.text("#recording-film") or browser.all("#toasts .bad"),
+        20,
+    )
 
 
 def schedule(browser, checks, stage):

@@ -75,7 +75,8 @@ export function fillChoices(fieldset, choices, choose) {
 
 /** Checks the radio button of a value; none if it is unknown. */
 export function choose(fieldset, value) {
-    for (const input of fieldset.querySelectorAll("input")) input.checked = value !== null && value !== undefined && input.value === String(value);
+    const isKnown = value !== null && value !== undefined;
+    for (const input of fieldset.querySelectorAll("input")) input.checked = isKnown && input.value === String(value);
 }
 
 /** Shows a message for some seconds; with an action, which is a label and a function, for longer. */

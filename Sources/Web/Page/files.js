@@ -36,7 +36,9 @@ export function start(asksWhetherOpen) {
     takeDrops($("#files"), $("#drop"));
     $("#fetch").addEventListener("submit", fetchFile);
     addEventListener("beforeunload", (event) => { if (uploads.all.some((upload) => upload.isRunning)) event.preventDefault(); });
-    setInterval(() => { if (isOpen() && document.visibilityState === "visible" && state.link === "open") refresh().catch(() => {}); }, 10_000);
+    setInterval(() => {
+        if (isOpen() && document.visibilityState === "visible" && state.link === "open") refresh().catch(() => {});
+    }, 10_000);
 }
 
 export const enter = () => {
@@ -111,7 +113,7 @@ async function rename(name) {
 async function remove(name) {
     const isOn = state.folder.files.find((file) => file.name === name)?.playlist;
     const isSure = await ask({
-        title: `Delete ${name}?`, text: isOn ? "It is on the playlist. You cannot undo this." : "You cannot undo this.", yes: "Delete", danger: true,
+        title: `Delete ${name}?`, text: `${isOn ? "It is on the playlist. " : ""}You cannot undo this.`, yes: "Delete", danger: true,
     });
     if (!isSure) return;
     try {
@@ -159,25 +161,28 @@ const refusalParts = (refusal) => [
 ];
 
 const refusalBox = (upload) => make("div", { class: "refusal", role: "alert" }, ...refusalParts(upload.refusal),
-    upload.refusal.code === "name-taken" ? make("div", {}, make("button", { type: "button", click: () => uploads.replace(upload) }, "Replace the file")) : null);
+    upload.refusal.code === "name-taken"
+        ? make("div", {}, make("button", { type: "button", click: () => uploads.replace(upload) }, "Replace the file")) : null);
 
 const words = {
-    waiting: "waits", broken: "connection lost, tries again", paused: "paused", checking: "sends the end, and checks the file", done: "done",
-    refused: "refused",
+    waiting: "waits", broken: "connection lost, tries again", paused: "paused", checking: "sends the end, and checks the file",
+    done: "done", refused: "refused",
 };
 
 function showUploads() {
     align($("#uploads"), uploads.all, (upload) => upload.number ??= (showUploads.count = (showUploads.count ?? 0) + 1), (upload) => make(
         "li", {},
         make("span", { class: "words" }, make("span", { class: "name" }, upload.name), make("span", { class: "source small quiet" })),
-        make("span", { class: "acts" }, iconButton("pause", "", () => (upload.isRunning || upload.state === "waiting" ? upload.pause() : uploads.resume(upload)), "hold"),
+        make("span", { class: "acts" },
+            iconButton("pause", "", () => (upload.state === "paused" ? uploads.resume(upload) : upload.pause()), "hold"),
             iconButton("remove", "", () => uploads.drop(upload), "drop-it")),
         make("progress", { max: 1, value: 0, "aria-label": `Progress of ${upload.name}` })), (row, upload) => {
         const share = upload.file.size ? upload.offset / upload.file.size : 1;
         $("progress", row).value = share;
         $("progress", row).hidden = upload.isOver;
+        const rate = upload.rate ? `, ${size(upload.rate)}/s` : "";
         tell($(".source", row), upload.state === "sending"
-            ? `${Math.floor(100 * share)} % of ${size(upload.file.size)}${upload.rate ? `, ${size(upload.rate)}/s` : ""}` : words[upload.state]);
+            ? `${Math.floor(100 * share)} % of ${size(upload.file.size)}${rate}` : words[upload.state]);
         const isHeld = upload.state === "paused";
         dress($(".hold", row), isHeld ? "play" : "pause", `${isHeld ? "Resume" : "Pause"} ${upload.name}`);
         $(".hold", row).hidden = upload.isOver;

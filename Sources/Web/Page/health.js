@@ -79,16 +79,22 @@ function updateFacts() {
         add("player", "error", "Player", "does not answer", "bad");
     } else {
         const display = status.display;
-        add("display", "display", "Display", display ? `${display.name.replace(/ \d+x\d+@[\d.]+$/, "")}, ${display.width} × ${display.height}, ${display.refresh} Hz` : "none", display ? "" : "bad");
+        if (display) {
+            const name = display.name.replace(/ \d+x\d+@[\d.]+$/, "");
+            add("display", "display", "Display", `${name}, ${display.width} × ${display.height}, ${display.refresh} Hz`);
+        } else add("display", "display", "Display", "none", "bad");
         const audio = String(status.audio ?? "none");
         add("audio", audio.startsWith("silent") ? "silent" : "sound", "Sound", audio);
         if (status.live) {
-            add("stream", "stream", "Stream", `${status.likelyToKeepUp ? "keeps up" : "falls behind"}${status.latency === null ? "" : `, ${status.latency.toFixed(1)} s behind`}`, status.likelyToKeepUp ? "" : "warn");
+            const behind = status.latency === null ? "" : `, ${status.latency.toFixed(1)} s behind`;
+            if (status.likelyToKeepUp) add("stream", "stream", "Stream", `keeps up${behind}`);
+            else add("stream", "stream", "Stream", `does not keep up${behind}`, "warn");
         }
         const statistics = figures.statistics;
         if (statistics) {
-            add("stalls", "warning", "Stalls", statistics.stalls ? `${plural(statistics.stalls, "time")}, ${statistics.stalledTime.toFixed(1)} s in all` : "none");
-            if (statistics.synchrony) add("synchrony", "health", "Picture and sound", `within ${Math.round(1000 * statistics.synchrony.most)} ms`);
+            const { stalls, stalledTime, synchrony } = statistics;
+            add("stalls", "warning", "Stalls", stalls ? `${plural(stalls, "time")}, ${stalledTime.toFixed(1)} s in all` : "none");
+            if (synchrony) add("synchrony", "health", "Picture and sound", `within ${Math.round(1000 * synchrony.most)} ms`);
         }
         if (figures.cache) add("cache", "disk", "Cache", `${size(figures.cache.bytes)} of ${size(figures.cache.limit)}`);
         add("uptime", "ok", "Player", `kiosk ${status.version}, for ${roughly(status.uptime)}`);
@@ -96,15 +102,21 @@ function updateFacts() {
     const { kiosk_temperature_celsius: heat, kiosk_free_space_bytes: free, kiosk_throttled: throttled } = figures.metrics ?? {};
     const room = state.folder?.free ?? free;
     if (Number.isFinite(room)) add("disk", "disk", "Disk", `${size(room)} free`, room < 500e6 ? "bad" : "");
-    if (Number.isFinite(heat)) add("heat", "heat", "Temperature", `${heat.toFixed(0)} °C${throttled ? ", throttled" : ""}`, throttled ? "bad" : heat > 80 ? "warn" : "");
-    if (status?.failure && state.player) add("failure", "error", "Last error", status.failure.message, status.failure.age < 3600 ? "bad" : "");
-    align($("#facts"), facts, (fact) => fact.key, (fact) => make("div", { class: fact.key === "failure" ? "wide" : "" }, icon(fact.picture), make("dt"), make("dd")),
-        (box, fact) => {
-            box.dataset.state = fact.look;
-            $("use", box).setAttribute("href", `icons.svg#${fact.picture}`);
-            tell($("dt", box), fact.key === "failure" ? `Last error, ${roughly(status.failure.age)} ago` : fact.label);
-            tell($("dd", box), fact.text);
-        });
+    if (Number.isFinite(heat)) {
+        const look = throttled ? "bad" : heat > 80 ? "warn" : "";
+        add("heat", "heat", "Temperature", `${heat.toFixed(0)} °C${throttled ? ", throttled" : ""}`, look);
+    }
+    if (status?.failure && state.player) {
+        const { age, message } = status.failure;
+        add("failure", "error", `Last error, ${roughly(age)} ago`, message, age < 3600 ? "bad" : "");
+    }
+    const makeFact = (fact) => make("div", { class: fact.key === "failure" ? "wide" : "" }, icon(fact.picture), make("dt"), make("dd"));
+    align($("#facts"), facts, (fact) => fact.key, makeFact, (box, fact) => {
+        box.dataset.state = fact.look;
+        $("use", box).setAttribute("href", `icons.svg#${fact.picture}`);
+        tell($("dt", box), fact.label);
+        tell($("dd", box), fact.text);
+    });
 }
 
 const order = ["error", "warning", "unknown", "ok"];
@@ -138,7 +150,8 @@ function showFinding(finding) {
     sign.classList.add(looks[finding.severity] ?? "quiet");
     return make("li", { class: "finding" }, sign,
         make("p", {}, make("span", { class: "unseen" }, `${severities[finding.severity] ?? finding.severity}: `), finding.text),
-        finding.advice.length ? make("ul", { class: "advice", "aria-label": "What to do" }, ...finding.advice.map((line) => make("li", {}, line))) : null);
+        finding.advice.length
+            ? make("ul", { class: "advice", "aria-label": "What to do" }, ...finding.advice.map((line) => make("li", {}, line))) : null);
 }
 
 // The log comes while the part is open and the page is visible.
@@ -188,7 +201,8 @@ function addLine(text) {
     const box = $("#lines");
     const level = levels.includes(line.level) ? line.level : "info";
     const time = line.time ? make("time", {}, `${String(line.time).replace(/^.*T|\..*$/g, "")} `) : "";
-    box.append(make("p", { class: level, "data-level": level, hidden: !isShown(level) }, time, `${line.level ?? ""} ${line.message ?? ""}`.trim()));
+    const words = `${line.level ?? ""} ${line.message ?? ""}`.trim();
+    box.append(make("p", { class: level, "data-level": level, hidden: !isShown(level) }, time, words));
     while (box.childElementCount > 500) box.firstElementChild.remove();
     follow();
 }

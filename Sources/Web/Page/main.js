@@ -137,8 +137,9 @@ function tellLink() {
     tell($("#link"), text);
     $("#link").dataset.state = look;
     if (state.link === "lost") notice("The connection to the screen is lost. This page tries again by itself.", connect);
-    else if (!state.player && state.link === "open") notice("The player does not run or does not answer. This page goes on as soon as it does.");
-    else $("#notice").hidden = true;
+    else if (!state.player && state.link === "open") {
+        notice("The player does not run or does not answer. This page goes on as soon as it does.");
+    } else $("#notice").hidden = true;
 }
 
 $("#sign-in-form").addEventListener("submit", async (event) => {
@@ -154,7 +155,8 @@ $("#sign-in-form").addEventListener("submit", async (event) => {
         $("#now-title").focus();
     } catch (refusal) {
         const wait = refusal.retryAfter ? ` Try again in ${refusal.retryAfter} s.` : "";
-        tell(error, refusal.status === 401 ? "This password is wrong." : refusal.status === 429 ? `Too many attempts.${wait}` : refusal.message);
+        tell(error, refusal.status === 401 ? "This password is wrong."
+            : refusal.status === 429 ? `Too many attempts.${wait}` : refusal.message);
         if (refusal.retryAfter) await new Promise((done) => setTimeout(done, Math.min(refusal.retryAfter, 60) * 1000));
         $("#password").select();
     } finally {

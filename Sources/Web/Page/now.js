@@ -61,7 +61,9 @@ function buildTransport() {
         make("span", { class: "break" }),
         make("button", { type: "button", class: "word", click: () => act("restart") }, "Begin again"),
         make("button", { type: "button", class: "word", click: () => act("restart-playlist") }, "First item"),
-        make("button", { type: "button", class: "word", title: "Go on from an item that waits for a tap", click: () => act("go-on") }, "Go on"));
+        make("button", {
+            type: "button", class: "word", title: "Go on from an item that waits for a tap", click: () => act("go-on"),
+        }, "Go on"));
 }
 
 function startScrubber() {
@@ -120,7 +122,9 @@ function update() {
         return;
     }
     tell($("#title"), status.item?.title || "Nothing is on");
-    tell($("#standing"), standing(status));
+    const isAway = !state.player || state.link !== "open";
+    tell($("#standing"), isAway ? "The last known state" : standing(status));
+    $("#now-frame").classList.toggle("stale", isAway);
     dress($("#toggle"), status.state === "paused" ? "play" : "pause", status.state === "paused" ? "Play" : "Pause");
     const hasLength = status.item && status.duration !== null && status.duration > 0;
     $("#scrub").hidden = !hasLength;
@@ -216,6 +220,7 @@ function tellExport(event) {
     const box = $("#making");
     box.hidden = false;
     $("#making-bar").value = event.file ? 1 : event.done ?? 0;
+    const left = Number.isFinite(event.left) ? `, ${spoken(event.left)} left` : "";
     tell($("#making-text"), event.problem ? event.problem : event.file ? `Ready: ${event.file}`
-        : `${Math.round(100 * (event.done ?? 0))} %${event.left === null || event.left === undefined ? "" : `, ${spoken(event.left)} left`}`);
+        : `${Math.round(100 * (event.done ?? 0))} %${left}`);
 }

@@ -6,7 +6,9 @@ import { act } from "./now.js";
 import { on } from "./store.js";
 import { spoken } from "./words.js";
 
-const durations = [["", "Until changed"], ["30s", "30 seconds"], ["1m", "1 minute"], ["5m", "5 minutes"], ["1h", "1 hour"], ["8h", "8 hours"]];
+const durations = [
+    ["", "Until changed"], ["30s", "30 seconds"], ["1m", "1 minute"], ["5m", "5 minutes"], ["1h", "1 hour"], ["8h", "8 hours"],
+];
 let isOpen = () => false;
 let timer = null;
 
@@ -49,7 +51,7 @@ function update({ overlays }) {
         const field = $("input", row);
         if (document.activeElement !== field && isReplaced && !row.dataset.touched) field.value = overlay.text;
         tell($(".standing", row), isReplaced
-            ? (Number.isFinite(overlay.left) && overlay.left !== null ? `Your text, for another ${spoken(overlay.left)}` : "Your text, until changed")
+            ? (Number.isFinite(overlay.left) ? `Your text, for another ${spoken(overlay.left)}` : "Your text, until changed")
             : "Its own content of kiosk.conf");
         $(".restore", row).disabled = !isReplaced;
     });

@@ -45,7 +45,8 @@ function buildPlaces() {
             send();
         } });
         const [x, y, width, height] = numbers;
-        button.append(draw("svg", { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" }, draw("rect", { x, y, width, height })));
+        const screen = { viewBox: "0 0 100 100", preserveAspectRatio: "none", "aria-hidden": "true" };
+        button.append(draw("svg", screen, draw("rect", { x, y, width, height })));
         return button;
     }));
     $("#region form").addEventListener("submit", (event) => {
@@ -85,10 +86,12 @@ function tellZones({ zones }) {
             if (answer) tellZones(answer);
         } }, label);
         return make("li", { class: "stack" }, make("p", {}, make("strong", {}, zone.name), " ", make("span", { class: "quiet" })),
-            make("div", { class: "row" }, button("Previous", "previous"), button("Play or pause", "toggle"), button("Next", "next"), button("Tap", "tap")));
+            make("div", { class: "row" },
+                button("Previous", "previous"), button("Play or pause", "toggle"), button("Next", "next"), button("Tap", "tap")));
     }, (row, zone) => {
         const item = typeof zone.item === "object" ? zone.item?.title : zone.item;
-        tell($(".quiet", row), [item ?? "nothing", zone.state, zone.place ? `${zone.place} of ${zone.count}` : null].filter(Boolean).join(", "));
+        const place = zone.place ? `${zone.place} of ${zone.count}` : null;
+        tell($(".quiet", row), [item ?? "nothing", zone.state, place].filter(Boolean).join(", "));
     });
 }
 

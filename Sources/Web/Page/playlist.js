@@ -117,12 +117,14 @@ async function add(event) {
 /** Adds a source at the "end", or "next": after the item on the screen. */
 export function place(source, where) {
     const now = state.status?.item?.place ?? 0;
-    return where === "next" ? act("playlist insert", { before: now + 1, sources: [source] }) : act("playlist append", { sources: [source] });
+    const sources = [source];
+    return where === "next" ? act("playlist insert", { before: now + 1, sources }) : act("playlist append", { sources });
 }
 
 async function goBack() {
     const isSure = await ask({
-        title: "Go back to the playlist of kiosk.conf?", text: "kiosk reads kiosk.conf again. Your changes to the playlist are lost.", yes: "Go back",
+        title: "Go back to the playlist of kiosk.conf?", yes: "Go back",
+        text: "kiosk reads kiosk.conf again. Your changes to the playlist are lost.",
     });
     if (isSure && await act("reload")) setTimeout(refreshPlaylist, 500);
 }

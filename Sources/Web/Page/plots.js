@@ -32,7 +32,8 @@ export class Plot {
             x: 4 * (first + index), width: 3, y: 48 - 46 * sample / most, height: 46 * sample / most,
         })]));
         const minutes = Math.max(1, Math.round(this.samples.length * span / 60));
-        this.svg.setAttribute("aria-label", `${this.title}: ${sum} in the last ${plural(minutes, "minute")}, ${this.last ?? 0} since the start`);
+        const recent = `${sum} in the last ${plural(minutes, "minute")}`;
+        this.svg.setAttribute("aria-label", `${this.title}: ${recent}, ${this.last ?? 0} since the start`);
         this.figure.dataset.state = this.bad && sum > 0 ? "bad" : "";
         tell($("b", this.figure), (this.last ?? 0).toLocaleString("en"));
     }

@@ -8,8 +8,8 @@ import { on } from "./store.js";
 import { basename, clock, plural } from "./words.js";
 
 const states = {
-    idle: "Ready", opening: "The camera opens", framing: "Camera preview", recording: "Recording", paused: "Paused", finishing: "Finishing the film",
-    reviewing: "Keep this film?",
+    idle: "Ready", opening: "The camera opens", framing: "Camera preview", recording: "Recording", paused: "Paused",
+    finishing: "Finishing the film", reviewing: "Keep this film?",
 };
 // Each state's buttons: a label and a command; the first is the main one.
 const buttons = {
@@ -63,7 +63,8 @@ function update(answer) {
     tell($("#recording-facts"), answer.state === "idle" ? "" : facts.join(", "));
     $("#level").value = answer.level ?? 0;
     $("#level").parentElement.hidden = answer.state !== "recording" && answer.state !== "framing";
-    tell($("#recording-film"), answer.failure ? `The last error: ${answer.failure}` : answer.film ? `Kept last: ${basename(answer.film)}` : "");
+    tell($("#recording-film"), answer.failure ? `The last error: ${answer.failure}`
+        : answer.film ? `Kept last: ${basename(answer.film)}` : "");
     $("#recording-film").classList.toggle("bad", Boolean(answer.failure));
     if (!isOther && $("#recording .transport").childElementCount > 0) return;
     const box = $("#recording .transport");

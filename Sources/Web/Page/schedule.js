@@ -56,8 +56,9 @@ function draw() {
 function about() {
     const parts = [];
     if (!answer.clockIsSet) parts.push("The clock of this machine is not set. Entries with times wait until it is.");
-    if (answer.constant && answer.commands.length === 0) parts.push("The playlist plays all the time. No program or command has hours or days.");
-    else parts.push("What plays in the next seven days.");
+    if (answer.constant && answer.commands.length === 0) {
+        parts.push("The playlist plays all the time. No program or command has hours or days.");
+    } else parts.push("What plays in the next seven days.");
     return parts.join(" ");
 }
 
@@ -87,9 +88,11 @@ function column(begin, spans, now) {
         const until = Math.min(span.until, begin + day);
         if (until <= from) continue;
         const end = until === begin + day ? "24:00" : clockOf(until);
-        const item = make("li", { class: "block", "data-kind": span.kind, "data-hue": span.kind === "program" ? hue(span.name) : null, title: span.detail || null },
-            make("span", { class: "when" }, `${clockOf(from)}–${end}`), " ", make("b", {}, span.name),
-            span.detail ? make("span", { class: "detail" }, span.detail) : null);
+        const item = make("li", {
+            class: "block", "data-kind": span.kind, "data-hue": span.kind === "program" ? hue(span.name) : null, title: span.detail || null,
+        },
+        make("span", { class: "when" }, `${clockOf(from)}–${end}`), " ", make("b", {}, span.name),
+        span.detail ? make("span", { class: "detail" }, span.detail) : null);
         place(item, from - begin, until - from);
         items.push([from, item]);
     }
@@ -103,7 +106,8 @@ function column(begin, spans, now) {
     items.sort(([one], [other]) => one - other);
     const list = make("ol", { class: "day" }, ...items.map(([, item]) => item));
     const heading = make("h2", { class: "head", "aria-current": now === null ? null : "date" },
-        now === null ? format({ weekday: "short", day: "numeric", month: "short" }) : `Today, ${format({ day: "numeric", month: "short" })}`);
+        now === null ? format({ weekday: "short", day: "numeric", month: "short" })
+            : `Today, ${format({ day: "numeric", month: "short" })}`);
     const section = make("section", { class: "of-day" }, heading, list);
     if (now !== null) {
         const mark = make("div", { class: "instant", "aria-hidden": "true" });

@@ -45,7 +45,8 @@ export function start() {
     });
     addEventListener("beforeunload", (event) => { if (isChanged()) event.preventDefault(); });
     $("#level-of-log").append(make("option", { value: "" }, "Choose"), ...levels.map((level) => make("option", { value: level }, level)));
-    $("#level-of-log").addEventListener("change", () => { if ($("#level-of-log").value) act("log-level", { to: $("#level-of-log").value }); });
+    const level = $("#level-of-log");
+    level.addEventListener("change", () => { if (level.value) act("log-level", { to: level.value }); });
     $("#reload").addEventListener("click", async () => { if (await act("reload")) say("The player has read kiosk.conf."); });
     fill(saved);
 }
@@ -172,7 +173,8 @@ async function save() {
 async function settle(mine) {
     const theirs = await get("configuration");
     const keepsMine = await ask({
-        title: "Somebody has changed kiosk.conf meanwhile", text: "Save your text over theirs? After Cancel your text stays in the editor.", yes: "Save mine", danger: true,
+        title: "Somebody has changed kiosk.conf meanwhile", 
+        text: "Save your text over theirs? After Cancel your text stays in the editor.", yes: "Save mine", danger: true,
     });
     if (!keepsMine) return;
     saved = { text: theirs.text, version: theirs.version };

@@ -69,7 +69,7 @@ export function makeSortable(list, move) {
     function scrollAtEdges() {
         if (!drag) return;
         const margin = 70;
-        const speed = drag.pointer < margin ? drag.pointer - margin : drag.pointer > innerHeight - margin ? drag.pointer - innerHeight + margin : 0;
+        const speed = Math.min(0, drag.pointer - margin) + Math.max(0, drag.pointer - innerHeight + margin);
         if (speed) {
             scrollBy(0, speed / 5);
             follow();

@@ -5,6 +5,7 @@ import { get, part, post, request, Refusal } from "./api.js";
 const together = 2;
 const smallest = 256 * 1024;
 const largest = 8 * 1024 * 1024;
+const busy = [429, 502, 503, 504];
 const store = "kiosk-uploads";
 
 /** What the page remembers of unfinished uploads, so that the same file goes on where it stopped. */
@@ -28,7 +29,8 @@ function remember(key, id) {
 /** One file on its way. `state` is "waiting", "sending", "broken", "paused", "checking", "done" or "refused". */
 export class Upload {
     constructor(file, changed) {
-        Object.assign(this, { file, changed, name: file.name, state: "waiting", offset: 0, id: null, refusal: null, answer: null, rate: 0, replaces: false });
+        Object.assign(this, { file, changed, name: file.name, state: "waiting", offset: 0, id: null });
+        Object.assign(this, { refusal: null, answer: null, rate: 0, replaces: false });
         this.key = `${file.name}/${file.size}/${file.lastModified}`;
     }
 
@@ -68,7 +70,8 @@ export class Upload {
                 return;
             } catch (error) {
                 if (signal.aborted) return;
-                const isBreak = error instanceof Refusal && [0, 409, 429, 502, 503, 504].includes(error.status) && !(error.status === 409 && !this.id);
+                // 409 is a wrong place in a known upload, but a taken name of a new one.
+                const isBreak = error instanceof Refusal && (this.id ? [0, 409, ...busy] : [0, ...busy]).includes(error.status);
                 if (!isBreak) {
                     remember(this.key, null);
                     this.refusal = error;
