@@ -47,7 +47,8 @@ let package = Package(
         .executableTarget(
             name: "kiosk",
             dependencies: [
-                "Client", "Remote", "Doctor", "KioskCaptureCore", "KioskExportCore", "KioskControlsCore", "KioskInputCore", "KioskDisplayCore",
+                "RemoteClient", "Remote", "Doctor", "KioskCaptureCore", "KioskExportCore", "KioskControlsCore", "KioskInputCore",
+                "KioskDisplayCore",
                 "KioskAudioCore", "Cache",
                 "KioskContent",
                 "KioskCommands", "KioskConfiguration", "KioskSchedule",
@@ -69,14 +70,16 @@ let package = Package(
         .executableTarget(
             name: "kiosk-web",
             dependencies: [
-                "KioskWeb", "Cache", "Client", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform", log,
+                "KioskWeb", "Cache", "RemoteClient", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform",
+                "CKioskPlatform", log,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: upcoming),
         .target(
             name: "KioskWeb",
             dependencies: [
-                "CKioskCrypt", "CKioskTLS", "CKioskWebPage", "CKioskPlatform", "Client", "KioskConfiguration", "KioskSchedule", "KioskCommands",
+                "CKioskCrypt", "CKioskTLS", "CKioskWebPage", "CKioskPlatform", "RemoteClient", "KioskConfiguration", "KioskSchedule",
+                "KioskCommands",
                 "KioskVocabulary", "KioskPlatform", log,
             ],
             path: "Sources/Web", exclude: ["Page"], swiftSettings: upcoming),
@@ -120,7 +123,8 @@ let package = Package(
         .target(
             name: "KioskControls",
             dependencies: [
-                "KioskPlayer", "KioskInput", "KioskControlsCore", "KioskInputCore", "KioskConfiguration", "KioskPlayback", "KioskVocabulary",
+                "KioskPlayer", "KioskInput", "KioskControlsCore", "KioskInputCore", "KioskConfiguration", "KioskPlayback",
+                "KioskVocabulary",
                 "KioskPlatform",
             ],
             path: "Sources/Library/Controls", swiftSettings: pure),
@@ -138,7 +142,8 @@ let package = Package(
         .target(
             name: "Remote",
             dependencies: [
-                "CKioskPlatform", "Cache", "Client", "KioskCommands", "KioskConfiguration", "KioskMedia", "KioskPlayback", "KioskReaders",
+                "CKioskPlatform", "Cache", "RemoteClient", "KioskCommands", "KioskConfiguration", "KioskMedia", "KioskPlayback",
+                "KioskReaders",
                 "KioskVocabulary",
                 "KioskPlatform", log,
             ],
@@ -146,7 +151,8 @@ let package = Package(
         ),
         // The client of the control socket, without the engine.
         .target(
-            name: "Client", dependencies: ["CKioskPlatform", "KioskCommands", "KioskVocabulary", "KioskPlatform"], swiftSettings: upcoming),
+            name: "RemoteClient", dependencies: ["CKioskPlatform", "KioskCommands", "KioskVocabulary", "KioskPlatform"],
+            swiftSettings: upcoming),
         .target(
             name: "Doctor",
             dependencies: [
@@ -359,14 +365,15 @@ let package = Package(
             name: "RemoteTests",
             dependencies: [
                 "KioskReaders",
-                "Client", "Remote", "Cache", "KioskCommands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform",
+                "RemoteClient", "Remote", "Cache", "KioskCommands", "KioskAudioCore", "KioskDisplayCore", "KioskPlayback", "KioskPlatform",
                 "TestSupport", "KioskVocabulary",
             ],
             swiftSettings: upcoming),
         .testTarget(
             name: "WebTests",
             dependencies: [
-                "KioskWeb", "Client", "Remote", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform", "CKioskPlatform",
+                "KioskWeb", "RemoteClient", "Remote", "KioskConfiguration", "KioskCommands", "KioskVocabulary", "KioskPlatform",
+                "CKioskPlatform",
             ],
             swiftSettings: upcoming),
         .testTarget(
@@ -404,7 +411,8 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "KioskAVFoundation", "KioskAVExport", "KioskConfiguration", "KioskControls", "KioskDisplay", "KioskVocabulary", "KioskExport",
+                "KioskAVFoundation", "KioskAVExport", "KioskConfiguration", "KioskControls", "KioskDisplay", "KioskVocabulary",
+                "KioskExport",
                 "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors", "KioskInput",
                 "KioskInputErrors", "KioskPlayback", "KioskMedia",
                 "KioskPlatform", "CKioskCairo", "TestSupport",

@@ -1,8 +1,8 @@
 import CKioskPlatform
-import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
+import RemoteClient
 
 /// A client of the control socket: its unanswered requests, and its unsent answers.
 final class ControlConnection {

@@ -1,8 +1,8 @@
-import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
 import Logging
+import RemoteClient
 import Synchronization
 
 /// The state that the thread of a control socket shares with other threads.

@@ -1,10 +1,10 @@
 import CKioskPlatform
-import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
 import KioskVocabulary
 import Logging
+import RemoteClient
 
 /// The socket for commands of other programs to a running player: a Unix stream socket, with lines of JSON in both directions.
 ///

@@ -1,6 +1,6 @@
-import Client
 import Glibc
 import KioskPlatform
+import RemoteClient
 
 /// Answers `GET /metrics` over HTTP/1.1, on one thread of the lowest priority that polls all connections. A request may have 8 KiB and two
 /// seconds; others get 404, 405 or no answer. There are at most ``mostClients``; a further one replaces the oldest.

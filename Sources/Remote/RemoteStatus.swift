@@ -1,9 +1,9 @@
-import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
+import RemoteClient
 import Synchronization
 
 // The player's state on the control socket.

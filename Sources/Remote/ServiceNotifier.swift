@@ -1,9 +1,9 @@
-import Client
 import Glibc
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 import Logging
+import RemoteClient
 
 /// Notifies systemd of the player's state by datagrams to $NOTIFY_SOCKET (sd_notify(3)), without libsystemd. One thread observes the player
 /// twice a second; ``ServiceState`` decides.

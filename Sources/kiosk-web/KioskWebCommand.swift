@@ -1,7 +1,6 @@
 import ArgumentParser
 import CKioskPlatform
 import Cache
-import Client
 import Glibc
 import KioskCommands
 import KioskConfiguration
@@ -9,6 +8,7 @@ import KioskPlatform
 import KioskVocabulary
 import KioskWeb
 import Logging
+import RemoteClient
 
 /// `kiosk-web`: the page and the API of a player.
 @main struct KioskWebCommand: ParsableCommand {

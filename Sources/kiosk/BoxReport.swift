@@ -1,4 +1,3 @@
-import Client
 import Doctor
 import Glibc
 import KioskCommands
@@ -6,6 +5,7 @@ import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 import Remote
+import RemoteClient
 
 /// The output of `kiosk doctor --report`: one file with all that a stranger needs to judge a machine, without the owner's identity
 /// (``Redaction``).

@@ -1,11 +1,11 @@
 import ArgumentParser
-import Client
 import Glibc
 import KioskCommands
 import KioskConfiguration
 import KioskPlatform
 import KioskVocabulary
 import Remote
+import RemoteClient
 
 /// `kiosk ctl seek +10`: sends a command to a running player.
 struct Ctl: ParsableCommand {

@@ -1,9 +1,9 @@
 import ArgumentParser
-import Client
 import Glibc
 import KioskConfiguration
 import KioskPlatform
 import Remote
+import RemoteClient
 
 /// The command: arguments, wiring, exit status.
 @main struct Kiosk: ParsableCommand {

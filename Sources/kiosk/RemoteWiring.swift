@@ -1,5 +1,4 @@
 import Cache
-import Client
 import Glibc
 import KioskAudioCore
 import KioskCommands
@@ -11,6 +10,7 @@ import KioskPlayback
 import KioskVocabulary
 import Logging
 import Remote
+import RemoteClient
 import Synchronization
 
 /// The control socket, the metrics and the proof of play of a player, with their connections to the program.

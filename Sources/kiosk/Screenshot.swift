@@ -1,11 +1,11 @@
 import ArgumentParser
-import Client
 import Glibc
 import KioskConfiguration
 import KioskDisplayCore
 import KioskPlatform
 import KioskVocabulary
 import Remote
+import RemoteClient
 
 /// `kiosk screenshot FILE`: writes a picture of a running player's screen.
 struct Screenshot: ParsableCommand {

@@ -1,10 +1,10 @@
 import ArgumentParser
-import Client
 import Glibc
 import KioskCommands
 import KioskConfiguration
 import KioskVocabulary
 import Remote
+import RemoteClient
 
 /// The options that select the player for a subcommand.
 struct SocketAddressOptions: ParsableArguments {

@@ -1,8 +1,8 @@
-import Client
 import Foundation
 import Glibc
 import KioskCommands
 import KioskPlatform
+import RemoteClient
 import TestSupport
 import Testing
 

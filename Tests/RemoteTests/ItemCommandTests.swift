@@ -1,10 +1,10 @@
 import Cache
-import Client
 import Foundation
 import KioskCommands
 import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
+import RemoteClient
 import TestSupport
 import Testing
 

@@ -1,5 +1,4 @@
 import Cache
-import Client
 import Foundation
 import KioskAudioCore
 import KioskCommands
@@ -8,6 +7,7 @@ import KioskPlatform
 import KioskPlayback
 import KioskReaders
 import KioskVocabulary
+import RemoteClient
 import TestSupport
 import Testing
 

@@ -1,6 +1,6 @@
-import Client
 import KioskCommands
 import KioskPlatform
+import RemoteClient
 
 /// The description of the API (OpenAPI 3.1), made from the routes, and so from the table of commands.
 enum OpenAPI {

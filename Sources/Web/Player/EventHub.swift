@@ -1,7 +1,7 @@
-import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
+import RemoteClient
 import Synchronization
 
 /// An event of the player, or the news of its end.

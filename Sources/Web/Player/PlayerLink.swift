@@ -1,8 +1,8 @@
-import Client
 import Glibc
 import KioskCommands
 import KioskPlatform
 import KioskVocabulary
+import RemoteClient
 
 /// Asks the player on its control socket.
 ///
