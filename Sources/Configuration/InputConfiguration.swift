@@ -189,7 +189,7 @@ extension Configuration.Input: TableRow {
           "record start", "record stop", "record toggle", "record pause", "record resume",
             "record preview" (the camera, with a start button),
             "record keep", "record retake" and "record cancel", if [record] has a folder
-          "show-controls", "hide-controls", "toggle-controls" (bind the gesture tap to it, and a tap pauses no more)
+          "show-controls", "hide-controls", "toggle-controls" (shows them, or hides them again)
           "shelf" (opens the shelf, or closes it), "quit"
           "none", which removes a default
         An example: "KEY_F5" = "play /media/special.mp4 then resume"
@@ -338,7 +338,7 @@ extension Theme: TableRow {
         "Opacity of the controls, from 0 (invisible) to 1."
         Key("opacity", \.opacity, .fraction)
         """
-        Set false to leave out a part, or true to add the last one:
+        Set false to leave out a part:
           play-button    the disc in the middle that plays and pauses
           title          the title
           skip-buttons   previous and next
@@ -351,9 +351,10 @@ extension Theme: TableRow {
           toast          the sign for a volume or a seek by a key or a gesture
           shelf          the button that opens the shelf
           subtitles      the button for subtitles and sound tracks
-          rotate         the button that rotates the picture by a quarter clockwise
         """
-        for part in ControlsPart.allCases { Key(part.rawValue, \.[shows: part], .flag) }
+        for part in ControlsPart.allCases.filter({ $0 != .rotate }) { Key(part.rawValue, \.[shows: part], .flag) }
+        "Set true for a button that rotates the picture by a quarter clockwise."
+        Key(ControlsPart.rotate.rawValue, \.[shows: .rotate], .flag)
     }
 
     fileprivate subscript(shows part: ControlsPart) -> Bool {

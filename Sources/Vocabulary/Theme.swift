@@ -36,7 +36,7 @@ package enum ControlsPart: String, Hashable, Sendable, CaseIterable {
     /// The button that lists subtitles and sound tracks, if there are subtitles.
     case subtitles
     /// The button that rotates the picture.
-    case rotate
+    case rotate = "rotate-button"
 }
 
 /// The look of the controls: `[theme]`.

@@ -37,7 +37,7 @@ public struct Color: Hashable, Sendable {
     var paint: Paint { .color(engine, opacity.isFinite ? min(max(opacity, 0), 1) : 0) }
 }
 
-/// A drawing of shapes, texts and bitmaps, for ``VideoOutput/overlay``:
+/// A drawing of shapes, texts and bitmaps, for `VideoOutput.overlay`:
 ///
 ///     var canvas = Canvas(width: 400, height: 80)
 ///     canvas.fill(.rectangle(x: 0, y: 0, width: 400, height: 80, cornerRadius: 16), with: .black.opacity(0.6))

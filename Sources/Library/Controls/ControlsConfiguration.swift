@@ -56,7 +56,7 @@ extension PlayerControls {
         public var tapPolicy = TapPolicy.togglesPlayback
         /// Whether two taps and swipes seek, and a finger along the right edge changes the volume. ``events`` has gestures in any case.
         public var handlesGestures = true
-        /// Whether keys act as they do for the `kiosk` command: space, arrows, media keys. ``InputDevices/init(keys:display:)`` chooses the
+        /// Whether keys act as they do for the `kiosk` command: space, arrows, media keys. `InputDevices.init(keys:display:)` chooses the
         /// keyboards to read.
         public var handlesKeys = true
         /// The time from the last touch until the controls hide, while the player plays; nil for never.

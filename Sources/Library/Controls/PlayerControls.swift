@@ -16,7 +16,7 @@ import Synchronization
 ///     controls.backAction = { showMenu() }
 ///     controls.title = "Mill, 1911"
 ///
-/// They lie over everything else on the player's ``VideoOutput``, and one output has one of them. A touch on them acts on the player; other touches
+/// They lie over everything else on the player's `VideoOutput`, and one output has one of them. A touch on them acts on the player; other touches
 /// are gestures, which ``events`` has. They hide by themselves. An application without devices sends touches and keys of its own: ``send(_:)``.
 ///
 /// From any thread; calls return at once, except that a change of ``player``, and ``stop()``, wait for a drawing that is under way.
@@ -250,7 +250,7 @@ public final class PlayerControls: Sendable, Observable {
     public var events: AsyncStream<Event> { stream.stream() }
 
     /// Takes a touch or a key as if a device had made it: for tests, and for devices that only the application knows. A touch goes from
-    /// `began` to `ended`, with one ``InputDevices/Touch/id``. Gestures go by the differences between times. A time of zero, and one in
+    /// `began` to `ended`, with one `InputDevices.Touch.id`. Gestures go by the differences between times. A time of zero, and one in
     /// the future, is the present. Like a finger, a touch within 40 ms after another one belongs to that.
     ///
     /// - Returns: false for a key without a name in the kernel's headers, and for a place that is no number.
@@ -291,7 +291,7 @@ public final class PlayerControls: Sendable, Observable {
     }
 }
 
-/// The engine's display of a ``VideoOutput``.
+/// The engine's display of a `VideoOutput`.
 private struct OutputScreen: ControlsScreen {
     let output: any SharedSceneOutput
 
