@@ -78,7 +78,8 @@ extension DecoderChoice.Nodes: WireRecord {
 extension StreamSettings: WireRecord {
     package static var blank: StreamSettings { StreamSettings() }
     package static let fields: [WireField<Self>] = [
-        .value(\.reconnect), .value(\.timeout), .value(\.latency), .exact(\.headers, .header, atMost: 1000), .exact(\.userAgent, .location),
+        .value(\.reconnect), .value(\.timeout), .value(\.latency), .number(\.forwardBuffer, StreamSettings.forwardBuffers),
+        .exact(\.headers, .header, atMost: 1000), .exact(\.userAgent, .location),
         .exact(\.certificateAuthorities, .location), .value(\.verifiesTLS), .value(\.mayNameNetwork),
         .exact(\.furtherFormats, .names, atMost: 1000), .exact(\.furtherCodecs, .names, atMost: 1000),
     ]

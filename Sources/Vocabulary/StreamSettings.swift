@@ -9,6 +9,8 @@ package struct StreamSettings: Hashable, Sendable {
     /// The delay of a live stream behind its newest received part. nil is ``defaultLatency``, and for HTTP the amount that the server has
     /// ready at the start.
     package var latency: MediaTime?
+    /// How much of a fetched file to receive ahead; nil is ``defaultForwardBuffer``. ``forwardBuffers`` and the memory limit it.
+    package var forwardBuffer: MediaTime?
     /// Lines of an HTTP request, such as `Authorization: Bearer 0123`, in order.
     package var headers: [String] = []
     /// The User-Agent sent to HTTP and RTSP servers.
@@ -26,6 +28,10 @@ package struct StreamSettings: Hashable, Sendable {
     package static let defaultLatency = MediaTime.seconds(1)
     /// A longer delay needs more memory than a small machine has.
     package static let longestLatency = MediaTime.seconds(60)
+    /// The default amount to receive ahead.
+    package static let defaultForwardBuffer = MediaTime.seconds(30)
+    /// Less than two seconds does not bridge a gap, and more than ten minutes is a download.
+    package static let forwardBuffers = MediaTime.seconds(2)...MediaTime.seconds(600)
     /// The shortest time limit: a name lookup and a connection to another continent take that long.
     package static let shortestTimeout = MediaTime.seconds(1)
 

@@ -43,6 +43,23 @@ import Testing
         #expect(keepsUp(stage))
     }
 
+    @Test func noMoreIsReceivedAheadThanWanted() throws {
+        let (content, rate) = try clip()
+        let server = try FileServer(.init(content))
+        server.change { $0.rate = 6 * rate }
+        var item = PlaylistItem(source: server.url())
+        item.stream.forwardBuffer = .seconds(6)
+        let stage = Stage([item])
+        #expect(stage.wait(for: 1002), "\(stage.complaints)")
+        #expect(stage.pause() != nil)
+        try #require(stage.wait { loaded(stage) > .seconds(6) }, "\(loaded(stage)) \(stage.complaints)")
+        // The line could carry another twelve seconds.
+        _ = stage.wait(2) { false }
+        #expect(loaded(stage) < .seconds(13), "\(loaded(stage))")
+        stage.player.play()
+        try #require(stage.wait { loaded(stage) > .seconds(13) }, "it goes on with the picture")
+    }
+
     @Test func aLineThatBecomesTooSlowIsKnownBeforeThePictureStands() throws {
         let (content, rate) = try clip()
         let server = try FileServer(.init(content))

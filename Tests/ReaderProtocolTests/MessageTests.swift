@@ -269,6 +269,7 @@ enum Samples {
         (settings.latency, settings.headers, settings.userAgent) = (.seconds(2), ["Authorization: Bearer 0123"], "kiosk \"x\"")
         (settings.certificateAuthorities, settings.verifiesTLS, settings.mayNameNetwork) = ("/etc/ca.pem", false, true)
         (settings.furtherFormats, settings.furtherCodecs) = (["bink"], ["binkvideo", "vp6"])
+        settings.forwardBuffer = .seconds(8)
         var order = OpenOrder(.play, source, reach: SourceReach(source, settings), pictureMemory: 512 << 20)
         order.isKept = true
         order.settings = settings

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Receives the packets of a network source on its own thread. The decoder finds them ready, and they bridge a gap of the network.
 ///
-/// A fetched file is read ahead up to ``Limits``; then the connection waits. A live stream does not wait: new packets beyond the limits
+/// A fetched file is read ahead up to its limits (``StreamSettings/forwardBuffer``, ``mostBytes``); then the connection waits. A live stream does not wait: new packets beyond the limits
 /// push out the oldest. A parked stream (open, waiting to be played) keeps only the goal, from a key frame on. ``ReceptionGate`` decides
 /// when packets may be taken.
 ///
@@ -21,10 +21,7 @@ final class PacketReceiver: @unchecked Sendable {
         case end(status: Int32)
     }
 
-    private struct Limits {
-        static let time = MediaTime.seconds(30)
-        static let bytes = 32 << 20
-    }
+    private static let mostBytes = 32 << 20
 
     private struct Seek {
         var index: Int32
@@ -33,6 +30,8 @@ final class PacketReceiver: @unchecked Sendable {
     }
 
     private struct State: ~Copyable {
+        /// The amount to receive ahead.
+        var longest: MediaTime
         var packets = ReceivedPackets()
         var gate: ReceptionGate
         var end: Int32?
@@ -91,7 +90,12 @@ final class PacketReceiver: @unchecked Sendable {
         let patience = isLive && format.isList ? Self.longestPart : .zero
         limit = isLive ? settings.timeout + patience : settings.timeout + settings.reconnect
         let goal = isLive ? settings.latency ?? StreamSettings.defaultLatency : Self.goalOfFiles
-        state = Monitor(State(gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio, subtitle: shown))
+        let (least, most) = (StreamSettings.forwardBuffers.lowerBound, StreamSettings.forwardBuffers.upperBound)
+        let longest = isLive ? StreamSettings.defaultForwardBuffer : settings.forwardBuffer ?? StreamSettings.defaultForwardBuffer
+        state = Monitor(
+            State(
+                longest: min(max(longest, least), most), gate: ReceptionGate(goal: goal), extent: extent, audio: streams.audio,
+                subtitle: shown))
     }
 
     /// Starts the thread, which keeps this object alive until ``stop()``.
@@ -208,7 +212,7 @@ final class PacketReceiver: @unchecked Sendable {
     }
 
     private static func isFull(_ state: borrowing State) -> Bool {
-        state.packets.level > Limits.time || state.packets.byteCount > Limits.bytes
+        state.packets.level > state.longest || state.packets.byteCount > mostBytes
     }
 
     private func read() {
@@ -252,7 +256,7 @@ final class PacketReceiver: @unchecked Sendable {
             if state.isParked, isPicture || video < 0 {
                 state.packets.drop(keeping: max(state.gate.goal, beginning), hasPictures: video >= 0)
             } else if Self.isFull(state) {
-                state.packets.drop(keeping: Limits.time.scaled(by: 0.5), hasPictures: video >= 0)
+                state.packets.drop(keeping: state.longest.scaled(by: 0.5), hasPictures: video >= 0)
             }
         }
     }
