@@ -149,11 +149,19 @@ extension AssetMetadata: WireRecord {
     ]
 }
 
+extension AssetDescription.Variant: WireRecord {
+    package static var blank: Self { Self(bandwidth: 0) }
+    package static let fields: [WireField<Self>] = [
+        .number(\.bandwidth, 0...1e12), .number(\.width, 0...1 << 20), .number(\.height, 0...1 << 20),
+    ]
+}
+
 extension AssetDescription: WireRecord {
     package static var blank: AssetDescription { AssetDescription(container: "") }
     package static let fields: [WireField<Self>] = [
         .words(\.container, .names), .value(\.duration), .value(\.video), .value(\.audio), .value(\.isStill), .value(\.isSeekable),
         .value(\.isLocal), .list(\.tracks, atMost: 256), .list(\.chapters, atMost: 1000), .value(\.metadata),
+        .value(\.variant),
     ]
 }
 

@@ -109,7 +109,7 @@ extension RemoteControl {
                         "text": text.json, "start": Self.seconds(start), "end": Self.seconds(end),
                         "item": Self.describe(item, of: player),
                     ])
-            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded: break
+            case .itemEnded, .itemStatusChanged, .interruptionBegan, .interruptionEnded, .measured: break
             }
         }
         player.addPeriodicTimeObserver(forInterval: .seconds(1)) { [player] _ in

@@ -49,7 +49,7 @@ final class Reporter: Sendable {
         case .itemStatusChanged: break  // reported when it begins or fails
         case .interruptionBegan: log.info("another program interrupts the sound")
         case .interruptionEnded: log.info("the sound is back")
-        case .subtitle: break
+        case .subtitle, .measured: break
         }
     }
 

@@ -51,6 +51,7 @@ import Testing
         server.change { $0.rate = 400_000 }
         // The reconnect time is shorter than an opening on the slow line.
         let stage = Stage([item(server.url("master.m3u8")) { $0.reconnect = .seconds(1) }])
+        stage.player.measure()
         #expect(stage.wait(for: 1030), "\(stage.complaints)")
         #expect(server.requests.contains { $0.path == "/large0.ts" } && !server.requests.contains { $0.path == "/small0.ts" })
         server.change { $0.rate = 70_000 }
@@ -58,6 +59,13 @@ import Testing
         let before = stage.numbers.filter { $0 > 0 }
         #expect(stage.wait { stage.numbers.filter { $0 > 0 }.count > before.count + 60 }, "\(stage.complaints)")
         #expect(countUp(stage.numbers.filter { $0 > 0 }), "nothing begins anew: \(stage.numbers) \(stage.complaints)")
+        let large = AssetDescription.Variant(bandwidth: 1_700_000, width: 640, height: 360)
+        let small = AssetDescription.Variant(bandwidth: 350_000, width: 320, height: 180)
+        let choices = stage.events.filter { if case .measured(.variantChosen) = $0 { true } else { false } }
+        #expect(
+            choices.prefix(2) == [
+                .measured(.variantChosen(item: 0, large, former: nil)), .measured(.variantChosen(item: 0, small, former: large)),
+            ])
     }
 
     /// The download resumes at the break, even if the server was away for longer than the last picture stands.

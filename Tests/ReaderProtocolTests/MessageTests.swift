@@ -250,6 +250,7 @@ enum Samples {
         asset.video = video
         asset.audio = AssetDescription.Audio(codec: "aac", sampleRate: 44100, channelCount: 6, start: .zero, duration: .seconds(13))
         (asset.isSeekable, asset.isLocal) = (true, false)
+        asset.variant = AssetDescription.Variant(bandwidth: 2_500_000, width: 1280, height: 720)
         var track = AssetTrack(id: 3, kind: .audio, number: 2, codec: "aac")
         (track.language, track.title, track.isDefault) = (LanguageCode("de-AT"), "Kommentar", true)
         (track.sampleRate, track.channelCount) = (44100, 6)

@@ -19,6 +19,10 @@ public typealias AVQueuePlayer = QueuePlayer
 public typealias AVPlayerItem = PlayerItem
 /// The repetition of an item.
 public typealias AVPlayerLooper = PlayerLooper
+/// A measurement of an item in a player.
+public typealias AVMetricEvent = MetricEvent
+/// A variant of a stream.
+public typealias AVAssetVariant = Asset.Variant
 /// The media in a file or at a URL.
 public typealias AVAsset = Asset
 /// The media in a file or at a URL.

@@ -15,6 +15,8 @@ final class ItemBoard: Sendable {
     private let state = Mutex(State())
     /// The events of the player.
     let events = Broadcast<PlayerEvent>()
+    /// The measurements of the player.
+    let metrics = MetricRecorder()
 
     subscript(id: QueueItem.ID) -> PlayerItem? { state.withLock { $0.items[id] } }
 
@@ -29,7 +31,8 @@ final class ItemBoard: Sendable {
         state.withLock { state in
             for (id, item) in zip(enlist(), new) {
                 state.items[id] = item
-                item.setPlace(engine, id)
+                state.gone.removeAll { $0 == id }
+                item.setPlace(engine, id, metrics)
             }
         }
     }
@@ -74,6 +77,7 @@ final class ItemBoard: Sendable {
         case .subtitle(let id, let text, let start, let end):
             self[id]?.note(LegibleText(text: text, timeRange: CMTimeRange(start..<max(start, end))))
             return nil
+        case .measured: return nil
         }
     }
 

@@ -35,7 +35,9 @@ extension Player: Observable {
         case .statusChanged:
             changing(\.timeControlStatus) {}
             changing(\.rate) {}
-        case .nothingPlayable, .itemEnded, .itemStatusChanged, .playlistEnded, .interruptionBegan, .interruptionEnded, .subtitle: break
+        case .nothingPlayable, .itemEnded, .itemStatusChanged, .playlistEnded, .interruptionBegan, .interruptionEnded, .subtitle,
+            .measured:
+            break
         }
     }
 }

@@ -56,6 +56,7 @@ public class Player: @unchecked Sendable {
         readers.prepare()
         engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect(), readers: readers)
         engine.addObserver { [board, weak self] event in
+            if let engine = self?.engine { board.metrics.note(event, board, engine) }
             board.note(event)
             self?.noteChange(event)
         }
@@ -86,6 +87,7 @@ public class Player: @unchecked Sendable {
             return
         }
         board.events.end()
+        board.metrics.events.end()
         engine.beginStopping()
         videoOutput.disconnect(connection)
         engine.stop()

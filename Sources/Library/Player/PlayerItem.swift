@@ -67,6 +67,9 @@ public final class PlayerItem: Sendable {
         /// The engine that plays it, and its identity there.
         weak var engine: PlaybackEngine?
         var id: QueueItem.ID?
+        /// Its player's measurements, and whether somebody wants them.
+        weak var metrics: MetricRecorder?
+        var isMeasured = false
         /// The chosen tracks.
         var audio: TrackSelection, video: TrackSelection, subtitle: TrackSelection
         var gravity: VideoGravity
@@ -77,6 +80,7 @@ public final class PlayerItem: Sendable {
     private let state: Mutex<State>
     private let updates = Broadcast<Status>()
     private let texts = Broadcast<LegibleText>()
+    let measurements = Broadcast<MetricEvent>()
     let observation = ObservationRegistrar()
 
     /// Creates an item of an asset.
@@ -123,12 +127,22 @@ public final class PlayerItem: Sendable {
     }
 
     /// Records the player that has it on its list, and its identity there.
-    func setPlace(_ engine: PlaybackEngine, _ id: QueueItem.ID) {
-        let former = state.withLock { state in
-            defer { (state.engine, state.id) = (engine, id) }
-            return state.engine === engine ? nil : Self.announcer(&state)
+    func setPlace(_ engine: PlaybackEngine, _ id: QueueItem.ID, _ metrics: MetricRecorder) {
+        let (former, isMeasured) = state.withLock { state in
+            defer { (state.engine, state.id, state.metrics) = (engine, id, metrics) }
+            return (state.engine === engine ? nil : Self.announcer(&state), state.isMeasured)
         }
         former.map { $0.engine.removeObserver($0.observer) }
+        if isMeasured { metrics.begin(engine) }
+    }
+
+    /// Has its player measure from now on, this one and each later one.
+    func beginMetrics() {
+        let (engine, metrics) = state.withLock { state in
+            state.isMeasured = true
+            return (state.engine, state.metrics)
+        }
+        if let engine { metrics?.begin(engine) }
     }
 
     /// Takes the observer, to remove it.

@@ -55,6 +55,19 @@ package struct AssetDescription: Hashable, Sendable {
         }
     }
 
+    /// A variant of an HLS master list, as the list describes it.
+    package struct Variant: Hashable, Sendable {
+        /// The maximum bits a second.
+        package var bandwidth: Double
+        /// Pixels across and down; nil if the list does not state them.
+        package var width: Int?, height: Int?
+
+        /// Creates a variant from its parts.
+        package init(bandwidth: Double, width: Int? = nil, height: Int? = nil) {
+            (self.bandwidth, self.width, self.height) = (bandwidth, width, height)
+        }
+    }
+
     /// The container's short name: `mov,mp4,m4a,3gp,3g2,mj2`.
     package var container: String
     /// The length by the container; nil for stills and live streams.
@@ -75,6 +88,8 @@ package struct AssetDescription: Hashable, Sendable {
     package var metadata = AssetMetadata()
     /// Whether it is a local file, which reads in no time compared with a stream.
     package var isLocal = true
+    /// The variant of an HLS master list that is played; nil for anything else.
+    package var variant: Variant?
     /// Whether it is a stream without an end.
     var isLive: Bool { duration == nil && !isStill && !isLocal }
 

@@ -73,7 +73,9 @@ final class FileInput: @unchecked Sendable {
     let hasOtherHeader = Atomic(false)
     /// The display size in pixels, for the choice of a variant.
     var displaySize: (width: Int, height: Int)?
-    /// The bits a second of the playing variant, according to its list; nil if no other takes less.
+    /// The playing variant, according to its list; nil if there is no list of variants.
+    private(set) var variant: AssetDescription.Variant?
+    /// The bits a second of the playing variant; nil if no other takes less.
     private(set) var variantBandwidth: Double?
     /// The subtitles of a master list that have lists of their own (SubtitleFeed.swift).
     private(set) var subtitles: [HLSVariants.Subtitles] = []
@@ -206,7 +208,8 @@ final class FileInput: @unchecked Sendable {
             return isRedirected ? Array(HLSVariants.resolving(text) { HTTPAddress.resolve($0, against: address) }.utf8) : whole
         }
         let choice = variants.choice(display: displaySize, throughput: Throughput.seen.withLock { $0.of(Throughput.server(address)) })
-        let bandwidth = variants.variants[choice].bandwidth
+        let (chosen, bandwidth) = (variants.variants[choice], variants.variants[choice].bandwidth)
+        variant = AssetDescription.Variant(bandwidth: bandwidth, width: chosen.width, height: chosen.height)
         variantBandwidth = variants.variants.contains { $0.bandwidth < bandwidth } ? bandwidth : nil
         subtitles = variants.subtitles(of: choice) { HTTPAddress.resolve($0, against: address) }
         return Array(variants.list(with: choice) { HTTPAddress.resolve($0, against: address) }.utf8)

@@ -271,6 +271,7 @@ package struct MediaReader: ~Copyable, Sendable {
             var description = AssetDescription(format, video: hasVideo ? streams.video : -1, audio: streams.audio)
             if hasVideo { description.tracks += format.listedTracks(after: format.streams(of: .subtitle).count) }
             description.isLocal = !isStream(source) && !format.input.hasAskedServers
+            description.variant = format.input.variant
             var sound: SoundTrack?
             var problems = [format.problem(with: audio, of: .audio), format.problem(with: video, of: .video)].compactMap { $0 }
             if streams.audio >= 0, let samples, let stream = format.raw.pointee.streams[Int(streams.audio)] {

@@ -100,7 +100,9 @@ struct Pipeline: ~Copyable {
     var statistics = PlayerStatistics()
     var leftOut = LeftOutFrames()
     var inputLatency = InputLatency()
-    private(set) var moves = MoveRecord()
+    var moves = MoveRecord()
+    /// Whether observers want measurements (``PlaybackEngine/measure()``).
+    var isMeasured = false
 
     /// Frames the compositor keeps ready beyond the one on the screen: with three buffers, one that is pending and one more.
     static let readyLimit = 2

@@ -71,6 +71,7 @@ extension PlaybackEngine {
             case .replay:
                 let returned = first.map { pipeline.skip(to: SeekRequest(position: $0)) }
                 pipeline.noteInput(at: time, shownBy: pipeline.generation)
+                pipeline.noteRequest(at: now())
                 return returned
             }
         }
@@ -106,9 +107,11 @@ extension PlaybackEngine {
             scrub(&pipeline, request)
             guard let returned = pipeline.request(request) else {
                 pipeline.noteInput(at: event, shownBy: pipeline.generation + 1)
+                pipeline.noteRequest(at: now(), shownBy: pipeline.generation + 1, isSeek: true)
                 return nil
             }
             pipeline.noteInput(at: event, shownBy: pipeline.generation)
+            pipeline.noteRequest(at: now(), isSeek: true)
             return returned
         }
     }
@@ -167,6 +170,7 @@ extension PlaybackEngine {
         pipeline.scrub.end()
         let returned = pipeline.skip(to: SeekRequest(position: position))
         pipeline.noteInput(at: event, shownBy: pipeline.generation)
+        pipeline.noteRequest(at: now())
         return returned
     }
 

@@ -33,8 +33,25 @@ struct MoveRecord: Sendable {
     private var seen: UInt64?, settled: UInt64?
     /// The number up to which moves that no frame had shown were given up.
     private var dropped = UInt64(0)
+    /// The newest move, until its frame is measured: when it was requested, and whether it is a seek within an item.
+    private var unmeasured: (generation: UInt64, request: HostTime, isSeek: Bool)?
 
     mutating func asked(shownBy generation: UInt64) { last = (last.number + 1, generation) }
+
+    /// Notes the time of a request that `generation` shows.
+    mutating func requested(at time: HostTime, shownBy generation: UInt64, isSeek: Bool) { unmeasured = (generation, time, isSeek) }
+
+    /// Forgets the request if its frame has been seen: measuring begins.
+    mutating func beginMeasuring() {
+        if let settled, let request = unmeasured, settled >= request.generation { unmeasured = nil }
+    }
+
+    /// Takes the request whose frame, of `generation`, reached the screen at `time`; nil if there is none.
+    mutating func measured(_ generation: UInt64, at time: HostTime) -> (latency: MediaTime, isSeek: Bool)? {
+        guard let request = unmeasured, generation >= request.generation else { return nil }
+        unmeasured = nil
+        return (max(.zero, time - request.request), request.isSeek)
+    }
 
     /// Notes that a frame of `generation` has reached the screen; `isSettled` means that no seek waits for it.
     mutating func shown(_ generation: UInt64, isSettled: Bool) {

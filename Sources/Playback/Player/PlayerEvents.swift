@@ -205,4 +205,6 @@ package enum PlaybackEvent: Hashable, Sendable {
     case interruptionBegan, interruptionEnded
     /// The text of a subtitle of an item, from one item time to another; reported before it is seen.
     case subtitle(item: QueueItem.ID, text: String, start: MediaTime, end: MediaTime)
+    /// A measurement; only after ``PlaybackEngine/measure()``.
+    case measured(PlaybackMeasurement)
 }

@@ -73,7 +73,9 @@ extension PlaybackEngine {
             let (revision, refitted) = (before.revision, list.gravities(changedSince: before))
             var isDone = false
             go { pipeline in
+                let wasMoving = pipeline.seek.underWay != nil
                 isDone = pipeline.exchange(&list, madeFrom: revision, forgotten: forgotten, refitted: refitted)
+                if !wasMoving, pipeline.seek.underWay != nil { pipeline.noteRequest(at: now()) }
                 return isDone && change == .now ? leaveWhatIsGone(&pipeline) : nil
             }
             if isDone { return }
@@ -85,7 +87,10 @@ extension PlaybackEngine {
         guard let (position, _, _) = playhead(pipeline), pipeline.cursor.list.place(of: position.item) == nil,
             !pipeline.cursor.list.isInterlude(position.item)
         else { return nil }
-        if let next = pipeline.cursor.nextItem(after: position) { return pipeline.skip(to: SeekRequest(position: next)) }
+        if let next = pipeline.cursor.nextItem(after: position) {
+            defer { pipeline.noteRequest(at: now()) }
+            return pipeline.skip(to: SeekRequest(position: next))
+        }
         // At the end of a playlist that does not loop the last frame stays.
         return pipeline.cursor.awaitsItems ? pipeline.clear() : nil
     }

@@ -119,6 +119,9 @@ package struct ItemStatistics: Hashable, Sendable {
     package var playthroughs = 0
     /// Frames that reached the screen since the item last began, and in the playthrough before that.
     package var framesInPlaythrough = 0, framesInLastPlaythrough = 0
+
+    /// Creates counts of nothing.
+    package init() {}
 }
 
 /// Counts spans of time by the millisecond up to a limit, so that years fit.

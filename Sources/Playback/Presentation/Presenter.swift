@@ -44,6 +44,7 @@ struct Presenter: ~Copyable {
     /// Whether there has been a flip since the last decision. The presenter wakes the other threads after its decision: before it, they
     /// would find the lock taken.
     private var hasFlipped = false
+    private var stalls = StallRecord()
 
     /// A frame on its way to the screen.
     struct Commit {
@@ -251,7 +252,13 @@ struct Presenter: ~Copyable {
         wasPlaying = isPlaying
         let step = isPlaying ? choose(&pipeline, now, &returned) : nil
         pipeline.pacing = isPlaying ? scheduler.pacing : nil
-        if let status = pipeline.playback.statusChange(ranDry: audio.ranDry) { events.append(.statusChanged(status)) }
+        if let status = pipeline.playback.statusChange(ranDry: audio.ranDry) {
+            events.append(.statusChanged(status))
+            let isDry = pipeline.playback.isPlaying && status == .waitingToPlay
+            if let edge = stalls.statusChanged(isDry: isDry, stalls: audio.stalls), let stall = pipeline.measured(edge) {
+                events.append(.measured(stall))
+            }
+        }
         if pipeline.awaitsGap, let gap = fillGap(&pipeline, now, instead: step, &returned) {
             // The compositor may compose the missing frame meanwhile, in time for its vblank.
             if case .wait = gap { pipeline.presenterIsIdle = true }
@@ -383,6 +390,9 @@ struct Presenter: ~Copyable {
         if let starts = commit.starts { pipeline.statistics.beginPlaythrough(starts.position.item) }
         if time != nil { pipeline.statistics.countShown(place.playthrough?.position.item, late: commit.late) }
         if let starts = commit.starts { begin(starts, late: commit.late, isSeen: time != nil, &pipeline) }
+        if pipeline.isMeasured, let move = pipeline.measured(place, commit.generation, at: time ?? now()) {
+            events.append(.measured(move))
+        }
         // The bare background follows when nothing is left to play.
         if place.playthrough == nil, let ended = present.take() { events.append(.itemEnded(item: ended.position.item)) }
     }

@@ -239,7 +239,9 @@ struct Feeder: ~Copyable {
     }
 
     private func note(_ record: ItemFacts.Record, of item: QueueItem.ID) {
-        if pipeline.withLock({ $0.setRecord(record, of: item) }) { emit(.itemStatusChanged(item: item, record.status)) }
+        let (choice, isNew) = pipeline.withLock { ($0.measured(record, of: item), $0.setRecord(record, of: item)) }
+        if isNew { emit(.itemStatusChanged(item: item, record.status)) }
+        if let choice { emit(.measured(choice)) }
     }
 
     private mutating func tellProblems(of reader: PlaythroughReader) {
