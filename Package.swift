@@ -89,8 +89,8 @@ let package = Package(
             dependencies: ["KioskPlayback", "KioskReaders", "KioskReaderProtocol", "KioskMedia", "KioskVocabulary", "KioskPlatform"],
             path: "Sources/Library/Player", swiftSettings: pure),
         .target(
-            name: "KioskDisplay", dependencies: ["KioskPlayer", "KioskDisplayCore", "KioskVocabulary"], path: "Sources/Library/Display",
-            swiftSettings: pure),
+            name: "KioskDisplay", dependencies: ["KioskPlayer", "KioskDisplayCore", "KioskVocabulary", "KioskPlatform"],
+            path: "Sources/Library/Display", swiftSettings: pure),
         .target(
             name: "KioskAudio", dependencies: ["KioskPlayer", "KioskAudioCore", "KioskVocabulary"], path: "Sources/Library/Audio",
             swiftSettings: pure),

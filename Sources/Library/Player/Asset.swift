@@ -191,7 +191,7 @@ public struct PlaybackError: Error, Hashable, Sendable, CustomStringConvertible 
     /// The attempt, the cause of its failure and the remedy: one line for people.
     public let description: String
 
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }
 
 extension Asset.Properties {

@@ -1,4 +1,5 @@
 import KioskMedia
+import KioskPlatform
 import KioskVocabulary
 
 /// The decoded pictures that an output shows: a background, and layers on it from back to front. Everything drawn lies in front
@@ -12,6 +13,8 @@ package struct Scene: ~Copyable, Sendable {
 
     /// The colour behind all layers and in the bars beside pictures, as 0xRRGGBB; nil for the output's own (`[display] background`).
     package var background: UInt32?
+    /// The item time of the picture.
+    package var itemTime = MediaTime.zero
     /// The number of layers.
     package private(set) var count = 0
     /// The layers, the rearmost first; nil from `count` on.
@@ -52,6 +55,7 @@ package struct Scene: ~Copyable, Sendable {
     /// Returns another scene with the same layers and pictures; nil if memory is short.
     func shared() -> Scene? {
         var copy = Scene(background: background)
+        copy.itemTime = itemTime
         for index in 0..<count {
             switch layers[index] {
             case .some(let layer):

@@ -87,6 +87,7 @@ struct EnqueuedFrame: ~Copyable, Sendable {
 
     init(_ picture: consuming VideoFrame?, over underlay: consuming Underlay? = nil, at place: FramePlace) {
         var scene = Scene()
+        scene.itemTime = place.itemTime
         hasPicture = picture != nil
         var (upperAlpha, lowerAlpha) = (1.0, 1.0)
         if let share = underlay?.share {
