@@ -26,6 +26,8 @@ public class Player: @unchecked Sendable {
     /// The number of orders to play or to pause: a newer one calls a start at a host time off.
     let orders = Atomic(UInt64(0))
     private let connection: VideoOutput.Connection
+    /// Its output, with the layers that show its pictures, too.
+    let layers: LayeredOutput
 
     /// The output for its pictures.
     public let videoOutput: VideoOutput
@@ -52,9 +54,10 @@ public class Player: @unchecked Sendable {
         itemEnd = Mutex(loop == .off && first.count < 2 ? .pause : .advance)
         let connection = video.connect()
         self.connection = connection
+        layers = LayeredOutput(connection.output)
         let readers = Self.readers
         readers.prepare()
-        engine = PlaybackEngine(items: [], options: options, video: connection.output, audio: audio.connect(), readers: readers)
+        engine = PlaybackEngine(items: [], options: options, video: layers, audio: audio.connect(), readers: readers)
         engine.addObserver { [board, weak self] event in
             if let engine = self?.engine { board.metrics.note(event, board, engine) }
             board.note(event)

@@ -139,24 +139,31 @@ public final class VideoOutput: Sendable {
     /// Connects a player.
     func connect() -> Connection {
         state.withLock { state in
+            if state.first != nil { return connectWindow(&state) }
             state.lastNumber += 1
             let number = state.lastNumber
-            if state.first == nil {
-                state.first = number
-                let output = OwnedOutput(engine, number, owner)
-                return Connection(number: number, output: output, leave: { output.leave() })
-            }
-            let window = engine.makeWindow(
-                background: nil,
-                show: { [weak self] picture, next in
-                    self?.change(by: number, next: next) { state in
-                        guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
-                        state.windows[index].picture = picture
-                    }
-                }, measured: { _ in })
-            state.windows.append((number, nil))
-            return Connection(number: number, output: window)
+            state.first = number
+            let output = OwnedOutput(engine, number, owner)
+            return Connection(number: number, output: output, leave: { output.leave() })
         }
+    }
+
+    /// Connects a window over the first player's picture.
+    func connectWindow() -> Connection { state.withLock { connectWindow(&$0) } }
+
+    private func connectWindow(_ state: inout State) -> Connection {
+        state.lastNumber += 1
+        let number = state.lastNumber
+        let window = engine.makeWindow(
+            background: nil,
+            show: { [weak self] picture, next in
+                self?.change(by: number, next: next) { state in
+                    guard let index = state.windows.firstIndex(where: { $0.number == number }) else { return }
+                    state.windows[index].picture = picture
+                }
+            }, measured: { _ in })
+        state.windows.append((number, nil))
+        return Connection(number: number, output: window)
     }
 
     /// Records the engine of a new player.

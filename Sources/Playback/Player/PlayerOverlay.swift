@@ -15,6 +15,9 @@ extension PlaybackEngine {
         pipeline.signal({ _ in .compositor }) { $0.setOverlay(&overlay, by: source, at: event) }
     }
 
+    /// Prepares and commits the frame on the screen once more, before all others. From any thread.
+    package func repaint() { pipeline.signal({ _ in .compositor }) { $0.screen.setRepaint(true) } }
+
     /// Keeps subtitles `inset` pixels above the bottom of the screen, where controls are. From any thread.
     package func setSubtitleInset(_ inset: Int) {
         let inset = max(inset, 0)

@@ -53,7 +53,7 @@ package struct Scene: ~Copyable, Sendable {
     }
 
     /// Returns another scene with the same layers and pictures; nil if memory is short.
-    func shared() -> Scene? {
+    package func shared() -> Scene? {
         var copy = Scene(background: background)
         copy.itemTime = itemTime
         for index in 0..<count {
