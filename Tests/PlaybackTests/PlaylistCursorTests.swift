@@ -107,6 +107,26 @@ import Testing
         cursor.list.interludeIsOver(99)
     }
 
+    @Test func interludesInARowReturnAfterTheLastOne() {
+        var cursor = PlaylistCursor([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")], loop: .playlist)
+        let (x, y) = (
+            cursor.list.addInterlude(PlaylistItem(source: "/x"), at: 0).id, cursor.list.addInterlude(PlaylistItem(source: "/y"), at: 0).id
+        )
+        var left = cursor.resumption(of: .init(item: 0), at: .seconds(3), isPaused: false)
+        (left.interludes, left.offset, left.limit) = ([y, y], .seconds(2), .seconds(8))
+        let first = PlaylistCursor.Position(item: x, resumption: left)
+        let second = cursor.following(first), third = second.flatMap { cursor.following($0) }
+        #expect(second?.item == y && third?.item == y && second != third, "the same one twice")
+        #expect(third.flatMap { cursor.following($0) } == .init(item: 0, begin: .seconds(5)))
+        #expect(cursor.nextItem(after: first) == second, "a skip goes to the next one")
+        #expect(cursor.resumed(from: first, offset: nil) == .init(item: 0, begin: .seconds(5)), "cancelled")
+        for (offset, begin) in [(-1, 2), (-9, 0), (99, 8), (0, 3)] as [(Double, Double)] {
+            #expect(cursor.resumed(from: first, offset: .seconds(offset)) == .init(item: 0, begin: .seconds(begin)))
+        }
+        #expect(cursor.resumed(from: first, offset: MediaTime(nanoseconds: .max))?.begin == .seconds(8))
+        #expect(cursor.resumed(from: .init(item: 0), offset: nil) == nil)
+    }
+
     @Test func anInterludeThatIsAskedForAgainIsTheSameItem() {
         var list = Playlist([PlaylistItem(source: "/a"), PlaylistItem(source: "/b")])
         let first = list.addInterlude(PlaylistItem(source: "/x"), at: 0)

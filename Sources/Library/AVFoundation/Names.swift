@@ -23,6 +23,10 @@ public typealias AVPlayerLooper = PlayerLooper
 public typealias AVMetricEvent = MetricEvent
 /// A variant of a stream.
 public typealias AVAssetVariant = Asset.Variant
+/// Items to play at times of other items.
+public typealias AVPlayerInterstitialEventController = InterstitialEventController
+/// Items to play at a time of another item.
+public typealias AVPlayerInterstitialEvent = InterstitialEvent
 /// The media in a file or at a URL.
 public typealias AVAsset = Asset
 /// The media in a file or at a URL.

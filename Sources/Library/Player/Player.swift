@@ -25,6 +25,8 @@ public class Player: @unchecked Sendable {
     let observation = ObservationRegistrar()
     /// The number of orders to play or to pause: a newer one calls a start at a host time off.
     let orders = Atomic(UInt64(0))
+    /// Limits the target of a seek (``InterstitialEventController``).
+    let seekLimit = Mutex<(@Sendable (MediaTime) -> MediaTime)?>(nil)
     private let connection: VideoOutput.Connection
     /// Its output, with the layers that show its pictures, too.
     let layers: LayeredOutput

@@ -2,6 +2,7 @@ public import Dispatch
 internal import KioskMedia
 package import KioskPlatform
 internal import KioskPlayback
+internal import Synchronization
 
 /// Seeking, and observing time.
 extension Player {
@@ -36,7 +37,8 @@ extension Player {
     }
 
     private func beginSeek(_ time: CMTime, _ before: CMTime) -> PlayerEffect {
-        guard let target = MediaTime(time), !hasStopped else { return .none }
+        guard let wanted = MediaTime(time), !hasStopped else { return .none }
+        let target = seekLimit.withLock { $0 }.map { $0(wanted) } ?? wanted
         let resumes = actionAtItemEnd == .none && engine.snapshot.hasEnded
         let isWide = before.isPositiveInfinity || before.isNumeric && before > .zero && before >= time
         let effect = engine.seekEffect(to: target, precision: isWide ? .keyFrame() : .exact)

@@ -29,11 +29,15 @@ struct PlaylistCursor: Hashable, Sendable {
     /// The playthrough that an interlude interrupted, and its position.
     struct Resumption: Hashable, Sendable {
         var item: QueueItem.ID
+        /// The interludes to play before, in order.
+        var interludes: [QueueItem.ID] = []
         var repetition = 0
         /// The rest of the item's `duration` at the interruption, as in ``Position``.
         var remaining: MediaTime?
-        /// The item time; nil for the beginning of an item that is not seekable.
+        /// The item time at the interruption; nil for the beginning of an item that is not seekable.
         var time: MediaTime?
+        /// How much later to go on, and the last item time for that.
+        var offset = MediaTime.zero, limit: MediaTime?
         var isPaused = false
         var round = ShuffledOrder.Round()
     }
@@ -110,13 +114,28 @@ struct PlaylistCursor: Hashable, Sendable {
     }
 
     private func resumed(_ left: Resumption) -> Position? {
+        if let next = left.interludes.first {
+            var rest = left
+            rest.interludes.removeFirst()
+            return Position(item: next, resumption: rest, round: left.round)
+        }
         // Does not return to an item that has left the list meanwhile.
         guard list.place(of: left.item) != nil || list.isInterlude(left.item) else {
             return nextItem(after: Position(item: left.item, round: left.round))
         }
+        let begin = left.offset == .zero ? left.time : left.time.map { max(.zero, min($0 + left.offset, left.limit ?? $0 + left.offset)) }
         return Position(
-            item: left.item, repetition: left.repetition, remaining: left.remaining, begin: left.time, isPaused: left.isPaused,
+            item: left.item, repetition: left.repetition, remaining: left.remaining, begin: begin, isPaused: left.isPaused,
             round: left.round)
+    }
+
+    /// Returns the position after an interlude and all that would follow it, `offset` later than the interrupted one; nil if `position` is no
+    /// interlude that returns.
+    func resumed(from position: Position, offset: MediaTime?) -> Position? {
+        guard var left = position.resumption else { return nil }
+        left.interludes = []
+        if let offset { left.offset = offset }
+        return resumed(left)
     }
 
     /// Returns the same item from its beginning.

@@ -186,7 +186,7 @@ extension PlaybackEngine {
     /// with the next item. The source has the settings of its item on the playlist. Without one, it has the gravity and deinterlacing of
     /// the item on the screen.
     private func playInterlude(_ source: String, resumes: Bool, at event: HostTime?) {
-        playInterlude(resumes: resumes, at: event) { $0.addInterlude(source, at: $1) }
+        playInterludes(resumes: resumes, at: event) { [$0.addInterlude(source, at: $1)] }
     }
 
     /// Plays an interlude once: an item that is not on the playlist. It plays when the current item has ended, before the next one; or it
@@ -202,15 +202,28 @@ extension PlaybackEngine {
                 item = pipeline.addInterlude(entry, at: position.item, isDue: true)
             }
         case .now:
-            if pipeline.withLock({ playhead($0) == nil }) { return nil }
-            playInterlude(resumes: true, at: nil) { pipeline, present in
-                let made = pipeline.addInterlude(entry, at: present)
-                item = made
-                return made
-            }
+            item = playInterludes([entry]).first
         }
         return item
     }
+
+    /// Plays interludes now, one after the other. Then the player returns to the playhead, `offset` later. If the playhead is in an interlude
+    /// itself, it returns to the item that this one interrupted, and plays no other interlude before. From any thread.
+    ///
+    /// - Returns: their identities; empty if nothing is played, and nothing is done.
+    package func playInterludes(_ entries: [PlaylistItem], offset: MediaTime = .zero) -> [QueueItem.ID] {
+        var items: [QueueItem.ID] = []
+        playInterludes(resumes: true, offset: offset, at: nil) { pipeline, present in
+            guard present != nil else { return [] }
+            items = entries.map { pipeline.addInterlude($0, at: present) }
+            return items
+        }
+        return items
+    }
+
+    /// Ends the interludes at the playhead, and returns to the interrupted item. `offset` replaces that of the interludes; nil keeps it. Does
+    /// nothing if there is no item to return to.
+    package func cancelInterludes(offset: MediaTime? = nil) { skip(at: nil) { $0.cursor.resumed(from: $1, offset: offset) } }
 
     /// Whether an interlude waits for the next boundary, or for a later one.
     package func isDue(_ interlude: QueueItem.ID) -> Bool { pipeline.withLock { $0.cursor.list.due.contains(interlude) } }
@@ -218,10 +231,14 @@ extension PlaybackEngine {
     /// Cancels an interlude that waits for a boundary.
     package func cancelInterlude(_ interlude: QueueItem.ID) { pipeline.signal { $0.cursor.list.interludeIsOver(interlude) } }
 
-    private func playInterlude(resumes: Bool, at event: HostTime?, _ add: (inout Pipeline, QueueItem.ID?) -> QueueItem.ID) {
+    private func playInterludes(
+        resumes: Bool, offset: MediaTime = .zero, at event: HostTime?, _ add: (inout Pipeline, QueueItem.ID?) -> [QueueItem.ID]
+    ) {
         go { pipeline in
             let left = playhead(pipeline)
-            var position = PlaylistCursor.Position(item: add(&pipeline, left?.0.item))
+            let items = add(&pipeline, left?.0.item)
+            guard let first = items.first else { return nil }
+            var position = PlaylistCursor.Position(item: first)
             if resumes, let (present, now, playthrough) = left {
                 // Resume at the beginning of its picture, so that this stands for its whole time.
                 let place = pipeline.seek.target == nil ? pipeline.screen.place : nil
@@ -231,6 +248,12 @@ extension PlaybackEngine {
                 let canMove = playthrough.map { $0.isSeekable && $0.itemEnd != nil } ?? true
                 position.resumption = pipeline.cursor.resumption(
                     of: present, at: canMove ? max(.zero, min(time, end ?? time)) : nil, isPaused: !pipeline.playback.wantsPlay)
+                position.resumption?.interludes = Array(items.dropFirst())
+                // An interlude in an interlude keeps the place of the first one.
+                if present.resumption == nil {
+                    position.resumption?.offset = offset
+                    position.resumption?.limit = end
+                }
             }
             pipeline.playback.playAnyway()
             return go(to: position, at: event, &pipeline)
