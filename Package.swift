@@ -130,7 +130,8 @@ let package = Package(
             path: "Sources/Library/Controls", swiftSettings: pure),
         // Apple's names and forms for the libraries.
         .target(
-            name: "KioskAVFoundation", dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio"],
+            name: "KioskAVFoundation",
+            dependencies: ["KioskPlayer", "KioskPlayerErrors", "KioskDisplay", "KioskAudio", "KioskCapture", "KioskCaptureErrors"],
             path: "Sources/Library/AVFoundation", swiftSettings: upcoming),
         // The same for films; not in the one above, because titles need cairo and pango.
         .target(
@@ -411,11 +412,10 @@ let package = Package(
         .testTarget(
             name: "LibraryTests",
             dependencies: [
-                "KioskAVFoundation", "KioskAVExport", "KioskConfiguration", "KioskControls", "KioskDisplay", "KioskVocabulary",
-                "KioskExport",
-                "KioskExportErrors", "KioskPlayer", "KioskPlayerErrors", "KioskInput",
-                "KioskInputErrors", "KioskPlayback", "KioskMedia",
-                "KioskPlatform", "CKioskCairo", "TestSupport",
+                "KioskAVFoundation", "KioskAVExport", "KioskCapture", "KioskCaptureCore", "KioskCaptureErrors", "KioskConfiguration",
+                "KioskControls", "KioskControlsCore", "KioskDisplay", "KioskExport", "KioskExportErrors", "KioskInput", "KioskInputErrors",
+                "KioskMedia", "KioskPlatform", "KioskPlayback", "KioskPlayer", "KioskPlayerErrors", "KioskReaders", "KioskShelf",
+                "KioskShelfErrors", "KioskVocabulary", "CKioskCairo", "CKioskFFmpeg", "TestSupport",
             ],
             exclude: ["Expected"], swiftSettings: upcoming),
         // Damaged files by the thousand: docs/testing.md.

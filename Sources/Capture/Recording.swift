@@ -12,7 +12,7 @@ package struct RecordingRequest: Hashable, Sendable {
     package var replaces = false
     /// The length; nil for no limit.
     package var duration: MediaTime?
-    /// The size of the file; nil for no limit. The film ends when a second more would exceed it.
+    /// The size of the file; nil for no limit. The film ends when a second more would exceed it; an encoder may be behind by more.
     package var mostBytes: Int?
     /// How a player must rotate the camera's pictures.
     package var orientation = Orientation.up

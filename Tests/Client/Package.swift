@@ -2,9 +2,12 @@
 import PackageDescription
 
 // A sample application. It uses only the products, and has its own modules with names of its own choice.
-let own = ["Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary", "Export", "Configuration", "Controls"]
+let own = [
+    "Media", "Display", "Audio", "Input", "Platform", "Playback", "Vocabulary", "Export", "Configuration", "Controls", "Capture", "Content",
+]
 let products = [
-    "KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation", "KioskExport", "KioskAVExport", "KioskControls",
+    "KioskPlayer", "KioskDisplay", "KioskAudio", "KioskInput", "KioskAVFoundation", "KioskExport", "KioskAVExport", "KioskCapture",
+    "KioskShelf", "KioskControls",
 ].map {
     Target.Dependency.product(name: $0, package: "kiosk")
 }

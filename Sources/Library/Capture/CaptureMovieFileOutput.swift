@@ -40,7 +40,7 @@ public final class CaptureMovieFileOutput: Sendable {
         public var droppedFrameCount: Int
         /// Whether it has a sound track.
         public var hasAudio: Bool
-        /// The time of its first picture, of the clock of ``KioskPlayer/CMTime/hostTime``.
+        /// The time of its first picture, of the clock of `CMTime.hostTime`.
         public var startTime: CMTime
         /// FFmpeg's name of the encoder.
         public var encoder: String
@@ -109,14 +109,14 @@ public final class CaptureMovieFileOutput: Sendable {
 
     // MARK: Settings
 
-    /// The length at which a recording ends; ``KioskPlayer/CMTime/invalid`` for no limit. A change counts for the next recording.
+    /// The length at which a recording ends; `CMTime.invalid` for no limit. A change counts for the next recording.
     public var maxRecordedDuration: CMTime {
         get { state.withLock { $0.duration } }
         set { state.withLock { $0.duration = newValue } }
     }
 
-    /// The size in bytes that a film does not exceed; 0 for no limit. The recording ends about a second's data before. A change counts for
-    /// the next recording.
+    /// The size in bytes at which a recording ends; 0 for no limit. It ends about a second's data before. If the encoder is behind by more
+    /// than that, the film exceeds the size by the rest. A change counts for the next recording.
     public var maxRecordedFileSize: Int64 {
         get { state.withLock { $0.fileSize } }
         set { state.withLock { $0.fileSize = newValue } }

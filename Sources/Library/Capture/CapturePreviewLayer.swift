@@ -9,7 +9,7 @@ import Synchronization
 
 /// The picture of a session's camera on a display: AVCaptureVideoPreviewLayer.
 ///
-/// It lies over the pictures of players and under ``KioskPlayer/VideoOutput/overlay``, as long as the layer exists. The newest picture
+/// It lies over the pictures of players and under `VideoOutput.overlay`, as long as the layer exists. The newest picture
 /// replaces the one before, and no player's frame comes later for it. If the display has no player yet, the layer has one without an item.
 public final class CapturePreviewLayer: Sendable {
     private struct State {
@@ -30,7 +30,7 @@ public final class CapturePreviewLayer: Sendable {
     public let videoOutput: VideoOutput
     private let number: Int
     /// Presents a display that no other player presents.
-    private let host: Player?
+    private let host: Mutex<Player?>
     private let state: Mutex<State>
     /// Only the thread that reads the camera converts, but an earlier one may still be at it.
     private let converter = Mutex(SurfaceConverter())
@@ -39,7 +39,7 @@ public final class CapturePreviewLayer: Sendable {
     public init(session: CaptureSession, on videoOutput: VideoOutput, region: Region = .full) {
         (self.session, self.videoOutput) = (session, videoOutput)
         state = Mutex(State(region: region))
-        host = videoOutput.hasPlayer ? nil : Player(video: videoOutput)
+        host = Mutex(videoOutput.hasPlayer ? nil : Player(video: videoOutput))
         number = videoOutput.addPicture()
         session.add(self)
     }
@@ -53,7 +53,8 @@ public final class CapturePreviewLayer: Sendable {
             state.isRemoved = true
             videoOutput.removePicture(number)
         }
-        host?.stop()
+        // Ends on a thread of its own: this may be the camera's.
+        host.withLock { $0 = nil }
     }
 
     /// The place on the display. A change counts for the next picture.

@@ -41,6 +41,8 @@ public final class CaptureSession: Sendable {
         var engine: Engine?
         /// Whether it opens or has its thread, and whether that has to end.
         var (isStarted, isStopping) = (false, false)
+        /// When the callers that wait for the end no longer do.
+        var patienceEnds: HostTime?
         /// The callers that wait for its end.
         var stopping: [CheckedContinuation<Void, Never>] = []
         var audioError: CaptureError?
@@ -149,7 +151,7 @@ public final class CaptureSession: Sendable {
         LibraryLog.begin()
         let isNew = state.withLock { state in
             if state.isStarted { return false }
-            (state.isStarted, state.isStopping, state.audioError) = (true, false, nil)
+            (state.isStarted, state.isStopping, state.patienceEnds, state.audioError) = (true, false, nil, nil)
             return true
         }
         guard isNew else { return }
@@ -171,7 +173,7 @@ public final class CaptureSession: Sendable {
         await withCheckedContinuation { continuation in
             let isStopped = state.signal { state in
                 if !state.isStarted { return true }
-                state.isStopping = true
+                (state.isStopping, state.patienceEnds) = (true, state.patienceEnds ?? .now + Self.patience)
                 state.stopping.append(continuation)
                 // It then delivers the end of a film sooner.
                 state.engine?.close()
@@ -242,6 +244,13 @@ public final class CaptureSession: Sendable {
             finish()
             return false
         }
+        // The disk hangs: the film is still on its way.
+        let waiting = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard let end = state.patienceEnds, end < .now else { return [] }
+            defer { state.stopping = [] }
+            return state.stopping
+        }
+        for continuation in waiting { continuation.resume() }
         if let failure = engine.status.failure {
             // With the lock held: a recording that begins now still gets its report.
             let isLost = state.withLock { state in

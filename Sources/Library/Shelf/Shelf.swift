@@ -103,18 +103,21 @@ public final class Shelf: Sendable {
         }
     }
 
+    /// The showing; nil while it is not on the screen.
+    var presentation: ShelfPresentation? { state.withLock { $0.presentation } }
+
     /// Closes it, as if the viewer did.
-    public func dismiss() { state.withLock { $0.presentation }?.dismiss() }
+    public func dismiss() { presentation?.dismiss() }
 
     /// Whether it is on the screen.
-    public var isPresented: Bool { state.withLock { $0.presentation != nil } }
+    public var isPresented: Bool { presentation != nil }
 
     /// The items so far, in order; empty while it is not on the screen. A listing takes as long as the disk needs.
-    public var items: [ShelfItem] { state.withLock { $0.presentation }?.items ?? [] }
+    public var items: [ShelfItem] { presentation?.items ?? [] }
 
     /// Passes a touch or a key from elsewhere: of a remote, of a test. Does nothing while the shelf is not on the screen.
     public func handle(_ event: InputDevices.Event) {
-        if let made = InputEvent(event) { _ = state.withLock { $0.presentation }?.takes(made) }
+        if let made = InputEvent(event) { _ = presentation?.takes(made) }
     }
 
     /// All events from now on. Each call returns a sequence of its own.

@@ -33,7 +33,7 @@ final class ShelfPresentation: Sendable {
     }
 
     static let log = Logger(label: "shelf")
-    private let controls: Controls
+    let controls: Controls
     private let engine: PlaybackEngine
     /// Presents a display that no other player presents.
     private let host: Player?

@@ -1,6 +1,8 @@
 // Client CLIP OTHER   uses the libraries like an application, with offscreen displays and no sound card. Prints each check and its result.
 import Audio
+import Capture
 import Configuration
+import Content
 import Controls
 import Display
 import Export
@@ -17,9 +19,9 @@ import Vocabulary
 
 let own = [
     nameOfMedia, nameOfDisplay, nameOfAudio, nameOfInput, nameOfPlatform, nameOfPlayback, nameOfVocabulary, nameOfExport,
-    nameOfConfiguration, nameOfControls,
+    nameOfConfiguration, nameOfControls, nameOfCapture, nameOfContent,
 ]
-Check.expect(own.count == 10, "modules of the application's own beside those of the libraries")
+Check.expect(own.count == 12, "modules of the application's own beside those of the libraries")
 
 let clips = CommandLine.arguments.dropFirst().map { String($0) }
 guard clips.count == 2 else { fatalError("usage: Client CLIP OTHER") }
@@ -43,5 +45,7 @@ try await checkExport(clips)
 await checkControls(clips)
 try await checkPlaces(clips)
 try await checkAVExport(clips)
+try await checkCapture()
+try await checkShelf(clips)
 checkInput()
 exit(Check.failed == 0 ? 0 : 1)

@@ -1,0 +1,2 @@
+/// A module of the application's own.
+public let nameOfCapture = "Capture"
