@@ -57,15 +57,17 @@ unit: setup demo lint build-tests proofs-unit
 
 # What applications have of the package: a client that uses the libraries and nothing else is built and run, and the examples are built. They are packages
 # of their own
+EXAMPLES := $(addprefix example-,loop picture-in-picture exhibit overlay) $(addprefix tutorial-,watch transport looper camera merge)
 library: build demo
 	$(REPLAN)
 	for product in Client TwoDisplays; do $(OPTIMIZED) --package-path Tests/Client --product $$product || exit; done
 	$(REPLAN)
-	for product in loop picture-in-picture exhibit overlay; do $(OPTIMIZED) --package-path Examples --product example-$$product || exit; done
+	for product in $(EXAMPLES); do $(OPTIMIZED) --package-path Examples --product $$product || exit; done
 	$(REPLAN)
 	$(OPTIMIZED) --package-path Examples/Template --product sign
 	$(REPLAN)
 	.build/release/Client demo/one.mp4 demo/two.mp4
+	Tests/tutorials .build/release
 
 # By DocC, into .build/documentation; a warning is an error
 docs: build-tests documentation

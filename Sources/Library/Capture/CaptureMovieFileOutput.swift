@@ -154,11 +154,12 @@ public final class CaptureMovieFileOutput: Sendable {
     }
 
     /// Records a film. Returns when it is complete: after ``stopRecording()``, at a limit, at the end of the session or of the task.
+    /// A failure that leaves a film is its ``Film/endReason``.
     ///
     /// - Parameters:
     /// - path: the MP4 file to write.
     /// - replaces: whether to replace an existing file.
-    /// - Throws: ``CaptureError`` if there is no film. A failure that leaves a film is its ``Film/endReason``.
+    /// - Throws: ``CaptureError`` if there is no film.
     public func record(to path: String, replacing replaces: Bool = false) async throws(CaptureError) -> Film {
         let result: Result<Film, CaptureError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
