@@ -35,7 +35,7 @@ package struct ControlsSettings: Hashable, Sendable {
 
     /// Restricts the controls to those that `lock` allows.
     package mutating func apply(_ lock: InputLock) {
-        allowed = allowed.filter { $0.part.map(lock.allows) ?? true }
+        allowed = allowed.filter { $0.part.map(lock.allows) ?? (lock.allowed == nil) }
         mayTap = lock.allows(GestureName.tap)
     }
 }
