@@ -83,9 +83,9 @@ import Testing
         let player = Player(PlayerItem(try Clips.named("turned-90.mp4")), video: output)
         #expect(eventually { output.sample(forHostTime: .hostTime) != nil })
         let sample = try #require(output.sample(forHostTime: .hostTime))
-        #expect(sample.rotation == .clockwise90 && sample.size == PixelSize(width: 180, height: 320))
+        #expect(sample.rotation == .clockwise90 && sample.size == PixelSize(width: 320, height: 180))
         let bitmap = try sample.bitmap()
-        #expect(bitmap.width == 320 && bitmap.height == 180 && number(bitmap) == 1)
+        #expect(bitmap.width == 180 && bitmap.height == 320 && number(bitmap) == 1, "\(number(bitmap))")
         player.stop()
         output.close()
     }

@@ -3,7 +3,8 @@ import KioskPlatform
 import KioskPlayback
 import KioskVocabulary
 
-/// An output without a display, for an application that draws pictures itself. The application takes the picture for each of its own vblanks.
+/// An output without a display, for an application that draws pictures itself. The application takes the picture for each of its own
+/// vblanks.
 ///
 /// It converts nothing: a prepared scene is one more reference to the decoded picture. A commit counts as a flip at the next vblank of a
 /// simulated grid, so its player need not know that nothing is scanned out. The compositor frees pictures, when it takes their slot again.

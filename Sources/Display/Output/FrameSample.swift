@@ -86,8 +86,8 @@ package final class FrameSample: @unchecked Sendable {
 
     // MARK: Memory
 
-    /// Calls `body` with the picture in ordinary memory: itself, or the copy of a surface, which is made once; nil if the driver does not let
-    /// it be read.
+    /// Calls `body` with the picture in ordinary memory: itself, or the copy of a surface, which is made once; nil if the driver does not
+    /// let it be read.
     private func withMemory<Result, Failure: Error>(
         _ body: (borrowing VideoFrame) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
@@ -122,7 +122,8 @@ package final class FrameSample: @unchecked Sendable {
         return planes
     }
 
-    /// Calls `body` with the bytes of a plane: from its first row to the last pixel of its last row. nil if there is no such plane in memory.
+    /// Calls `body` with the bytes of a plane: from its first row to the last pixel of its last row. nil if there is no such plane in
+    /// memory.
     package func withPlane<Result, Failure: Error>(
         _ index: Int, _ body: (RawSpan, Plane) throws(Failure) -> Result
     ) throws(Failure) -> Result? {

@@ -6,11 +6,11 @@ import KioskVocabulary
 // Pictures for applications that draw themselves: with a graphics library of their own, into a film, onto a network.
 
 extension VideoOutput {
-    /// Creates an output for an application that draws pictures itself: AVPlayerItemVideoOutput. It shows nothing. Take the picture for each
-    /// of your vblanks with ``sample(forHostTime:)``.
+    /// Creates an output for an application that draws pictures itself: AVPlayerItemVideoOutput. It shows nothing. Take the picture for
+    /// each of your vblanks with ``sample(forHostTime:)``.
     ///
-    /// One player has its pictures, at their own size; those of a second player on this output are not seen. The output does not have what is
-    /// drawn over pictures: ``overlay``, and subtitles, whose texts are in ``PlayerItem/legibleOutput``.
+    /// One player has its pictures, at their own size; those of a second player on this output are not seen. The output does not have what
+    /// is drawn over pictures: ``overlay``, and subtitles, whose texts are in ``PlayerItem/legibleOutput``.
     ///
     /// - Parameters:
     ///   - width: the pixels across of your picture, 16…16384, for the choice of an HLS variant; `height` likewise.
@@ -71,8 +71,8 @@ public struct VideoSample: Hashable, Sendable {
 
     /// The meaning of its numbers as colours.
     public struct ColorSpace: Hashable, Sendable {
-        /// FFmpeg's names: `bt709`, `bt2020nc`, `smpte2084`; nil if the stream does not state them. Without a matrix, pictures of more than 576
-        /// lines are BT.709 and others BT.601.
+        /// FFmpeg's names: `bt709`, `bt2020nc`, `smpte2084`; nil if the stream does not state them. Without a matrix, pictures of more than
+        /// 576 lines are BT.709 and others BT.601.
         public var matrix: String?, primaries: String?, transferFunction: String?
         /// Whether luma spans 0…255 instead of 16…235, or the same of more bits.
         public var isFullRange: Bool
@@ -104,8 +104,8 @@ public struct VideoSample: Hashable, Sendable {
         sample.planes.map { Plane(bytesOfPixels: $0.rowBytes, bytesPerRow: $0.stride, height: $0.rows) }
     }
 
-    /// Calls `body` with the bytes of a plane, from its first row to the last pixel of the last one. They are not copied. The corresponding C
-    /// function is `CVPixelBufferGetBaseAddressOfPlane`.
+    /// Calls `body` with the bytes of a plane, from its first row to the last pixel of the last one. They are not copied. The corresponding
+    /// C function is `CVPixelBufferGetBaseAddressOfPlane`.
     ///
     /// - Returns: the result of `body`; nil if there is no such plane in ``planes``.
     public func withPlane<Result, Failure: Error>(

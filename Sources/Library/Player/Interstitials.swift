@@ -79,8 +79,8 @@ public final class InterstitialEventController: Sendable {
     /// The player whose items it interrupts; nil once that has ended.
     public var primaryPlayer: Player? { state.withLock { $0.player } }
 
-    /// The events, in any order. An event that is being played goes on, also if it is not among the new ones. The past of an event stays with
-    /// its name. Events without an item, or with a time that is not above zero, are ignored.
+    /// The events, in any order. An event that is being played goes on, also if it is not among the new ones. The past of an event stays
+    /// with its name. Events without an item, or with a time that is not above zero, are ignored.
     public var events: [InterstitialEvent] {
         get { state.withLock { $0.events } }
         set {

@@ -8,8 +8,8 @@ public import KioskVocabulary
 ///         if case .stallEnded(let duration) = event.kind { print("\(event.item.asset.source) stood for \(duration.seconds) s") }
 ///     }
 ///
-/// A player measures from the first read of ``Player/metrics`` or ``PlayerItem/metrics`` on. Its events come from the flips of the display and
-/// from the counts that it keeps anyway.
+/// A player measures from the first read of ``Player/metrics`` or ``PlayerItem/metrics`` on. Its events come from the flips of the display
+/// and from the counts that it keeps anyway.
 public struct MetricEvent: Hashable, Sendable {
     /// The item that the measurement is about.
     public let item: PlayerItem
@@ -78,8 +78,8 @@ extension Asset {
 }
 
 extension Player {
-    /// The measurements of all its items from now on. Each read returns a sequence of its own, which ends with the player. It keeps the newest
-    /// 1024 that are not taken.
+    /// The measurements of all its items from now on. Each read returns a sequence of its own, which ends with the player. It keeps the
+    /// newest 1024 that are not taken.
     public var metrics: AsyncStream<MetricEvent> {
         board.metrics.begin(engine)
         return board.metrics.events.stream()

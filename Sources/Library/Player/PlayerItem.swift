@@ -41,8 +41,8 @@ public final class PlayerItem: Sendable {
         /// The delay of a live stream behind its newest received part, at most 60 s. nil is 1 s, and for HTTP the amount that the server
         /// has ready at the start.
         public var configuredTimeOffsetFromLive: CMTime?
-        /// How much of a file on a server to receive ahead of the picture, 2 s to 10 min; nil is 30 s. Never more than 32 MB, and no effect on
-        /// live streams and on files of the machine.
+        /// How much of a file on a server to receive ahead of the picture, 2 s to 10 min; nil is 30 s. Never more than 32 MB, and no effect
+        /// on live streams and on files of the machine.
         public var preferredForwardBufferDuration: CMTime?
         /// How long the last frame of a lost or ended live stream stays while the player opens it again, at most an hour; then the next
         /// item follows.

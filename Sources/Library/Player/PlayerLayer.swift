@@ -3,12 +3,12 @@ internal import KioskPlayback
 public import KioskVocabulary
 internal import Synchronization
 
-/// Another place for the pictures of a player, on its own display or on another one: AVPlayerLayer, of which several may share a player. The
-/// player decodes each picture once.
+/// Another place for the pictures of a player, on its own display or on another one: AVPlayerLayer, of which several may share a player.
+/// The player decodes each picture once.
 ///
-/// A layer is a window over the picture of the first player of its output: without a player there, it is not seen. A thread of the layer paints
-/// each picture in its size, so that costs processor time, and delays no frame of the player. The layer shows a picture within some refresh
-/// periods of the player, and drops pictures if it cannot keep up. It has no overlays and no subtitles.
+/// A layer is a window over the picture of the first player of its output: without a player there, it is not seen. A thread of the layer
+/// paints each picture in its size, so that costs processor time, and delays no frame of the player. The layer shows a picture within some
+/// refresh periods of the player, and drops pictures if it cannot keep up. It has no overlays and no subtitles.
 ///
 /// The layer lasts until ``remove()``, or until you let go of it. From any thread.
 public final class PlayerLayer: Sendable {
@@ -104,8 +104,8 @@ final class LayeredOutput: SceneOutput {
     func close() { output.close() }
 }
 
-/// The pictures of a player on their way to a layer. The player's threads add a reference to each; the layer's thread paints the newest one that
-/// the player has committed.
+/// The pictures of a player on their way to a layer. The player's threads add a reference to each; the layer's thread paints the newest one
+/// that the player has committed.
 final class LayerFeed: Sendable {
     private final class Picture: Sendable {
         let scene: Scene

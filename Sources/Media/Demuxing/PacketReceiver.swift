@@ -6,9 +6,9 @@ import Synchronization
 
 /// Receives the packets of a network source on its own thread. The decoder finds them ready, and they bridge a gap of the network.
 ///
-/// A fetched file is read ahead up to its limits (``StreamSettings/forwardBuffer``, ``mostBytes``); then the connection waits. A live stream does not wait: new packets beyond the limits
-/// push out the oldest. A parked stream (open, waiting to be played) keeps only the goal, from a key frame on. ``ReceptionGate`` decides
-/// when packets may be taken.
+/// A fetched file is read ahead up to its limits (``StreamSettings/forwardBuffer``, ``mostBytes``); then the connection waits. A live
+/// stream does not wait: new packets beyond the limits push out the oldest. A parked stream (open, waiting to be played) keeps only the
+/// goal, from a key frame on. ``ReceptionGate`` decides when packets may be taken.
 ///
 /// Once the thread runs, only it calls libavformat; it also performs seeks.
 final class PacketReceiver: @unchecked Sendable {

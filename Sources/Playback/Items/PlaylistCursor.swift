@@ -129,8 +129,8 @@ struct PlaylistCursor: Hashable, Sendable {
             round: left.round)
     }
 
-    /// Returns the position after an interlude and all that would follow it, `offset` later than the interrupted one; nil if `position` is no
-    /// interlude that returns.
+    /// Returns the position after an interlude and all that would follow it, `offset` later than the interrupted one; nil if `position` is
+    /// no interlude that returns.
     func resumed(from position: Position, offset: MediaTime?) -> Position? {
         guard var left = position.resumption else { return nil }
         left.interludes = []

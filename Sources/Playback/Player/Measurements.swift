@@ -1,7 +1,8 @@
 import KioskMedia
 import KioskPlatform
 
-// Measurements for applications. The engine notes the time of each request to move anyway; it measures and reports only after ``measure()``.
+// Measurements for applications. The engine notes the time of each request to move anyway; it measures and reports only after
+// ``measure()``.
 
 /// A measurement of a ``PlaybackEngine``, beside those in the other events and in ``PlayerStatistics``.
 package enum PlaybackMeasurement: Hashable, Sendable {

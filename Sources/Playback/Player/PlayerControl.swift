@@ -207,8 +207,8 @@ extension PlaybackEngine {
         return item
     }
 
-    /// Plays interludes now, one after the other. Then the player returns to the playhead, `offset` later. If the playhead is in an interlude
-    /// itself, it returns to the item that this one interrupted, and plays no other interlude before. From any thread.
+    /// Plays interludes now, one after the other. Then the player returns to the playhead, `offset` later. If the playhead is in an
+    /// interlude itself, it returns to the item that this one interrupted, and plays no other interlude before. From any thread.
     ///
     /// - Returns: their identities; empty if nothing is played, and nothing is done.
     package func playInterludes(_ entries: [PlaylistItem], offset: MediaTime = .zero) -> [QueueItem.ID] {
@@ -221,8 +221,8 @@ extension PlaybackEngine {
         return items
     }
 
-    /// Ends the interludes at the playhead, and returns to the interrupted item. `offset` replaces that of the interludes; nil keeps it. Does
-    /// nothing if there is no item to return to.
+    /// Ends the interludes at the playhead, and returns to the interrupted item. `offset` replaces that of the interludes; nil keeps it.
+    /// Does nothing if there is no item to return to.
     package func cancelInterludes(offset: MediaTime? = nil) { skip(at: nil) { $0.cursor.resumed(from: $1, offset: offset) } }
 
     /// Whether an interlude waits for the next boundary, or for a later one.
