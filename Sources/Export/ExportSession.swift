@@ -77,6 +77,8 @@ package struct ExportSession {
         package var encoder: String
         package var length: MediaTime
         package var pictures: Int64
+        /// The length of the file in bytes.
+        package var byteCount: Int64 = 0
         /// Problems of clips and other notes, one line each.
         package var notes: [String]
     }
@@ -174,6 +176,7 @@ package struct ExportSession {
         var report = Report(
             path: path, size: plan.size, rate: plan.rate, encoder: encoder, length: plan.rate.time(of: playback.vblanks),
             pictures: copy?.count ?? playback.vblanks, notes: notes)
+        report.byteCount = Int64(writer.byteCount)
         // The count may differ by one at the end of each clip.
         report.isRateVarying = abs(report.pictures - playback.vblanks) > playback.begun.count
         return report

@@ -55,15 +55,17 @@ import Testing
     }
 
     @Test func `a type that is asked for beats the name`() throws {
-        try export("film.mp4", type: .mov) { path, _ in #expect(try boxes(path).brand == "qt  ") }
-        try export("film.mov", type: .mp4) { path, _ in #expect(try boxes(path).brand == "isom") }
+        var brands: [String] = []
+        try export("film.mp4", type: .mov) { path, _ in brands.append(try boxes(path).brand) }
+        try export("film.mov", type: .mp4) { path, _ in brands.append(try boxes(path).brand) }
+        #expect(brands == ["qt  ", "isom"])
     }
 
     @Test func `the index comes last if nobody loads the film`() throws {
         for name in ["film.mp4", "film.mov"] {
             try export(name, { $0.output.isIndexFirst = false }) { path, _ in
-                #expect(try boxes(path).names == ["ftyp", "mdat", "moov"])
-                #expect(try FilmWriterTests.read(path).numbers == Array(1...30))
+                let (names, numbers) = (try boxes(path).names, try FilmWriterTests.read(path).numbers)
+                #expect(names == ["ftyp", "mdat", "moov"] && numbers == Array(1...30))
             }
         }
     }
@@ -100,7 +102,10 @@ import Testing
             #expect(limited <= limit && limited > Int(limit) / 3 && report.pictures == 200, "\(limited) of \(limit), \(free)")
         }
         // A limit that is not reached changes nothing.
-        try export("film.mp4", { change(&$0, Int64(4 * free)) }) { path, _ in #expect(abs(try length(path) - free) < free / 50) }
+        try export("film.mp4", { change(&$0, Int64(4 * free)) }) { path, _ in
+            let same = try length(path)
+            #expect(abs(same - free) < free / 50)
+        }
         #expect(throws: ExportError.self) { try export("film.mp4", { change(&$0, 20_000) }) { _, _ in } }
     }
 

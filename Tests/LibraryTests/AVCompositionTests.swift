@@ -78,7 +78,7 @@ import Testing
         #expect(film.clips == [.empty(.seconds(5))] && film.renderSize == PixelSize(width: 642, height: 360))
         #expect(film.overlays.map(\.clip.asset.source) == ["/b.mp4", "/a.mp4"] && film.overlays.map(\.start) == [.seconds(2), .zero])
         let engine = try film.arrangement().insets.map(\.clip.changes)
-        #expect(engine.allSatisfy(\.isOfStored))
+        #expect(engine.allSatisfy { $0.isOfStored })
         let scales: [Double] = engine.map { $0.transform?.at(MediaTime.zero).to.a ?? 0 }
         #expect(scales == [0.5, 1])
         let opacities: [Double] = [0, 1, 2, 2.5, 3].map { engine[1].opacity?.value(at: MediaTime.seconds($0)) ?? -1 }

@@ -165,7 +165,8 @@ public final class AssetExportSession: Sendable {
         set { settings.withLock { $0.fileLengthLimit = max(newValue, 0) } }
     }
 
-    /// The length of the file that the written part lets expect, in bytes; 0 before a twentieth is written.
+    /// The length of the file that the written part lets expect, in bytes; 0 before a twentieth is written. It is too low for films of some
+    /// seconds, because encoders hold back pictures. After the export it is the real length.
     public var estimatedOutputFileLength: Int64 { settings.withLock { $0.estimatedLength } }
 
     // MARK: The export
@@ -230,6 +231,7 @@ public final class AssetExportSession: Sendable {
                     if let length = progress.estimatedByteCount { self.settings.withLock { $0.estimatedLength = length } }
                     updates.tell(Progress(progress))
                 }
+                self.settings.withLock { $0.estimatedLength = report.byteCount }
                 return Film(report)
             } catch { throw AssetExportError(error) }
         }
