@@ -27,7 +27,10 @@ extension Configuration.Web: TableRow {
         "kiosk web password" sets it. "off" serves nothing.
         """
         Key("listen", \.listen, .text("\"off\", or an address and a port such as \"127.0.0.1:8080\"", pattern: "^(off|.+:[0-9]+)$"))
-        "File of the password and the tokens, an absolute path. kiosk web password and kiosk web token write it."
+        """
+        File of the password and the tokens, an absolute path. "kiosk web password" and "kiosk web token"
+        write it.
+        """
         Key("password-file", \.passwordFile, .path(beginning: "/", "the absolute path of a file"))
         """
         Further names of this machine for browsers, for a proxy or a domain of your own. Addresses,
@@ -40,9 +43,9 @@ extension Configuration.Web: TableRow {
         """
         Key("folder", \.folder, .folder, example: "\"/srv/videos\"")
         """
-        Files of a certificate with its chain, and of its key, for HTTPS: PEM, absolute paths. Write both. The
-        user of kiosk-web needs to read them. kiosk-web takes renewed files over by itself. No default:
-        kiosk-web speaks HTTP. An example:
+        Files of a certificate with its chain, and of its key, for HTTPS: PEM, absolute paths. Write both.
+        The user of kiosk-web needs to read them. kiosk-web takes renewed files over by itself. No
+        default: kiosk-web speaks HTTP. An example:
         """
         Key("tls-certificate", \.certificate, .path(beginning: "/", "the absolute path of a file"), example: "\"/etc/kiosk/web.pem\"")
         Key("tls-key", \.key, .path(beginning: "/", "the absolute path of a file"), example: "\"/etc/kiosk/web.key\"")

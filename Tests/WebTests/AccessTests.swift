@@ -1,6 +1,8 @@
 import Foundation
+import Glibc
 import KioskCommands
 import KioskPlatform
+import KioskVocabulary
 import Testing
 
 @testable import KioskWeb

@@ -1,5 +1,7 @@
 import Foundation
+import Glibc
 import KioskCommands
+import KioskConfiguration
 import KioskPlatform
 import Testing
 
@@ -112,7 +114,10 @@ import Testing
         try Data([1]).write(to: URL(fileURLWithPath: stage.content + "/notes.txt"))
         try FileManager.default.createSymbolicLink(atPath: stage.content + "/passwd.mp4", withDestinationPath: "/etc/passwd")
         let list = try stage.ask("GET", "/api/v1/files").json
-        guard case .array(let files)? = list["files"] else { return Issue.record("no files") }
+        guard case .array(let files)? = list["files"] else {
+            Issue.record("no files")
+            return
+        }
         #expect(files.map { $0["name"]?.text } == ["a.mp4"] && files[0]["playlist"] == .bool(true))
         #expect(files[0]["bytes"]?.integer == clip.count && list["root"]?.text == stage.content)
         #expect(try stage.ask("DELETE", "/api/v1/files/passwd.mp4").status == 404)
@@ -136,7 +141,10 @@ import Testing
     @Test("The doctor's findings are those of kiosk doctor")
     func doctor() throws {
         let answer = try WebStage(kiosk: Self.kiosk).ask("GET", "/api/v1/doctor")
-        guard case .array(let findings)? = answer.json["findings"] else { return Issue.record("no findings: \(answer.json.line)") }
+        guard case .array(let findings)? = answer.json["findings"] else {
+            Issue.record("no findings: \(answer.json.line)")
+            return
+        }
         #expect(findings.map { $0["code"]?.text } == ["clock"])
     }
 
@@ -149,7 +157,8 @@ import Testing
         let checked = try stage.ask("POST", "/api/v1/configuration/check", "{\"text\":\((text + "[display]\nrotation = 45\n").json.line)}")
             .json
         guard case .array(let complaints)? = checked["complaints"], let complaint = complaints.first else {
-            return Issue.record("no complaint: \(checked.line)")
+            Issue.record("no complaint: \(checked.line)")
+            return
         }
         #expect(complaint["line"]?.integer == text.split(separator: "\n").count + 2 && complaint["column"]?.integer == 12)
         #expect(complaint["message"]?.text?.contains("expected 0, 90, 180 or 270") == true)
@@ -169,7 +178,8 @@ import Testing
         #expect(try String(contentsOfFile: stage.folder + "/kiosk.conf", encoding: .utf8) == present)
         #expect(stat(at: stage.folder + "/kiosk.conf").map { $0.st_mode & 0o777 } == 0o640)
         guard case .array(let history)? = try stage.ask("GET", "/api/v1/configuration/history").json["history"] else {
-            return Issue.record("no history")
+            Issue.record("no history")
+            return
         }
         #expect(history.count == 10)
         let former = try #require(history.last?["version"]?.text)

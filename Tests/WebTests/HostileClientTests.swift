@@ -1,5 +1,9 @@
 import Foundation
+import Glibc
+import KioskCommands
 import KioskPlatform
+import KioskVocabulary
+import Remote
 import Testing
 
 @testable import KioskWeb

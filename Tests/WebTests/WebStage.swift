@@ -3,6 +3,7 @@ import Glibc
 import KioskCommands
 import KioskConfiguration
 import KioskPlatform
+import KioskVocabulary
 import Remote
 import Synchronization
 import Testing

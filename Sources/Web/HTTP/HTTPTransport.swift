@@ -51,7 +51,9 @@ final class PlainTransport: HTTPTransport {
         while sent < bytes.count {
             let count = send(socket.raw, bytes.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             if count > 0 { sent += count }
-            if count < 0 { guard errno == EAGAIN || errno == EINTR, socket.waits(for: POLLOUT, until: .now + patience) else { return false } }
+            if count < 0 {
+                guard errno == EAGAIN || errno == EINTR, socket.waits(for: POLLOUT, until: .now + patience) else { return false }
+            }
         }
         return true
     }
