@@ -156,6 +156,7 @@ def rest(browser, checks, keys, stage):
         checks.soon("and the focus is back", lambda: keys.focus() == "Delete garden.mp4", detail=keys.focus)
     keys.reach("Overlays")
     keys.press(ENTER)
+    checks.soon("the overlays are listed", lambda: browser.is_shown("#texts > li"))
     checks.that("a text is reached", keys.reach("Text"), keys.focus())
     keys.press(*"Hello", ENTER)
     checks.soon("Enter in the text shows it", lambda: stage.api("overlay")["overlays"][0]["text"] == "Hello")

@@ -10,6 +10,7 @@ const levels = ["trace", "debug", "info", "notice", "warning", "error", "critica
 let saved = { text: "", version: "" };
 let complaints = [];
 let checked = 0;
+let isSaving = false;
 const text = $("#conf");
 
 export async function probe() {
@@ -131,8 +132,8 @@ function drawLines() {
     $("#complaints").replaceChildren(...complaints.slice(0, 20).map((complaint) => make("li", {}, make("button", {
         type: "button", class: "bad", click: () => go(complaint),
     }, complaint.line ? `Line ${complaint.line}: ${complaint.message}` : complaint.message))));
-    $("#save").disabled = !isChanged() || complaints.length > 0;
-    $("#revert").disabled = !isChanged();
+    $("#save").disabled = isSaving || !isChanged() || complaints.length > 0;
+    $("#revert").disabled = isSaving || !isChanged();
 }
 
 // Numbers and marks follow the text.
@@ -150,8 +151,9 @@ function go({ line, column }) {
 }
 
 async function save() {
-    $("#save").disabled = true;
     const sent = text.value;
+    isSaving = true;
+    drawLines();
     try {
         const answer = await request("PUT", "configuration", { body: { text: sent, version: saved.version } });
         saved = { text: sent, version: answer.version };
@@ -164,6 +166,8 @@ async function save() {
             complaints = refusal.body?.error?.complaints ?? complaints;
             say(refusal.message, { bad: true });
         }
+    } finally {
+        isSaving = false;
     }
     drawLines();
     tellVerdict();
@@ -171,7 +175,8 @@ async function save() {
 
 /** Somebody else has saved meanwhile: the viewer's text replaces theirs, or theirs is read. */
 async function settle(mine) {
-    const theirs = await get("configuration");
+    const theirs = await get("configuration").catch((refusal) => say(refusal.message, { bad: true }));
+    if (!theirs) return;
     const keepsMine = await ask({
         title: "Somebody has changed kiosk.conf meanwhile", 
         text: "Save your text over theirs? After Cancel your text stays in the editor.", yes: "Save mine", danger: true,
