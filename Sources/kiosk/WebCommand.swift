@@ -4,6 +4,7 @@ import KioskDisplayCore
 import KioskMedia
 import KioskPlatform
 import KioskReaders
+import Logging
 
 /// `kiosk web`: becomes `kiosk-web`, which serves the page.
 struct WebCommand: ParsableCommand {
