@@ -48,7 +48,8 @@ def run(stage, checks, options):
         checks.that(
             "a mistake leads to its line",
             browser.run(
-                "const one = document.querySelector('#conf'); return document.activeElement === one && one.value.slice(0, one.selectionStart).split('\\n').length"
+                "const one = document.querySelector('#conf');"
+                "return document.activeElement === one && one.value.slice(0, one.selectionStart).split('\\n').length"
             )
             == line,
         )
