@@ -80,11 +80,11 @@ package struct TextBlock: Hashable, Sendable {
     package enum Alignment: Hashable, Sendable {
         case leading, center, trailing
 
-        fileprivate var pango: PangoAlignment {
+        fileprivate var pango: UInt32 {
             switch self {
-            case .leading: PANGO_ALIGN_LEFT
-            case .center: PANGO_ALIGN_CENTER
-            case .trailing: PANGO_ALIGN_RIGHT
+            case .leading: kPangoAlignLeft
+            case .center: kPangoAlignCenter
+            case .trailing: kPangoAlignRight
             }
         }
     }

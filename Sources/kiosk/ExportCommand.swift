@@ -26,7 +26,9 @@ struct ExportCommand: ParsableCommand {
             wrong command line, 78 for a wrong arrangement, 130 if you cancel.
             """)
 
-    @Option(name: [.short, .long], help: ArgumentHelp("The MP4 or MOV file to write.", valueName: "file"), completion: .file(extensions: ["mp4", "mov"]))
+    @Option(
+        name: [.short, .long], help: ArgumentHelp("The MP4 or MOV file to write.", valueName: "file"),
+        completion: .file(extensions: ["mp4", "mov"]))
     var output: String
 
     @OptionGroup var options: ExportOptions

@@ -38,7 +38,8 @@ import Testing
 
     @Test("A picture is seen from its vblank on, and known before") func flips() throws {
         #expect(output.sample(at: .now) == nil)
-        let (first, second) = (try #require(prepare(gray(50), at: .seconds(1))), try #require(prepare(gray(90), at: .seconds(2))))
+        let prepared = (prepare(gray(50), at: .seconds(1)), prepare(gray(90), at: .seconds(2)))
+        let (first, second) = (try #require(prepared.0), try #require(prepared.1))
         guard case .queued = output.commit(first, id: 1) else { return #expect(Bool(false), "it was not queued") }
         #expect(luma(at: .now + .seconds(1)) == 50)
         let flip = try #require(waitForFlip())

@@ -30,13 +30,6 @@ import Testing
         return (session, output)
     }
 
-    /// Waits until `isSo`, at most 20 s.
-    private func eventually(_ isSo: () -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(20)
-        while !isSo(), ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
-        return isSo()
-    }
-
     private func numbers(in path: String) throws -> [Int] {
         var reader = try MediaReader.open(path, samples: nil)
         var numbers: [Int] = []

@@ -15,7 +15,7 @@ import Testing
         events.compactMap { if case .itemStarted(let item, _) = $0 { item } else { nil } }
     }
 
-    @Test func itemsPlayInTheMiddleOfAnotherWhichGoesOn() throws {
+    @Test func itemsPlayInTheMiddleOfAnotherWhichGoesOn() async throws {
         let display = VideoOutput.offscreen(width: 320, height: 180)
         let (item, one, other) = (PlayerItem(try Self.primary()), try Self.spot("one"), try Self.spot("other"))
         let player = Player(video: display)
@@ -26,11 +26,11 @@ import Testing
         let (events, changes) = (Watched(player.events), Watched(controller.currentEventUpdates))
         player.replaceCurrentItem(with: item)
         player.play()
-        #expect(eventually { controller.currentEvent == event && player.currentItem == one })
-        #expect(eventually { player.currentItem == other })
-        #expect(eventually { controller.currentEvent == nil && player.currentItem == item })
+        #expect(await eventually { controller.currentEvent == event && player.currentItem == one })
+        #expect(await eventually { player.currentItem == other })
+        #expect(await eventually { controller.currentEvent == nil && player.currentItem == item })
         #expect(player.currentTime() >= .seconds(3) && player.currentTime() < .seconds(6), "\(player.currentTime())")
-        #expect(eventually { events.all.contains(.playedToEnd) }, "\(events.all)")
+        #expect(await eventually { events.all.contains(.playedToEnd) }, "\(events.all)")
         #expect(started(events.all) == [item, one, other, item], "once, although its time passes again: \(events.all)")
         let seams = events.all.compactMap { if case .itemStarted(_, let isSeam) = $0 { isSeam } else { nil } }
         #expect(seams == [false, false, true, true], "the items of an event follow without a gap, and so does the interrupted one")
@@ -39,7 +39,7 @@ import Testing
         display.close()
     }
 
-    @Test func anEventIsCancelledAndReturnsElsewhere() throws {
+    @Test func anEventIsCancelledAndReturnsElsewhere() async throws {
         let display = VideoOutput.offscreen(width: 320, height: 180)
         let item = PlayerItem(try Self.primary())
         let spot = PlayerItem(try Clips.numbered("long-spot.mp4", frames: 900, from: 2001, extra: ["-preset", "ultrafast"]))
@@ -49,9 +49,9 @@ import Testing
         controller.events = [InterstitialEvent(primaryItem: item, identifier: "a", time: .milliseconds(400), templateItems: [spot, spot])]
         player.replaceCurrentItem(with: item)
         player.play()
-        #expect(eventually { player.currentItem == spot && player.statistics.framesShown > 20 })
+        #expect(await eventually { player.currentItem == spot && player.statistics.framesShown > 20 })
         controller.cancelCurrentEvent(withResumptionOffset: .seconds(3))
-        #expect(eventually { controller.currentEvent == nil && player.currentItem == item })
+        #expect(await eventually { controller.currentEvent == nil && player.currentItem == item })
         #expect(player.currentTime() >= .seconds(3), "\(player.currentTime())")
         player.stop()
         display.close()
@@ -69,10 +69,10 @@ import Testing
         let events = Watched(player.events)
         player.replaceCurrentItem(with: item)
         player.play()
-        #expect(eventually { started(events.all) == [item, one, item, other, item] }, "\(events.all)")
+        #expect(await eventually { started(events.all) == [item, one, item, other, item] }, "\(events.all)")
         try await Task.sleep(for: .seconds(1.2))
         await player.seek(to: .zero)
-        #expect(eventually { started(events.all).filter { $0 == other }.count == 2 }, "\(events.all)")
+        #expect(await eventually { started(events.all).filter { $0 == other }.count == 2 }, "\(events.all)")
         #expect(started(events.all).filter { $0 == one }.count == 1, "\(events.all)")
         player.stop()
         display.close()
@@ -87,12 +87,12 @@ import Testing
         event.restrictions = .constrainsSeekingForwardInPrimaryContent
         controller.events = [event]
         player.replaceCurrentItem(with: item)
-        #expect(eventually { item.status == .readyToPlay && player.statistics.framesShown > 0 })
+        #expect(await eventually { item.status == .readyToPlay && player.statistics.framesShown > 0 })
         #expect(await player.seek(to: .seconds(4)))
         #expect(player.currentTime() < .seconds(2) && player.currentTime() > .milliseconds(1900), "\(player.currentTime())")
         player.play()
-        #expect(eventually { player.currentItem == one })
-        #expect(eventually { player.currentItem == item && controller.currentEvent == nil })
+        #expect(await eventually { player.currentItem == one })
+        #expect(await eventually { player.currentItem == item && controller.currentEvent == nil })
         player.pause()
         #expect(await player.seek(to: .zero))
         #expect(await player.seek(to: .seconds(4)))
@@ -101,7 +101,7 @@ import Testing
         display.close()
     }
 
-    @Test func anEventThatCannotBePlayedIsOver() throws {
+    @Test func anEventThatCannotBePlayedIsOver() async throws {
         let display = VideoOutput.offscreen(width: 320, height: 180)
         let (item, missing) = (PlayerItem(try Self.primary()), PlayerItem("/nowhere/at/all.mp4"))
         let player = Player(video: display)
@@ -110,8 +110,8 @@ import Testing
         let (events, changes) = (Watched(player.events), Watched(controller.currentEventUpdates))
         player.replaceCurrentItem(with: item)
         player.play()
-        #expect(eventually { changes.all.count == 3 && changes.all.last == .some(nil) }, "\(changes.all)")
-        #expect(eventually { events.all.contains(.playedToEnd) }, "\(events.all)")
+        #expect(await eventually { changes.all.count == 3 && changes.all.last == .some(nil) }, "\(changes.all)")
+        #expect(await eventually { events.all.contains(.playedToEnd) }, "\(events.all)")
         #expect(started(events.all) == [item, item])
         player.stop()
         display.close()

@@ -11,7 +11,7 @@ import Testing
         events.compactMap { if case .firstFrame(let latency) = $0.kind { latency } else { nil } }
     }
 
-    @Test func showingsHaveTheirFirstFrameTheirSeamsAndTheirSums() throws {
+    @Test func showingsHaveTheirFirstFrameTheirSeamsAndTheirSums() async throws {
         let display = VideoOutput.offscreen(width: 320, height: 180)
         let items = [PlayerItem(try Clips.named("thirty.mp4")), PlayerItem(try Self.short())]
         let player = QueuePlayer(items: [], loop: .queue, video: display)
@@ -23,7 +23,7 @@ import Testing
                 if case .playbackSummary(let summary) = event.kind, event.item == item { summary } else { nil }
             }
         }
-        #expect(eventually { sums(of: items[0]).count >= 2 && sums(of: items[1]).count >= 2 })
+        #expect(await eventually { sums(of: items[0]).count >= 2 && sums(of: items[1]).count >= 2 })
         player.stop()
         let events = all.all
         #expect(latencies(events).count == 1 && latencies(events)[0] > .zero, "\(events.map(\.kind))")
@@ -49,10 +49,10 @@ import Testing
         let player = Player(video: display)
         let watched = Watched(player.metrics)
         player.replaceCurrentItem(with: PlayerItem(try Clips.named("thirty.mp4")))
-        #expect(eventually { latencies(watched.all).count == 1 }, "a paused player has a first frame, too")
+        #expect(await eventually { latencies(watched.all).count == 1 }, "a paused player has a first frame, too")
         #expect(await player.seek(to: .milliseconds(500)))
         func seeks() -> [MetricEvent] { watched.all.filter { if case .seek = $0.kind { true } else { false } } }
-        #expect(eventually { seeks().count == 1 })
+        #expect(await eventually { seeks().count == 1 })
         let seek = try #require(seeks().first)
         #expect(abs((seek.mediaTime - .milliseconds(500)).seconds) < 0.04, "\(seek)")
         if case .seek(let latency) = seek.kind { #expect(latency > .zero && latency < .seconds(60)) }
@@ -61,7 +61,7 @@ import Testing
         display.close()
     }
 
-    @Test func aStallIsReportedWithItsDuration() throws {
+    @Test func aStallIsReportedWithItsDuration() async throws {
         let clip = try Clips.numbered(
             "stalls.mp4", frames: 600, extra: ["-g", "30", "-bf", "0", "-preset", "ultrafast", "-movflags", "+faststart"])
         let bytes = try Clips.bytes(clip)
@@ -71,12 +71,12 @@ import Testing
         let player = Player(PlayerItem(server.url("stalls.mp4")), video: display)
         let watched = Watched(player.metrics)
         player.play()
-        #expect(eventually { player.timeControlStatus == .playing && player.currentTime() > .seconds(1) })
+        #expect(await eventually { player.timeControlStatus == .playing && player.currentTime() > .seconds(1) })
         server.change { $0.rate = 2000 }
-        #expect(eventually { watched.all.contains { $0.kind == .stallBegan } })
+        #expect(await eventually { watched.all.contains { $0.kind == .stallBegan } })
         server.change { $0.rate = nil }
         func ends() -> [CMTime] { watched.all.compactMap { if case .stallEnded(let time) = $0.kind { time } else { nil } } }
-        #expect(eventually { !ends().isEmpty })
+        #expect(await eventually { !ends().isEmpty })
         #expect(ends()[0] > .zero)
         let kinds = watched.all.map(\.kind)
         #expect(try #require(kinds.firstIndex(of: .stallBegan)) < (try #require(kinds.firstIndex(of: .stallEnded(duration: ends()[0])))))
@@ -91,7 +91,7 @@ import Testing
         let player = QueuePlayer(items: [missing, PlayerItem(try Self.short())], loop: .queue, video: display)
         let metrics = player.metrics
         player.play()
-        #expect(eventually { own.all.contains { if case .error(let error) = $0.kind { "\(error)".contains("all.mp4") } else { false } } })
+        #expect(await eventually { own.all.contains { if case .error(let error) = $0.kind { "\(error)".contains("all.mp4") } else { false } } })
         player.stop()
         for await _ in metrics {}
         display.close()

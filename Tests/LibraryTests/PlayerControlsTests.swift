@@ -299,15 +299,6 @@ import Testing
     }
 }
 
-/// Waits until `condition` holds, for a minute at most.
-func eventually(_ condition: () -> Bool) async -> Bool {
-    for _ in 0..<6000 {
-        if condition() { return true }
-        try? await Task.sleep(for: .milliseconds(10))
-    }
-    return condition()
-}
-
 /// A counter for any thread.
 final class Counter: Sendable {
     private let value = Atomic(0)

@@ -26,12 +26,12 @@ import Testing
         return burnedInNumber(width: bitmap.width, height: bitmap.height) { Int(pixels[$1 * bitmap.width + $0] >> 8 & 255) }
     }
 
-    @Test func picturesAreTakenByHostTime() throws {
+    @Test func picturesAreTakenByHostTime() async throws {
         let output = VideoOutput.samples(width: 320, height: 180)
         #expect(output.size == PixelSize(width: 320, height: 180) && output.sample(forHostTime: .hostTime) == nil)
         let clip = try Clips.numbered("samples.mp4", frames: 60, from: 1001)
         let player = Player(PlayerItem(clip), video: output)
-        #expect(eventually { output.sample(forHostTime: .hostTime) != nil }, "a paused player has its first picture")
+        #expect(await eventually { output.sample(forHostTime: .hostTime) != nil }, "a paused player has its first picture")
         let first = try #require(output.sample(forHostTime: .hostTime))
         #expect(number(first) == 1001 && first.itemTime == .zero && first.hostTime <= .hostTime)
         #expect(output.hasNewSample(forHostTime: .hostTime, after: nil))
@@ -40,7 +40,7 @@ import Testing
         player.play()
         var samples: [VideoSample] = []
         #expect(
-            eventually {
+            await eventually {
                 if let next = output.sample(forHostTime: .hostTime), next != samples.last { samples.append(next) }
                 return samples.last.map { number($0) == 1060 } ?? false
             }, "\(samples.map(number))")
@@ -56,10 +56,10 @@ import Testing
         #expect(output.sample(forHostTime: .hostTime) == nil)
     }
 
-    @Test func aSampleDescribesItsPicture() throws {
+    @Test func aSampleDescribesItsPicture() async throws {
         let output = VideoOutput.samples()
         let player = Player(PlayerItem(try Clips.numbered("described.mp4", frames: 3, from: 71)), video: output)
-        #expect(eventually { output.sample(forHostTime: .hostTime) != nil })
+        #expect(await eventually { output.sample(forHostTime: .hostTime) != nil })
         let sample = try #require(output.sample(forHostTime: .hostTime))
         #expect(sample.pixelFormat == "yuv420p" && sample.size == PixelSize(width: 320, height: 180) && sample.pixelAspectRatio == 1)
         #expect(sample.rotation == .none && !sample.isMirrored && !sample.colorSpace.isFullRange && sample.drmPrime == nil)
@@ -78,10 +78,10 @@ import Testing
         output.close()
     }
 
-    @Test func aTurnedPictureIsConvertedUpright() throws {
+    @Test func aTurnedPictureIsConvertedUpright() async throws {
         let output = VideoOutput.samples()
         let player = Player(PlayerItem(try Clips.named("turned-90.mp4")), video: output)
-        #expect(eventually { output.sample(forHostTime: .hostTime) != nil })
+        #expect(await eventually { output.sample(forHostTime: .hostTime) != nil })
         let sample = try #require(output.sample(forHostTime: .hostTime))
         #expect(sample.rotation == .clockwise90 && sample.size == PixelSize(width: 320, height: 180))
         let bitmap = try sample.bitmap()
@@ -90,10 +90,10 @@ import Testing
         output.close()
     }
 
-    @Test func onlySuchOutputsHaveSamples() throws {
+    @Test func onlySuchOutputsHaveSamples() async throws {
         let display = VideoOutput.offscreen(width: 320, height: 180)
         let player = Player(PlayerItem(try Clips.numbered("described.mp4", frames: 3, from: 71)), video: display)
-        #expect(eventually { player.statistics.framesShown > 0 })
+        #expect(await eventually { player.statistics.framesShown > 0 })
         #expect(display.sample(forHostTime: .hostTime) == nil && !display.hasNewSample(forHostTime: .hostTime, after: nil))
         player.stop()
         display.close()
@@ -101,7 +101,7 @@ import Testing
         let output = VideoOutput.samples()
         let players = try (0..<2).map { Player(PlayerItem(try Clips.numbered("two-\($0).mp4", frames: 3, from: 81 + $0)), video: output) }
         for player in players { player.play() }
-        #expect(eventually { players.allSatisfy { $0.statistics.framesShown > 2 } })
+        #expect(await eventually { players.allSatisfy { $0.statistics.framesShown > 2 } })
         #expect(number(try #require(output.sample(forHostTime: .hostTime))) == 83)
         for player in players { player.stop() }
         output.close()

@@ -23,12 +23,6 @@ import Testing
         deinit { try? FileManager.default.removeItem(atPath: path) }
     }
 
-    private func eventually(_ isSo: () -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(20)
-        while !isSo(), ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
-        return isSo()
-    }
-
     private func press(_ name: String, on shelf: Shelf) {
         shelf.handle(.key(.init(name: name, phase: .pressed)))
         shelf.handle(.key(.init(name: name, phase: .released)))

@@ -16,11 +16,11 @@ final class Watched<Element: Sendable>: Sendable {
 }
 
 /// Waits until `condition` holds. Returns false after two minutes; only a far too busy machine needs that long.
-func eventually(_ condition: () -> Bool) -> Bool {
+func eventually(_ condition: () -> Bool) async -> Bool {
     let deadline = HostTime.now + .seconds(120)
     while HostTime.now < deadline {
         if condition() { return true }
-        usleep(5000)
+        try? await Task.sleep(for: .milliseconds(5))
     }
     return condition()
 }

@@ -68,7 +68,10 @@ package final class FrameOutput: WindowSceneOutput, SharedSceneOutput, @unchecke
     package var generation: UInt64 { state.withLock { $0.generation } }
     package var reportsVblank: Bool { true }
     package var rotation: Rotation { .none }
+    package var nextRotation: Rotation { .none }
     package func setRotation(_ rotation: Rotation) {}
+    package func rotate(_ rotation: Rotation?) {}
+    package func rotation(after rotation: Rotation?) -> Rotation { .none }
     package func setBackground(_ color: Color) {}
     package func observeTerminal(_ observer: @escaping @Sendable (Bool) -> Void) { observer(true) }
     package func observeRotation(_ observer: @escaping @Sendable (Rotation) -> Void) { observer(.none) }
