@@ -106,7 +106,7 @@ import Testing
             let same = try length(path)
             #expect(abs(same - free) < free / 50)
         }
-        #expect(throws: ExportError.self) { try export("film.mp4", { change(&$0, 20_000) }) { _, _ in } }
+        #expect(throws: ExportError.self) { try export("film.mp4", { change(&$0, 4000) }) { _, _ in } }
     }
 
     @Test func `a size that must not be exceeded scales down, never up, and also upright`() throws {

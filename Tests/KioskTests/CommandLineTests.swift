@@ -107,7 +107,7 @@ import Testing
             (["help", "statsu"], "there is no subcommand “statsu”; did you mean “status”?"),
             (
                 ["help", "foo"],
-                "there is no subcommand “foo”; there are play, check, schedule, devices, doctor, screenshot, ctl, status, calibrate, export, record, import, schema, help"
+                "there is no subcommand “foo”; there are play, check, schedule, devices, doctor, screenshot, ctl, status, calibrate, export, record, import, web, schema, help"
             ),
             (["devices", "x"], "files are for --test"),
             (

@@ -10,7 +10,10 @@ import Testing
         arguments: [
             (["export", "a.mp4", "-o", "b.mkv"], "--output: b.mkv: films are MP4 or MOV: name it b.mp4 or b.mov"),
             (["export", "a.mp4", "-o", ""], "--output: name the file to write"),
-            (["export", "film.toml", "-o", "film.toml", "--force"], "--output: film.toml: films are MP4 or MOV: name it film.mp4 or film.mov"),
+            (
+                ["export", "film.toml", "-o", "film.toml", "--force"],
+                "--output: film.toml: films are MP4 or MOV: name it film.mp4 or film.mov"
+            ),
             (
                 ["export", "a.mp4", "-o", "b.mp4", "--transition-duration", "2"],
                 "--transition-duration: there is no fade: add --transition fade"

@@ -9,7 +9,9 @@ private let hasAnalysis = (try? Clips.run(["systemd-analyze", "--version"])) != 
     private static let deploy = #filePath.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 } + "/deploy"
 
     /// The mounting unit may mount, visibly for other processes; the player has devices and the network.
-    @Test(.needs("systemd-analyze", hasAnalysis), arguments: [("kiosk.service", 1.5), ("kiosk-web.service", 1.8), ("kiosk-usb@.service", 3.0)])
+    @Test(
+        .needs("systemd-analyze", hasAnalysis),
+        arguments: [("kiosk.service", 1.5), ("kiosk-web.service", 1.8), ("kiosk-usb@.service", 3.0)])
     func `the units have no right that they do not use`(unit: String, limit: Double) throws {
         let report = try Clips.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", "\(Self.deploy)/\(unit)"])
         let match = try #require(report.firstMatch(of: #/Overall exposure level for [^ ]+: ([0-9.]+)/#), "\(report)")

@@ -11,7 +11,7 @@ private let hasGit = (try? Clips.run(["git", "--version"])) != nil
 
     init() throws {
         folder = try TestFolder()
-        for name in ["deploy", "Tools", "Sources/Remote"] {
+        for name in ["deploy", "Tools", "Sources/RemoteClient"] {
             try FileManager.default.createDirectory(atPath: "\(folder.path)/\(name)", withIntermediateDirectories: true)
         }
         for name in ["deploy/release", "Tools/minimal-debian"] {
@@ -19,7 +19,7 @@ private let hasGit = (try? Clips.run(["git", "--version"])) != nil
         }
         _ = try folder.file("deploy/changelog", "kiosk (1.2.0) unstable; urgency=medium\n\n  * First version.\n")
         _ = try folder.file("CHANGELOG.md", "# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-11-29\n\n### Added\n\n- Loops.\n\n## 1.1.0\n")
-        _ = try folder.file("Sources/Client/Version.swift", "package let kioskVersion = \"1.2.0\"\n")
+        _ = try folder.file("Sources/RemoteClient/Version.swift", "package let kioskVersion = \"1.2.0\"\n")
         _ = try shell("git init -q && git add -A && \(Self.commit) && git tag v1.2.0")
     }
 
@@ -42,7 +42,7 @@ private let hasGit = (try? Clips.run(["git", "--version"])) != nil
             ("echo >>CHANGELOG.md && git add -A && \(commit)", "1.2.0", "git checkout v1.2.0"),
             ("sed -i s/unstable/UNRELEASED/ deploy/changelog", "1.2.0", "the first entry of deploy/changelog is UNRELEASED"),
             ("sed -i s/1.2.0/1.3.0/ deploy/changelog", "1.2.0", "deploy/changelog begins with version 1.3.0"),
-            ("sed -i s/1.2.0/1.3.0/ Sources/Remote/*", "1.2.0", "kiosk --version would say 1.3.0"),
+            ("sed -i s/1.2.0/1.3.0/ Sources/RemoteClient/*", "1.2.0", "kiosk --version would say 1.3.0"),
             ("sed -i '/Loops/d; /Added/d' CHANGELOG.md", "1.2.0", "CHANGELOG.md has no section \"## 1.2.0 - "),
             (":", "1.2", "VERSION is to be MAJOR.MINOR.PATCH"), (":", "1.2.0+a", "VERSION is to be MAJOR.MINOR.PATCH"),
             (":", "1.2.0-rc.1", "begin it with an entry kiosk (1.2.0~rc.1) unstable"), ("rm -rf .git", "1.2.0", "is no git checkout"),

@@ -30,7 +30,9 @@ import Testing
         #expect(await eventually { (try? number(on: displays[1])) == 1001 })
         player.play()
         #expect(await eventually { (try? number(on: displays[1])).map { $0 > 1010 } ?? false })
-        #expect(await eventually { (try? number(on: displays[0])) == 1090 && (try? number(on: displays[1])) == 1090 }, "both have the last frame")
+        #expect(
+            await eventually { (try? number(on: displays[0])) == 1090 && (try? number(on: displays[1])) == 1090 },
+            "both have the last frame")
 
         layer.region = Region(x: 0.5, y: 0.5, width: 0.25, height: 0.25)
         #expect(await eventually { (try? number(on: displays[1])) != 1090 })

@@ -91,7 +91,10 @@ import Testing
         let player = QueuePlayer(items: [missing, PlayerItem(try Self.short())], loop: .queue, video: display)
         let metrics = player.metrics
         player.play()
-        #expect(await eventually { own.all.contains { if case .error(let error) = $0.kind { "\(error)".contains("all.mp4") } else { false } } })
+        let hasFailed = await eventually {
+            own.all.contains { if case .error(let error) = $0.kind { "\(error)".contains("all.mp4") } else { false } }
+        }
+        #expect(hasFailed)
         player.stop()
         for await _ in metrics {}
         display.close()

@@ -139,10 +139,13 @@ public final class PlayerControls: Sendable, Observable {
 
     private func connect(_ input: InputDevices?, _ state: inout State) {
         if let number = state.inputHandler.take() { state.input?.endInterception(number) }
-        (state.input, state.inputHandler) = (input, input?.intercept { [weak self] event in
-            self?.handle(event)
-            return false
-        })
+        (state.input, state.inputHandler) = (
+            input,
+            input?.intercept { [weak self] event in
+                self?.handle(event)
+                return false
+            }
+        )
         desk.withLock { $0.hasInput = input != nil }
     }
 
