@@ -249,7 +249,7 @@ let keys: [Row] = [
     Row("[dispaly]\nrotation = 90", "kiosk.conf:1:2: [dispaly]: unknown table, did you mean “display”?"),
     Row(
         "[wallpaper]\nx = 1",
-        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [record], [log], [place]"
+        "kiosk.conf:1:2: [wallpaper]: unknown table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [web], [record], [log], [place]"
     ),
     Row(
         "volume = 3", "kiosk.conf:1:1: volume: unknown key outside of every table; it belongs in [audio], [theme], [[playlist]] or [[zone]]"
@@ -257,7 +257,7 @@ let keys: [Row] = [
     Row("[[playlists]]\nsource = \"a\"", "kiosk.conf:1:3: playlists: unknown key outside of every table, did you mean “playlist”?"),
     Row(
         "x = 1",
-        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [record], [log], [place]"
+        "kiosk.conf:1:1: x: unknown key outside of every table; there are [display], [audio], [playback], [network], [input], [theme], [shelf], [idle], [[playlist]], [[program]], [[at]], [[overlay]], [[zone]], [control], [web], [record], [log], [place]"
     ),
     Row("[[playlist]]\nsource = \"a\"\nsorce = \"b\"", "kiosk.conf:3:1: [[playlist]] sorce: unknown key, did you mean “source”?"),
 ]

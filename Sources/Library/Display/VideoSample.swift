@@ -10,10 +10,11 @@ extension VideoOutput {
     /// each of your vblanks with ``sample(forHostTime:)``.
     ///
     /// One player has its pictures, at their own size; those of a second player on this output are not seen. The output does not have what
-    /// is drawn over pictures: ``overlay``, and subtitles, whose texts are in ``PlayerItem/legibleOutput``.
+    /// is drawn over pictures: `overlay`, and subtitles, whose texts are in `PlayerItem/legibleOutput`.
     ///
     /// - Parameters:
-    ///   - width: the pixels across of your picture, 16…16384, for the choice of an HLS variant; `height` likewise.
+    ///   - width: the pixels across of your picture, 16…16384, for the choice of an HLS variant.
+    ///   - height: its pixels down, 16…16384.
     ///   - refreshRate: your vblanks a second, 1…1000. The player chooses pictures for them as for a display.
     public static func samples(width: Int = 1920, height: Int = 1080, refreshRate: Double = 60) -> VideoOutput {
         VideoOutput(
@@ -22,7 +23,7 @@ extension VideoOutput {
                 refresh: refreshRate.isFinite ? min(max(refreshRate, 1), 1000) : 60))
     }
 
-    /// Returns the picture that is seen at a host time (``CMTime/hostTime``): the next one is known up to one period ahead. nil before the
+    /// Returns the picture that is seen at a host time (`CMTime/hostTime`): the next one is known up to one period ahead. nil before the
     /// first picture, while there is only sound, and for any other output than ``samples(width:height:refreshRate:)``.
     ///
     /// Takes some microseconds, and copies nothing. From any thread. The corresponding methods of AVPlayerItemVideoOutput are
@@ -118,7 +119,7 @@ public struct VideoSample: Hashable, Sendable {
 
     /// Returns it in BGRA, upright and with square pixels, scaled to `width` × `height` (1…16384; nil is its own). Takes some milliseconds.
     ///
-    /// - Throws: ``PlaybackError`` if its format cannot be converted, or a driver does not let it be read.
+    /// - Throws: `PlaybackError` if its format cannot be converted, or a driver does not let it be read.
     public func bitmap(width: Int? = nil, height: Int? = nil) throws -> Bitmap {
         do {
             let (pixels, width, height) = try sample.pixels(width: width, height: height)
