@@ -136,8 +136,12 @@ package final class Controls: Sendable {
         let observer = player.addObserver { [weak self] event in
             guard let self else { return }
             if case .itemStarted = event {
-                shared.withLock { $0.hasPicture = true }
-                if hasDevices() { begin() }
+                // A program may have shown them before.
+                let areShown = shared.withLock { shared in
+                    shared.hasPicture = true
+                    return shared.state.isShown
+                }
+                if areShown || hasDevices() { begin() }
             }
             noteEvent()
         }
