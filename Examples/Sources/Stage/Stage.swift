@@ -29,7 +29,7 @@ public struct Stage: Sendable {
     }
 
     /// Waits until a condition holds. After a minute, ends the program with 1.
-    public func until(_ what: String, _ condition: () -> Bool) async {
+    public func until(_ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () -> Bool) async {
         for _ in 0..<6000 {
             if condition() { return print(what) }
             try? await Task.sleep(for: .milliseconds(10))

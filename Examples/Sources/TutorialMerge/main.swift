@@ -9,10 +9,8 @@ let (film, firstAsset, secondAsset) = (stage.files[0], AVAsset(url: stage.files[
 let overlap = CMTime(seconds: 1, preferredTimescale: 600)
 let start = CMTimeSubtract(firstAsset.duration, overlap)
 
-let mixComposition = AVMutableComposition()
-
 /// Adds the picture of a clip on a track of its own, and its sound.
-func add(_ asset: AVAsset, at time: CMTime) throws -> AVMutableCompositionTrack? {
+func add(_ asset: AVAsset, to mixComposition: AVMutableComposition, at time: CMTime) throws -> AVMutableCompositionTrack? {
     let range = CMTimeRangeMake(start: .zero, duration: asset.duration)
     let track = mixComposition.addMutableTrack(withMediaType: .video, preferredTrackID: kCMPersistentTrackID_Invalid)
     if let video = asset.tracks(withMediaType: .video).first { try track?.insertTimeRange(range, of: video, at: time) }
@@ -20,7 +18,10 @@ func add(_ asset: AVAsset, at time: CMTime) throws -> AVMutableCompositionTrack?
     if let audio = asset.tracks(withMediaType: .audio).first { try audioTrack?.insertTimeRange(range, of: audio, at: time) }
     return track
 }
-guard let firstTrack = try add(firstAsset, at: .zero), let secondTrack = try add(secondAsset, at: start) else { exit(1) }
+let mixComposition = AVMutableComposition()
+guard let firstTrack = try add(firstAsset, to: mixComposition, at: .zero),
+    let secondTrack = try add(secondAsset, to: mixComposition, at: start)
+else { exit(1) }
 
 let mainInstruction = AVMutableVideoCompositionInstruction()
 mainInstruction.timeRange = CMTimeRangeMake(start: .zero, duration: CMTimeAdd(start, secondAsset.duration))
