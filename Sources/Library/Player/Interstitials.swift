@@ -107,7 +107,12 @@ public final class InterstitialEventController: Sendable {
     /// Ends the current event now: its item goes on, later than at the interruption by `resumptionOffset`, or by that of the event if it is
     /// ``CMTime/invalid``. Does nothing without a current event.
     public func cancelCurrentEvent(withResumptionOffset resumptionOffset: CMTime = .invalid) {
-        guard let player = state.withLock({ $0.current == nil ? nil : $0.player }) else { return }
+        let player: Player? = state.withLock { state in
+            // Without a picture so far, it ends with the next item all the same.
+            state.current?.hasBegun = true
+            return state.current == nil ? nil : state.player
+        }
+        guard let player else { return }
         player.engine.cancelInterludes(offset: resumptionOffset.mediaTime)
     }
 
