@@ -23,18 +23,28 @@ guard let firstTrack = try add(firstAsset, to: mixComposition, at: .zero),
     let secondTrack = try add(secondAsset, to: mixComposition, at: start)
 else { exit(1) }
 
+/// The size of the film. A clip is scaled to its width: a transform is in pixels of the clip.
+let renderSize = CGSize(width: 640, height: 360)
+func fitting(_ asset: AVAsset) -> CGAffineTransform {
+    guard let size = asset.tracks(withMediaType: .video).first?.naturalSize else { return .identity }
+    let scale = renderSize.width / Double(size.width)
+    return CGAffineTransform(scaleX: scale, y: scale)
+}
+
 let mainInstruction = AVMutableVideoCompositionInstruction()
 mainInstruction.timeRange = CMTimeRangeMake(start: .zero, duration: CMTimeAdd(start, secondAsset.duration))
 let firstInstruction = AVMutableVideoCompositionLayerInstruction(assetTrack: firstTrack)
+firstInstruction.setTransform(fitting(firstAsset), at: .zero)
 firstInstruction.setOpacity(0, at: firstAsset.duration)
 let secondInstruction = AVMutableVideoCompositionLayerInstruction(assetTrack: secondTrack)
+secondInstruction.setTransform(fitting(secondAsset), at: .zero)
 secondInstruction.setOpacityRamp(fromStartOpacity: 0, toEndOpacity: 1, timeRange: CMTimeRangeMake(start: start, duration: overlap))
 // The first layer is in front.
 mainInstruction.layerInstructions = [secondInstruction, firstInstruction]
 let videoComposition = AVMutableVideoComposition()
 videoComposition.instructions = [mainInstruction]
 videoComposition.frameDuration = CMTimeMake(value: 1, timescale: 30)
-videoComposition.renderSize = CGSize(width: 640, height: 360)
+videoComposition.renderSize = renderSize
 
 guard let exporter = AVAssetExportSession(asset: mixComposition, presetName: AVAssetExportPresetMediumQuality) else { exit(1) }
 exporter.outputURL = film
@@ -52,6 +62,7 @@ let result = abs(length - expected) < 0.1 ? "as long as it should be" : "\(lengt
 print("has merged \(film.lastPathComponent), \(result)")
 
 let player = AVPlayer(url: film)
+_ = await player.preroll(atRate: 1)
 await player.seek(to: CMTimeAdd(start, CMTime(seconds: 0.5, preferredTimescale: 600)))
 try stage.photograph("merge")
 await player.seek(to: .zero)
