@@ -16,7 +16,7 @@ SOURCES := Sources Tests Examples Package.swift
 CLIPS   := demo/one.mp4 demo/two.mp4 demo/still.png
 AT      = $(DESTDIR)$(PREFIX)
 
-.PHONY: build run test test-all unit library docs documentation site bed-test stream-test machine-test bed kernel package sanitize sanitize-address \
+.PHONY: build run test test-all unit library docs documentation site bed-test stream-test machine-test browser-test bed kernel package sanitize sanitize-address \
 	sanitize-thread fuzz arm64 fresh stress bench lint format setup prepare demo manual install uninstall deb release clean help build-tests runner proofs proofs-unit proofs-bed \
 	proofs-machine proofs-streams
 .DELETE_ON_ERROR:
@@ -105,6 +105,11 @@ stream-test: build-tests proofs-streams
 proofs-streams:
 	@Tools/setup python3:-python3
 	$(PROVE) streams $(PROOFS) --name streams
+
+# The page of kiosk-web in Chromium: docs/testing.md
+browser-test: build demo
+	@Tools/setup chromium:-chromium chromium-driver:-chromedriver
+	Tests/Web/browser --kiosk .build/release/kiosk --web .build/release/kiosk-web || [ $$? = 69 ]
 
 # Ready to be installed; a warning of lintian is an error
 package: deb
