@@ -28,7 +28,7 @@ public final class PlayerLayer: Sendable {
         player.layers.add(feed)
         let feed = feed
         Thread("layer") { feed.run() }.detach()
-        // The picture of a paused player comes once more.
+        // Asks for the picture of a paused player once more. So far it comes to a layer on another display only when the player plays.
         if player.timeControlStatus == .paused { player.engine.repaint() }
     }
 
